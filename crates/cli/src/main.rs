@@ -1,0 +1,2 @@
+//! seenit.
+fn main() {}

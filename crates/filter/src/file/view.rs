@@ -1,0 +1,118 @@
+//! Reading a filter file in place: open looks at the header alone, pages are checked when asked.
+
+use super::{DIGEST_BYTES, Header, table_bytes};
+use crate::error::{FormatError, GeometryError};
+use crate::filter::Filter;
+use crate::hash::Fingerprint;
+use crate::layout::{AnyLayout, Layout};
+use crate::memory::{HugePages, PAGE_BITS, PAGE_BYTES, PageBuf};
+
+/// A filter file's bytes, most often a mapping, whose header has been checked.
+#[derive(Clone, Copy, Debug)]
+pub struct FileView<'a> {
+    header: Header,
+    table: &'a [u8],
+    pages: &'a [[u8; PAGE_BYTES]],
+}
+
+impl<'a> FileView<'a> {
+    /// Checks the header and the length; touches no other page.
+    pub fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        let found = bytes.len() as u64;
+        let (first, rest) = bytes.split_first_chunk().ok_or(FormatError::NoHeader(found))?;
+        let header = Header::decode(first)?;
+        if header.file_bytes() != found {
+            return Err(FormatError::Length {
+                expected: header.file_bytes(),
+                found,
+            });
+        }
+        let (table, pages) = rest.split_at(table_bytes(header.layout.pages()) as usize);
+        Ok(FileView {
+            header,
+            table,
+            pages: pages.as_chunks().0,
+        })
+    }
+
+    /// What the filter is.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Refuses a file that was built with another key.
+    pub fn expect_key(&self, expected: Fingerprint) -> Result<(), FormatError> {
+        let found = self.header.fingerprint;
+        if found == expected {
+            Ok(())
+        } else {
+            Err(FormatError::ForeignKey { expected, found })
+        }
+    }
+
+    /// Checks one page against the table, and the last one's padding.
+    ///
+    /// The table itself need not be checked first: a damaged entry refuses a good page, and no damage makes a
+    /// bad page fit.
+    pub fn check_page(&self, page: usize) -> Result<(), FormatError> {
+        let digest = &self.table[page * DIGEST_BYTES..][..DIGEST_BYTES];
+        if blake3::hash(&self.pages[page]).as_bytes()[..] != *digest {
+            return Err(FormatError::Page(page as u64));
+        }
+        if page + 1 == self.pages.len() && !self.padding_is_zero() {
+            return Err(FormatError::Padding);
+        }
+        Ok(())
+    }
+
+    /// Checks the table and every page; `progress` hears of each page.
+    pub fn check_all(&self, mut progress: impl FnMut(u64)) -> Result<(), FormatError> {
+        if *blake3::hash(self.table).as_bytes() != self.header.table_digest {
+            return Err(FormatError::Table);
+        }
+        (0..self.pages.len()).try_for_each(|page| {
+            self.check_page(page)?;
+            progress(page as u64 + 1);
+            Ok(())
+        })
+    }
+
+    /// The filter, in place and unchecked. The bytes must be aligned for words, as mappings are.
+    pub fn filter(&self) -> Result<Filter<AnyLayout, &'a [u64]>, FormatError> {
+        if cfg!(target_endian = "big") {
+            return Err(FormatError::InPlace("this machine is big-endian"));
+        }
+        let words = bytemuck::try_cast_slice(self.pages.as_flattened())
+            .map_err(|_| FormatError::InPlace("they are not aligned to 8 bytes"))?;
+        Ok(Filter::from_parts(
+            self.header.layout,
+            self.header.promise,
+            self.header.fingerprint,
+            words,
+        ))
+    }
+
+    /// A copy of the filter in memory of its own, unchecked; on any machine and any alignment.
+    pub fn to_filter(&self, huge: HugePages) -> Result<Filter, GeometryError> {
+        let mut pages = PageBuf::zeroed(self.header.layout.pages(), huge)?;
+        let (bytes, _) = self.pages.as_flattened().as_chunks::<8>();
+        for (word, bytes) in pages.as_mut().iter_mut().zip(bytes) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        Ok(Filter::from_parts(
+            self.header.layout,
+            self.header.promise,
+            self.header.fingerprint,
+            pages,
+        ))
+    }
+
+    fn padding_is_zero(&self) -> bool {
+        let used = self.header.layout.bits() % PAGE_BITS;
+        let Some(last) = self.pages.last().filter(|_| used > 0) else {
+            return true;
+        };
+        let (whole, bits) = ((used / 8) as usize, used % 8);
+        last[whole] >> bits == 0 && last[whole + 1..].iter().all(|&byte| byte == 0)
+    }
+}

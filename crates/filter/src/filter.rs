@@ -1,0 +1,205 @@
+//! A filter: a layout, the pages it describes, and the promise made about them.
+
+use crate::error::{GeometryError, Unlike};
+use crate::hash::{Fingerprint, Hash128, KeyHasher};
+use crate::layout::{AnyLayout, Layout, same};
+use crate::maths::cardinality::Estimate;
+use crate::memory::{HugePages, PageBuf};
+use crate::pipeline::Pipeline;
+use crate::simd::Simd;
+
+/// What a filter was sized for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Promise {
+    /// Keys it holds.
+    pub capacity: u64,
+    /// Its false-positive rate when it holds them.
+    pub rate: f64,
+}
+
+/// A Bloom filter: `L` says where bits lie, `S` holds them (owned pages, or words of a mapped file).
+#[derive(Clone, Debug)]
+pub struct Filter<L = AnyLayout, S = PageBuf> {
+    layout: L,
+    promise: Option<Promise>,
+    fingerprint: Fingerprint,
+    words: S,
+    simd: Simd,
+}
+
+/// How full a filter is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fill {
+    /// Set bits.
+    pub ones: u64,
+    /// All bits.
+    pub bits: u64,
+}
+
+impl Fill {
+    /// The share of set bits.
+    pub fn ratio(&self) -> f64 {
+        self.ones as f64 / self.bits as f64
+    }
+}
+
+impl<L: Layout> Filter<L> {
+    /// An empty filter for hashes under the key with this fingerprint.
+    pub fn new(
+        layout: L,
+        promise: Option<Promise>,
+        fingerprint: Fingerprint,
+        huge: HugePages,
+    ) -> Result<Self, GeometryError> {
+        let words = PageBuf::zeroed(layout.pages(), huge)?;
+        Ok(Self::from_parts(layout, promise, fingerprint, words))
+    }
+}
+
+impl<L: Layout, S: AsRef<[u64]>> Filter<L, S> {
+    /// `words` are exactly the pages of `layout`: the callers in this crate made sure.
+    pub(crate) fn from_parts(
+        layout: L,
+        promise: Option<Promise>,
+        fingerprint: Fingerprint,
+        words: S,
+    ) -> Self {
+        debug_assert_eq!(
+            words.as_ref().len() as u64 * 64,
+            layout.pages() * crate::memory::PAGE_BITS
+        );
+        Filter {
+            layout,
+            promise,
+            fingerprint,
+            words,
+            simd: Simd::detect(),
+        }
+    }
+
+    /// The same filter with its kernels limited to `simd`; for comparing the twins.
+    pub fn with_simd(mut self, simd: Simd) -> Self {
+        self.simd = simd;
+        self
+    }
+
+    /// Where its bits lie.
+    pub fn layout(&self) -> &L {
+        &self.layout
+    }
+
+    /// What it was sized for; `None` when it was given an explicit geometry.
+    pub fn promise(&self) -> Option<Promise> {
+        self.promise
+    }
+
+    /// The fingerprint of the key its hashes are made with.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// Its bits, in whole pages.
+    #[inline(always)]
+    pub fn words(&self) -> &[u64] {
+        self.words.as_ref()
+    }
+
+    /// Whether the key with this hash may be in the filter. Never false for one that is.
+    #[inline]
+    pub fn contains(&self, hash: Hash128) -> bool {
+        self.layout.contains(self.simd, self.words(), hash)
+    }
+
+    /// Looks up many keys at once: hashes and prefetches one batch while it probes the one before.
+    ///
+    /// # Panics
+    /// When `found` is not as long as `keys`.
+    pub fn contains_many<K, H: KeyHasher<K>>(&self, hasher: &H, keys: &[K], found: &mut [bool]) {
+        assert_eq!(keys.len(), found.len(), "one answer a key");
+        let words = self.words();
+        let mut pipeline = Pipeline::new(hasher, keys);
+        self.layout.prefetch_lookups(words, pipeline.ahead());
+        let mut rest = found;
+        while pipeline.advance() {
+            self.layout.prefetch_lookups(words, pipeline.ahead());
+            let (batch, others) = rest.split_at_mut(pipeline.current().len());
+            self.layout
+                .contains_batch(self.simd, words, pipeline.current(), batch);
+            rest = others;
+        }
+    }
+
+    /// How many bits are set. Reads the whole filter, as do the three methods below.
+    pub fn fill(&self) -> Fill {
+        let ones = self.words().iter().map(|word| u64::from(word.count_ones())).sum();
+        Fill {
+            ones,
+            bits: self.layout.bits(),
+        }
+    }
+
+    /// How many distinct keys it holds, with an error bar; `None` when every bit is set.
+    pub fn cardinality(&self) -> Option<Estimate> {
+        let fill = self.fill();
+        self.layout.zero_odds().estimate(fill.bits - fill.ones)
+    }
+
+    /// The false-positive rate its bits amount to now.
+    pub fn present_rate(&self) -> f64 {
+        self.layout.present_rate(self.words())
+    }
+
+    /// The first field in which `other` is not of the same kind: layout, key, promise.
+    pub fn like<M: Layout, T: AsRef<[u64]>>(&self, other: &Filter<M, T>) -> Result<(), Unlike> {
+        self.layout.any().like(&other.layout.any())?;
+        same(
+            "key fingerprint",
+            self.fingerprint.to_string(),
+            other.fingerprint.to_string(),
+        )?;
+        let capacity = |promise: Option<Promise>| promise.map_or(0, |promise| promise.capacity);
+        let rate = |promise: Option<Promise>| promise.map_or(0.0, |promise| promise.rate);
+        same("capacity", capacity(self.promise), capacity(other.promise))?;
+        same("rate", rate(self.promise), rate(other.promise))
+    }
+}
+
+impl<L: Layout, S: AsRef<[u64]> + AsMut<[u64]>> Filter<L, S> {
+    /// Puts the key with this hash into the filter.
+    #[inline]
+    pub fn insert(&mut self, hash: Hash128) {
+        self.layout.insert(self.simd, self.words.as_mut(), hash);
+    }
+
+    /// Inserts many keys at once: hashes and prefetches one batch while it writes the one before.
+    pub fn insert_many<K, H: KeyHasher<K>>(&mut self, hasher: &H, keys: &[K]) {
+        let words = self.words.as_mut();
+        let mut pipeline = Pipeline::new(hasher, keys);
+        self.layout.prefetch_inserts(words, pipeline.ahead());
+        while pipeline.advance() {
+            self.layout.prefetch_inserts(words, pipeline.ahead());
+            self.layout.insert_batch(self.simd, words, pipeline.current());
+        }
+    }
+
+    /// Adds everything `other` holds: a bitwise OR. Refuses a filter of another kind and changes nothing then.
+    pub fn union<M: Layout, T: AsRef<[u64]>>(&mut self, other: &Filter<M, T>) -> Result<(), Unlike> {
+        self.like(other)?;
+        for (word, theirs) in self.words.as_mut().iter_mut().zip(other.words()) {
+            *word |= theirs;
+        }
+        Ok(())
+    }
+}
+
+impl<L: Layout> Filter<L> {
+    /// Hands the filter to many threads at once.
+    pub fn share(self) -> crate::shared::SharedFilter<L> {
+        crate::shared::SharedFilter::from_parts(
+            self.layout,
+            self.promise,
+            self.fingerprint,
+            self.words.share(),
+        )
+    }
+}

@@ -1,0 +1,197 @@
+//! SipHash in four lanes (AVX2) and eight (AVX-512): the rounds of `sip.rs`, one key a lane.
+//!
+//! Blocks are gathered straight from the keys. The last, partial block of a key of `n >= 8` bytes is its last
+//! 8 bytes shifted down, so that no load reaches beyond the key.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::Hash128;
+use super::sip::{Lanes, SipKey, State};
+use crate::simd::{Level, Simd};
+
+/// Hashes four keys of one length, at least 8 bytes.
+pub(super) fn hash_4(simd: Simd, key: &SipKey, keys: &[&[u8]; 4], hashes: &mut [Hash128; 4]) {
+    check(keys, matches!(simd.0, Level::Avx2 | Level::Avx512));
+    // SAFETY: `simd` proves AVX2; `check` proved that all keys have one length of at least 8 bytes.
+    unsafe { avx2(key, keys, hashes) }
+}
+
+/// Hashes eight keys of one length, at least 8 bytes.
+pub(super) fn hash_8(simd: Simd, key: &SipKey, keys: &[&[u8]; 8], hashes: &mut [Hash128; 8]) {
+    check(keys, simd.0 == Level::Avx512);
+    // SAFETY: `simd` proves AVX-512F; `check` proved that all keys have one length of at least 8 bytes.
+    unsafe { avx512(key, keys, hashes) }
+}
+
+#[inline(always)]
+fn check<const N: usize>(keys: &[&[u8]; N], level: bool) {
+    let length = keys[0].len();
+    assert!(level && length >= 8 && keys.iter().all(|key| key.len() == length));
+}
+
+/// # Safety
+/// The processor has AVX2; all keys have one length of at least 8 bytes.
+#[target_feature(enable = "avx2")]
+unsafe fn avx2(key: &SipKey, keys: &[&[u8]; 4], hashes: &mut [Hash128; 4]) {
+    // SAFETY: the caller's duties are those of `in_lanes`.
+    unsafe { in_lanes::<4, Four>(key, keys, hashes) }
+}
+
+/// # Safety
+/// The processor has AVX-512F; all keys have one length of at least 8 bytes.
+#[target_feature(enable = "avx512f")]
+unsafe fn avx512(key: &SipKey, keys: &[&[u8]; 8], hashes: &mut [Hash128; 8]) {
+    // SAFETY: the caller's duties are those of `in_lanes`.
+    unsafe { in_lanes::<8, Eight>(key, keys, hashes) }
+}
+
+/// # Safety
+/// The processor has the instructions of `L`; all keys have one length of at least 8 bytes.
+#[inline(always)]
+unsafe fn in_lanes<const N: usize, L: KeyLanes<N>>(
+    key: &SipKey,
+    keys: &[&[u8]; N],
+    hashes: &mut [Hash128; N],
+) {
+    let length = keys[0].len();
+    let mut state = State::<L>::new(key.k0, key.k1);
+    for block in 0..length / 8 {
+        // SAFETY: `block * 8 + 8 <= length`.
+        state.absorb(unsafe { L::gather(keys, block * 8) });
+    }
+    let mut last = L::splat((length as u64) << 56);
+    let rest = length % 8;
+    if rest > 0 {
+        // SAFETY: keys are at least 8 bytes long, so the last 8 bytes are theirs.
+        last = last.xor(unsafe { L::gather(keys, length - 8) }.shift_down(8 * (8 - rest) as i32));
+    }
+    state.absorb(last);
+    let (lo, hi) = state.finish();
+    let (lo, hi) = (lo.words(), hi.words());
+    *hashes = std::array::from_fn(|i| Hash128 { lo: lo[i], hi: hi[i] });
+}
+
+/// Lanes that can be loaded from `N` keys.
+trait KeyLanes<const N: usize>: Lanes {
+    /// The 8 bytes at `offset` of each key.
+    ///
+    /// # Safety
+    /// Every key has at least `offset + 8` bytes; the processor has the instructions of `Self`.
+    unsafe fn gather(keys: &[&[u8]; N], offset: usize) -> Self;
+    fn shift_down(self, bits: i32) -> Self;
+    fn words(self) -> [u64; N];
+}
+
+/// Four lanes. Values exist only below `avx2`, which is what makes the intrinsics safe to call.
+#[derive(Clone, Copy)]
+struct Four(__m256i);
+
+/// Eight lanes. Values exist only below `avx512`.
+#[derive(Clone, Copy)]
+struct Eight(__m512i);
+
+impl Lanes for Four {
+    #[inline(always)]
+    fn splat(word: u64) -> Self {
+        // SAFETY: only reached from `avx2`, as for every intrinsic of this type.
+        Four(unsafe { _mm256_set1_epi64x(word as i64) })
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        // SAFETY: as in `splat`.
+        Four(unsafe { _mm256_add_epi64(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: as in `splat`.
+        Four(unsafe { _mm256_xor_si256(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
+        // SAFETY: as in `splat`.
+        Four(unsafe {
+            if LEFT == 32 {
+                _mm256_shuffle_epi32::<0b10_11_00_01>(self.0)
+            } else {
+                _mm256_or_si256(
+                    _mm256_slli_epi64::<LEFT>(self.0),
+                    _mm256_srli_epi64::<RIGHT>(self.0),
+                )
+            }
+        })
+    }
+}
+
+impl KeyLanes<4> for Four {
+    #[inline(always)]
+    unsafe fn gather(keys: &[&[u8]; 4], offset: usize) -> Self {
+        let at = |i: usize| keys[i].as_ptr() as i64;
+        // SAFETY: the caller vouches for 8 readable bytes at `offset` of each key.
+        Four(unsafe {
+            let addresses = _mm256_set_epi64x(at(3), at(2), at(1), at(0));
+            let addresses = _mm256_add_epi64(addresses, _mm256_set1_epi64x(offset as i64));
+            _mm256_i64gather_epi64::<1>(std::ptr::null(), addresses)
+        })
+    }
+    #[inline(always)]
+    fn shift_down(self, bits: i32) -> Self {
+        // SAFETY: as in `splat`.
+        Four(unsafe { _mm256_srl_epi64(self.0, _mm_cvtsi32_si128(bits)) })
+    }
+    #[inline(always)]
+    fn words(self) -> [u64; 4] {
+        let mut words = [0; 4];
+        // SAFETY: `words` is 32 writable bytes.
+        unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), self.0) };
+        words
+    }
+}
+
+impl Lanes for Eight {
+    #[inline(always)]
+    fn splat(word: u64) -> Self {
+        // SAFETY: only reached from `avx512`, as for every intrinsic of this type.
+        Eight(unsafe { _mm512_set1_epi64(word as i64) })
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        // SAFETY: as in `splat`.
+        Eight(unsafe { _mm512_add_epi64(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: as in `splat`.
+        Eight(unsafe { _mm512_xor_si512(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
+        // SAFETY: as in `splat`.
+        Eight(unsafe { _mm512_rol_epi64::<LEFT>(self.0) })
+    }
+}
+
+impl KeyLanes<8> for Eight {
+    #[inline(always)]
+    unsafe fn gather(keys: &[&[u8]; 8], offset: usize) -> Self {
+        let at = |i: usize| keys[i].as_ptr() as i64;
+        // SAFETY: the caller vouches for 8 readable bytes at `offset` of each key.
+        Eight(unsafe {
+            let addresses = _mm512_set_epi64(at(7), at(6), at(5), at(4), at(3), at(2), at(1), at(0));
+            let addresses = _mm512_add_epi64(addresses, _mm512_set1_epi64(offset as i64));
+            _mm512_i64gather_epi64::<1>(addresses, std::ptr::null())
+        })
+    }
+    #[inline(always)]
+    fn shift_down(self, bits: i32) -> Self {
+        // SAFETY: as in `splat`.
+        Eight(unsafe { _mm512_srl_epi64(self.0, _mm_cvtsi32_si128(bits)) })
+    }
+    #[inline(always)]
+    fn words(self) -> [u64; 8] {
+        let mut words = [0; 8];
+        // SAFETY: `words` is 64 writable bytes.
+        unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), self.0) };
+        words
+    }
+}

@@ -1,0 +1,208 @@
+//! The page-local layout: a key's bits lie in one 4 KiB page (or in l of them).
+//!
+//! A lookup costs one TLB entry, and one page read where the filter is on disk. The price in memory is below
+//! 1 % of flat: see [`maths::paged`](crate::maths::paged).
+
+use super::{AnyLayout, Layout, MAX_BITS, MULTIPLIERS, rounds, within};
+use crate::error::GeometryError;
+use crate::hash::{Hash128, scale};
+use crate::maths::{MAX_K, cardinality::ZeroOdds, check_promise, distinct_pages, paged};
+use crate::memory::{PAGE_BITS, PAGE_WORDS};
+use crate::simd::{Level, Simd};
+
+/// The most pages a key may use; more would only be a slow flat filter.
+pub const MAX_PAGES_PER_KEY: u32 = 8;
+
+/// A bit of a page is named by 15 bits, the upper ones of a 32-bit word.
+pub(super) const IN_PAGE_SHIFT: u32 = 32 - PAGE_BITS.ilog2();
+
+/// w pages, l of them a key, k bits in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paged {
+    pages: u64,
+    pages_per_key: u32,
+    k: u32,
+}
+
+impl Paged {
+    /// `pages` pages of 4096 bytes, of which a key uses `pages_per_key`, `k` bits in each.
+    pub fn new(pages: u64, pages_per_key: u32, k: u32) -> Result<Self, GeometryError> {
+        within("pages", pages, MAX_BITS / PAGE_BITS)?;
+        within(
+            "pages per key",
+            u64::from(pages_per_key),
+            u64::from(MAX_PAGES_PER_KEY),
+        )?;
+        within("k", u64::from(k), u64::from(MAX_K))?;
+        Ok(Paged {
+            pages,
+            pages_per_key,
+            k,
+        })
+    }
+
+    /// The smallest that holds `capacity` keys at `rate`, one page a key.
+    pub fn sized(capacity: u64, rate: f64) -> Result<Self, GeometryError> {
+        check_promise(capacity, rate)?;
+        let (pages, k) = paged::size(PAGE_BITS, capacity, rate, MAX_BITS / PAGE_BITS).ok_or(
+            GeometryError::OutOfReach {
+                layout: "paged",
+                capacity,
+                rate,
+            },
+        )?;
+        Paged::new(pages, 1, k)
+    }
+
+    /// Bits a key sets in each of its pages.
+    pub fn k(&self) -> u32 {
+        self.k
+    }
+
+    /// Pages a key uses.
+    pub fn pages_per_key(&self) -> u32 {
+        self.pages_per_key
+    }
+
+    #[inline(always)]
+    fn page_of(&self, hash: Hash128) -> usize {
+        scale(hash.hi, self.pages) as usize
+    }
+}
+
+/// The hash that governs a key's `nth` page: the key's own for the first, remixed for the others.
+#[inline(always)]
+fn nth_hash(hash: Hash128, nth: usize) -> Hash128 {
+    if nth == 0 {
+        return hash;
+    }
+    let mix = |word: u64, by: u64| {
+        let word = (word ^ by).wrapping_mul(MULTIPLIERS[0]);
+        (word ^ word >> 32).wrapping_mul(MULTIPLIERS[1]) ^ word >> 29
+    };
+    let by = MULTIPLIERS[nth + 1];
+    Hash128 {
+        lo: mix(hash.lo, by),
+        hi: mix(hash.hi ^ hash.lo.rotate_left(32), by),
+    }
+}
+
+/// The multipliers within a page: the upper halves of the general ones, odd again.
+pub(super) static IN_PAGE: [u32; MAX_K as usize] = {
+    let (mut halves, mut i) = ([0; MAX_K as usize], 0);
+    while i < halves.len() {
+        halves[i] = (MULTIPLIERS[i] >> 32) as u32 | 1;
+        i += 1;
+    }
+    halves
+};
+
+/// Bit `i` of a key within its page: `lo` taken as two 32-bit words a (low) and b (high), `a * odd_i + b`.
+///
+/// In 32 bits, so that a vector holds eight or sixteen of them; from both words, so that two keys of one page
+/// share all their bits with probability 2^-64 and not 2^-32, which would show at rates of 1e-5.
+#[inline(always)]
+fn in_page(lo: u64, i: usize) -> u64 {
+    let (a, b) = (lo as u32, (lo >> 32) as u32);
+    u64::from(a.wrapping_mul(IN_PAGE[i]).wrapping_add(b) >> IN_PAGE_SHIFT)
+}
+
+/// The pages of a filter.
+#[inline(always)]
+fn pages_of(words: &[u64]) -> &[[u64; PAGE_WORDS]] {
+    words.as_chunks().0
+}
+
+impl Layout for Paged {
+    fn bits(&self) -> u64 {
+        self.pages * PAGE_BITS
+    }
+
+    fn probes(&self) -> usize {
+        (self.pages_per_key * self.k) as usize
+    }
+
+    #[inline(always)]
+    fn position(&self, hash: Hash128, probe: usize) -> u64 {
+        let k = self.k as usize;
+        let (nth, i) = if probe < k {
+            (0, probe)
+        } else {
+            (probe / k, probe % k)
+        };
+        let hash = nth_hash(hash, nth);
+        self.page_of(hash) as u64 * PAGE_BITS + in_page(hash.lo, i)
+    }
+
+    fn expected_rate(&self, keys: u64) -> f64 {
+        paged::rate(PAGE_BITS, self.pages, self.pages_per_key, self.k, keys)
+    }
+
+    /// The mean over the pages of `fill^k`, to the power of the pages a key uses.
+    fn present_rate(&self, words: &[u64]) -> f64 {
+        let rate_of = |page: &[u64; PAGE_WORDS]| {
+            let ones: u32 = page.iter().map(|word| word.count_ones()).sum();
+            (f64::from(ones) / PAGE_BITS as f64).powi(self.k as i32)
+        };
+        let mean = pages_of(words).iter().map(rate_of).sum::<f64>() / self.pages as f64;
+        mean.powi(self.pages_per_key as i32)
+    }
+
+    fn expected_pages(&self) -> f64 {
+        distinct_pages(self.pages as f64, 1.0, self.pages_per_key)
+    }
+
+    /// One of a key's pages leaves a bit alone unless it is the bit's own (1/w) and one of k throws hits it.
+    fn zero_odds(&self) -> ZeroOdds {
+        let (pages, l) = (self.pages as f64, f64::from(self.pages_per_key));
+        let (page_bits, k) = (PAGE_BITS as f64, f64::from(self.k));
+        let hit = |bits: f64| -(k * (-bits / page_bits).ln_1p()).exp_m1();
+        let alone = |chance: f64| l * (-chance / pages).ln_1p();
+        ZeroOdds {
+            bits: self.bits() as f64,
+            one: alone(hit(1.0)),
+            pairs: vec![
+                (page_bits - 1.0, alone(hit(2.0))),
+                (self.bits() as f64 - page_bits, alone(2.0 * hit(1.0))),
+            ],
+        }
+    }
+
+    fn any(self) -> AnyLayout {
+        AnyLayout::Paged(self)
+    }
+
+    #[inline]
+    fn contains(&self, simd: Simd, words: &[u64], hash: Hash128) -> bool {
+        let pages = pages_of(words);
+        (0..self.pages_per_key as usize).all(|nth| {
+            let hash = nth_hash(hash, nth);
+            let page = &pages[self.page_of(hash)];
+            match simd.0 {
+                Level::Scalar => contains(page, hash.lo, self.k),
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx2 => super::paged_x86::contains_avx2(simd, page, hash.lo, self.k),
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx512 => super::paged_x86::contains_avx512(simd, page, hash.lo, self.k),
+            }
+        })
+    }
+
+    #[inline]
+    fn prefetch_lookups<W>(&self, words: &[W], hashes: &[Hash128]) {
+        rounds::prefetch_first(self, words, hashes);
+    }
+
+    #[inline]
+    fn contains_batch(&self, _simd: Simd, words: &[u64], hashes: &[Hash128], found: &mut [bool]) {
+        rounds::contains_batch(self, words, hashes, found);
+    }
+}
+
+#[inline(always)]
+fn contains(page: &[u64; PAGE_WORDS], lo: u64, k: u32) -> bool {
+    (0..k as usize).all(|i| {
+        let position = in_page(lo, i);
+        page[super::word_of(position)] & super::bit_of(position) != 0
+    })
+}

@@ -1,0 +1,75 @@
+//! What the integration tests share: seeded keys, every layout, every level of kernels.
+#![allow(dead_code, reason = "each test file uses its part of this")]
+
+use seenit_filter::hash::{Hash128, SipKey};
+use seenit_filter::{AnyLayout, Filter, Flat, HugePages, Layout, LayoutName, Line, Paged};
+
+/// The three layouts.
+pub(crate) const LAYOUTS: [LayoutName; 3] = [LayoutName::Flat, LayoutName::Paged, LayoutName::Line];
+
+/// SplitMix64: the same numbers on every machine.
+pub(crate) struct SplitMix(pub(crate) u64);
+
+impl SplitMix {
+    /// The next word.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// A hash as a pseudo-random function would give it.
+    pub(crate) fn hash(&mut self) -> Hash128 {
+        Hash128 {
+            lo: self.next(),
+            hi: self.next(),
+        }
+    }
+}
+
+/// Key number `i`: 8 bytes, distinct for distinct `i`.
+pub(crate) fn key(i: u64) -> [u8; 8] {
+    i.to_le_bytes()
+}
+
+/// A hash key of its own for each `seed`.
+pub(crate) fn sip(seed: u64) -> SipKey {
+    SipKey::derive(&seed.to_le_bytes())
+}
+
+/// An empty filter of `layout` under `key`.
+pub(crate) fn empty<L: Layout>(layout: L, key: &SipKey) -> Filter<L> {
+    Filter::new(layout, None, key.fingerprint(), HugePages::Default).expect("memory for a test filter")
+}
+
+/// Geometries with odd sizes: tiny, padded, several pages, few and many probes.
+pub(crate) fn geometries() -> Vec<AnyLayout> {
+    let mut all = Vec::new();
+    for (bits, k) in [
+        (1, 1),
+        (64, 2),
+        (1000, 7),
+        (32_768, 7),
+        (100_003, 32),
+        (5_000_000, 10),
+    ] {
+        all.push(Flat::new(bits, k).expect("a good geometry").any());
+    }
+    for (pages, per_key, k) in [
+        (1, 1, 1),
+        (2, 1, 7),
+        (7, 1, 8),
+        (13, 1, 9),
+        (64, 1, 17),
+        (31, 1, 32),
+        (9, 3, 5),
+    ] {
+        all.push(Paged::new(pages, per_key, k).expect("a good geometry").any());
+    }
+    for lines in [1, 2, 63, 64, 65, 5000] {
+        all.push(Line::new(lines).expect("a good geometry").any());
+    }
+    all
+}

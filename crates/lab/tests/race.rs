@@ -1,0 +1,158 @@
+//! A tiny race: every row is there, in the agreed form, with a sane false-positive rate. No times are judged.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const FILTERS: [&str; 16] = [
+    "seenit-line",
+    "seenit-line-batched",
+    "seenit-paged",
+    "seenit-paged-batched",
+    "seenit-flat",
+    "seenit-flat-batched",
+    "seenit-line-keyed",
+    "seenit-line-batched-keyed",
+    "seenit-paged-keyed",
+    "seenit-paged-batched-keyed",
+    "seenit-flat-keyed",
+    "seenit-flat-batched-keyed",
+    "fastbloom",
+    "bloomfilter",
+    "sbbf-rs",
+    "xorf-binaryfuse8",
+];
+const FLOOR: &str = "floor-one-line";
+
+fn race(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_race"))
+        .args(arguments)
+        .output()
+        .expect("the race binary runs")
+}
+
+/// Standard output of a race that must succeed.
+fn stdout(arguments: &[&str]) -> String {
+    let output = race(arguments);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{complaint}");
+    String::from_utf8(output.stdout).expect("plain text")
+}
+
+#[test]
+fn a_tiny_race_gives_every_row() {
+    let out = stdout(&[
+        "filters", "--keys", "20000", "--absent", "300000", "--rounds", "1", "--json",
+    ]);
+    let rows: Vec<Value> = serde_json::from_str(&out).expect("one JSON array and nothing else");
+    let mut names: Vec<&str> = rows.iter().filter_map(|row| row["name"].as_str()).collect();
+    let mut expected: Vec<&str> = FILTERS.into_iter().chain([FLOOR]).collect();
+    names.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(names, expected);
+    for row in &rows {
+        check(row);
+    }
+}
+
+fn check(row: &Value) {
+    let mut fields: Vec<&String> = row.as_object().expect("a flat object").keys().collect();
+    fields.sort_unstable();
+    let expected = [
+        "bits_per_key",
+        "fpr",
+        "hit_ns",
+        "insert_ns",
+        "k",
+        "keys",
+        "miss_ns",
+        "name",
+    ];
+    assert_eq!(fields, expected);
+    assert_eq!(row["keys"], 20_000);
+    assert!(row["miss_ns"].as_f64().is_some_and(|ns| ns > 0.0), "{row}");
+    if row["name"] == FLOOR {
+        for field in ["k", "bits_per_key", "fpr", "insert_ns", "hit_ns"] {
+            assert!(row[field].is_null(), "{row}");
+        }
+        return;
+    }
+    assert!(
+        row["fpr"].as_f64().is_some_and(|rate| rate > 0.0 && rate < 0.03),
+        "{row}"
+    );
+    assert!(
+        row["bits_per_key"]
+            .as_f64()
+            .is_some_and(|bits| bits > 8.0 && bits < 20.0),
+        "{row}"
+    );
+    assert!(
+        row["insert_ns"].as_f64().is_some() && row["hit_ns"].as_f64().is_some(),
+        "{row}"
+    );
+    assert_eq!(row["k"].is_null(), row["name"] == "xorf-binaryfuse8", "{row}");
+}
+
+#[test]
+fn one_at_a_time_and_batched_are_the_same_filter() {
+    let out = stdout(&[
+        "filters",
+        "--keys",
+        "20000",
+        "--absent",
+        "100000",
+        "--rounds",
+        "1",
+        "--json",
+        "--simd",
+        "scalar",
+        "--only",
+        "seenit-paged-batched,seenit-paged",
+    ]);
+    let rows: Vec<Value> = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(rows.len(), 2);
+    assert_eq!(rows[0]["fpr"], rows[1]["fpr"]);
+    assert_eq!(rows[0]["bits_per_key"], rows[1]["bits_per_key"]);
+}
+
+#[test]
+fn the_table_answers_the_targets_it_has_rows_for() {
+    let out = stdout(&[
+        "filters",
+        "--keys",
+        "5000",
+        "--absent",
+        "5000",
+        "--rounds",
+        "2",
+        "--only",
+        "seenit-line,fastbloom,floor-one-line",
+    ]);
+    assert!(out.contains("seenit-line misses >= 2x fastbloom: "), "{out}");
+    assert!(
+        out.contains("--   seenit-line-batched hits >= 5x fastbloom: not in this race"),
+        "{out}"
+    );
+}
+
+#[test]
+fn what_cannot_be_raced_is_refused_with_the_reason() {
+    for (arguments, reason) in [
+        (&["filters", "--keys", "10", "--only", "nobody"][..], "nobody"),
+        (
+            &["filters", "--keys", "10", "--rate", "1.5"],
+            "rate must lie between",
+        ),
+        (&["filters", "--keys", "0"], "--keys"),
+        (&["filters"], "--keys"),
+    ] {
+        let output = race(arguments);
+        assert!(
+            !output.status.success() && output.stdout.is_empty(),
+            "{arguments:?}"
+        );
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(complaint.contains(reason), "{complaint}");
+    }
+}
