@@ -1,2 +1,45 @@
-//! seenit.
-fn main() {}
+//! `seenit`: has anyone seen this message before?
+//!
+//! The binary is a thin skin: each subcommand parses its arguments, calls one of the rooms, and prints. What a
+//! command prints for machines (`--json`) is one JSON document on standard output and nothing else there.
+
+mod filter;
+mod keys;
+mod mapped;
+mod network_key;
+mod output;
+mod problem;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "seenit", version, about, max_term_width = 100, after_help = EXIT_CODES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build, inspect, query and unite filter files
+    #[command(subcommand)]
+    Filter(filter::Command),
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 all is well, 1 some keys were missed (filter query), 2 wrong usage, 65 damaged, foreign or \
+unreadable data, 66 no such input, 71 no memory, 73 the output cannot be written, 74 input/output error.";
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match arguments.command {
+        Command::Filter(command) => filter::run(command),
+    };
+    result.unwrap_or_else(|problem| {
+        eprintln!("seenit: {problem}");
+        problem.exit_code()
+    })
+}

@@ -1,0 +1,129 @@
+//! What there is to say about a filter: for people as lines, for machines as one flat object.
+
+use std::path::Path;
+
+use seenit_filter::hash::SipKey;
+use seenit_filter::{AnyLayout, Filter, Layout, PAGE_BYTES};
+use serde::Serialize;
+
+use crate::output;
+use crate::problem::Problem;
+
+/// The facts. Names are a contract: scripts read them.
+#[derive(Serialize)]
+pub(super) struct Report {
+    file: String,
+    layout: &'static str,
+    bits: u64,
+    k: u32,
+    pages: u64,
+    pages_per_key: u32,
+    bytes: u64,
+    key_fingerprint: String,
+    public_key: bool,
+    capacity: Option<u64>,
+    promised_rate: Option<f64>,
+    present_rate: f64,
+    promise_kept: Option<bool>,
+    ones: u64,
+    fill_ratio: f64,
+    estimated_keys: Option<f64>,
+    estimated_keys_sd: Option<f64>,
+    expected_pages_per_lookup: f64,
+}
+
+impl Report {
+    pub(super) fn of<S: AsRef<[u64]>>(path: &Path, filter: &Filter<AnyLayout, S>) -> Self {
+        let (layout, fill, promise) = (filter.layout(), filter.fill(), filter.promise());
+        let (cardinality, present_rate) = (filter.cardinality(), filter.present_rate());
+        Report {
+            file: path.display().to_string(),
+            layout: layout.name().as_str(),
+            bits: layout.bits(),
+            k: layout.k(),
+            pages: layout.pages(),
+            pages_per_key: layout.pages_per_key(),
+            bytes: layout.pages() * PAGE_BYTES as u64,
+            key_fingerprint: filter.fingerprint().to_string(),
+            public_key: filter.fingerprint() == SipKey::public().fingerprint(),
+            capacity: promise.map(|promise| promise.capacity),
+            promised_rate: promise.map(|promise| promise.rate),
+            present_rate,
+            promise_kept: promise.map(|promise| keeps(present_rate, promise.rate)),
+            ones: fill.ones,
+            fill_ratio: fill.ratio(),
+            estimated_keys: cardinality.map(|estimate| estimate.value),
+            estimated_keys_sd: cardinality.map(|estimate| estimate.sd),
+            expected_pages_per_lookup: layout.expected_pages(),
+        }
+    }
+
+    /// Whether the filter's present rate is above what it promises.
+    pub(super) fn is_broken(&self) -> bool {
+        self.promise_kept == Some(false)
+    }
+
+    pub(super) fn print(&self, json: bool) -> Result<(), Problem> {
+        if json {
+            output::json(self)
+        } else {
+            output::text(&self.lines())
+        }
+    }
+
+    fn lines(&self) -> String {
+        let keys = match (self.estimated_keys, self.estimated_keys_sd) {
+            (Some(keys), Some(sd)) => format!("about {keys:.0} +- {sd:.0}"),
+            _ => "more than can be told: every bit is set".into(),
+        };
+        let key = if self.public_key { "public" } else { "secret" };
+        let promise = match (self.capacity, self.promised_rate) {
+            (Some(capacity), Some(rate)) => format!("{capacity} keys at a rate of {}", percent(rate)),
+            _ => "none".into(),
+        };
+        let verdict = match self.promise_kept {
+            Some(true) => " (promise kept)",
+            Some(false) => " (PROMISE BROKEN: too many keys)",
+            None => "",
+        };
+        let rows = [
+            ("file", self.file.clone()),
+            (
+                "layout",
+                format!("{}, {} bits, k = {}", self.layout, self.bits, self.k),
+            ),
+            ("memory", format!("{} pages, {} bytes", self.pages, self.bytes)),
+            ("hash key", format!("{} ({key})", self.key_fingerprint)),
+            ("keys", keys),
+            ("fill", format!("{} of the bits", percent(self.fill_ratio))),
+            ("promise", promise),
+            (
+                "present",
+                format!("a rate of {}{verdict}", percent(self.present_rate)),
+            ),
+            (
+                "a lookup",
+                format!("touches {:.1} pages", self.expected_pages_per_lookup),
+            ),
+        ];
+        rows.iter()
+            .map(|(name, value)| format!("{name:<9} {value}\n"))
+            .collect()
+    }
+}
+
+/// A filter holding exactly its capacity scatters around its promise; 5 % is beyond the scatter of all but the
+/// smallest ones.
+fn keeps(present: f64, promised: f64) -> bool {
+    const SCATTER: f64 = 1.05;
+    present <= promised * SCATTER
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent != 0.0 && percent < 0.01 {
+        format!("{percent:.2e} %")
+    } else {
+        format!("{percent:.3} %")
+    }
+}

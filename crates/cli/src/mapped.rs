@@ -1,0 +1,44 @@
+//! Filter files, mapped and checked to the last page: tools trust nothing they did not look at.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+use seenit_filter::Layout;
+use seenit_filter::file::FileView;
+
+use crate::problem::Problem;
+use crate::progress::Progress;
+
+/// A mapped file. Its path comes along for messages.
+pub(crate) struct Mapped {
+    path: PathBuf,
+    map: Mmap,
+}
+
+impl Mapped {
+    pub(crate) fn open(path: &Path) -> Result<Self, Problem> {
+        let file = File::open(path).map_err(Problem::input(path))?;
+        // SAFETY: the mapping is read-only, and seenit itself replaces filter files by renaming, never in place.
+        // A stranger who cuts the file short while it is read ends this process, and nothing else.
+        let map = unsafe { Mmap::map(&file) }.map_err(Problem::input(path))?;
+        Ok(Mapped {
+            path: path.to_owned(),
+            map,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file as a filter, every page checked.
+    pub(crate) fn checked(&self) -> Result<FileView<'_>, Problem> {
+        let view = FileView::open(&self.map).map_err(Problem::format(&self.path))?;
+        let mut progress = Progress::new("checking pages", Some(view.header().layout.pages()));
+        view.check_all(|_| progress.advance(1))
+            .map_err(Problem::format(&self.path))?;
+        Ok(view)
+    }
+}

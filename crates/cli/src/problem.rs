@@ -1,0 +1,84 @@
+//! What can go wrong on the command line: one clear line, and an exit code that means something.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use seenit_filter::{FormatError, GeometryError, Unlike};
+
+/// Why a command stopped. The codes are those of sysexits.h.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Problem {
+    /// Exit 65: a damaged, foreign or future file.
+    #[error("{}: {error}", path.display())]
+    Format { path: PathBuf, error: FormatError },
+    /// Exit 65: filters that cannot be united.
+    #[error("{} and {}: {error}", first.display(), path.display())]
+    Unlike {
+        path: PathBuf,
+        first: PathBuf,
+        error: Unlike,
+    },
+    /// Exit 65: a key file with something else in it.
+    #[error("{name}: line {line}: {why}")]
+    Key { name: String, line: u64, why: String },
+    /// Exit 65: nothing to build from.
+    #[error("{0}: there are no keys in it; give --capacity to build an empty filter")]
+    NoKeys(String),
+    /// Exit 65: a network key that protects nothing.
+    #[error(
+        "{}: a network key has at least {least} bytes, this one has {found} (make one: openssl rand -hex 32)",
+        path.display()
+    )]
+    ShortKey {
+        path: PathBuf,
+        found: usize,
+        least: usize,
+    },
+    /// Exit 2, or 71 when it is memory that is missing.
+    #[error("{0}")]
+    Geometry(#[from] GeometryError),
+    /// Exit 66: an input that cannot be opened.
+    #[error("cannot open {}: {error}", path.display())]
+    Input { path: PathBuf, error: io::Error },
+    /// Exit 73: an output that cannot be written.
+    #[error("cannot write {}: {error}", path.display())]
+    Output { path: PathBuf, error: io::Error },
+    /// Exit 74: reading or printing broke off.
+    #[error("{what}: {error}")]
+    Io { what: String, error: io::Error },
+}
+
+impl Problem {
+    pub(crate) fn input(path: &Path) -> impl FnOnce(io::Error) -> Problem {
+        let path = path.to_owned();
+        move |error| Problem::Input { path, error }
+    }
+
+    pub(crate) fn output(path: &Path) -> impl FnOnce(io::Error) -> Problem {
+        let path = path.to_owned();
+        move |error| Problem::Output { path, error }
+    }
+
+    pub(crate) fn format(path: &Path) -> impl FnOnce(FormatError) -> Problem {
+        let path = path.to_owned();
+        move |error| Problem::Format { path, error }
+    }
+
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Problem {
+        let what = what.into();
+        move |error| Problem::Io { what, error }
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Problem::Format { .. } | Problem::Unlike { .. } | Problem::Key { .. } => 65,
+            Problem::NoKeys(_) | Problem::ShortKey { .. } => 65,
+            Problem::Geometry(GeometryError::Memory { .. }) => 71,
+            Problem::Geometry(_) => 2,
+            Problem::Input { .. } => 66,
+            Problem::Output { .. } => 73,
+            Problem::Io { .. } => 74,
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! A progress bar for work that takes longer than a second, on standard error, on a terminal only.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Work shorter than this shows no bar: it would only flicker.
+const QUIET: Duration = Duration::from_secs(1);
+
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    started: Instant,
+    shown: bool,
+}
+
+impl Progress {
+    /// `total` units of `what`; `None` when nobody knows how many.
+    pub(crate) fn new(what: &'static str, total: Option<u64>) -> Self {
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden()).with_message(what);
+        let template = match total {
+            Some(_) => "{msg} {wide_bar} {human_pos}/{human_len} {percent} % {eta} left",
+            None => "{msg} {spinner} {human_pos} in {elapsed}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        Progress {
+            bar,
+            started: Instant::now(),
+            shown: false,
+        }
+    }
+
+    /// `done` units more.
+    pub(crate) fn advance(&mut self, done: u64) {
+        if !self.shown && self.started.elapsed() > QUIET {
+            self.shown = true;
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.inc(done);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
