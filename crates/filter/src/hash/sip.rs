@@ -98,9 +98,9 @@ impl<K: AsRef<[u8]>> KeyHasher<K> for SipKey {
         match self.simd.0 {
             Level::Scalar => one_by_one(self, keys, hashes),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => in_lanes::<4, K>(self, keys, hashes, super::sip_x86::hash_4),
+            Level::Avx2 => in_lanes::<8, K>(self, keys, hashes, super::sip_x86::hash_8),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => in_lanes::<8, K>(self, keys, hashes, super::sip_x86::hash_8),
+            Level::Avx512 => in_lanes::<16, K>(self, keys, hashes, super::sip_x86::hash_16),
         }
     }
 }

@@ -10,15 +10,15 @@ use super::Hash128;
 use super::sip::{Lanes, SipKey, State};
 use crate::simd::{Level, Simd};
 
-/// Hashes four keys of one length, at least 8 bytes.
-pub(super) fn hash_4(simd: Simd, key: &SipKey, keys: &[&[u8]; 4], hashes: &mut [Hash128; 4]) {
+/// Hashes eight keys of one length, at least 8 bytes.
+pub(super) fn hash_8(simd: Simd, key: &SipKey, keys: &[&[u8]; 8], hashes: &mut [Hash128; 8]) {
     check(keys, matches!(simd.0, Level::Avx2 | Level::Avx512));
     // SAFETY: `simd` proves AVX2; `check` proved that all keys have one length of at least 8 bytes.
     unsafe { avx2(key, keys, hashes) }
 }
 
-/// Hashes eight keys of one length, at least 8 bytes.
-pub(super) fn hash_8(simd: Simd, key: &SipKey, keys: &[&[u8]; 8], hashes: &mut [Hash128; 8]) {
+/// Hashes sixteen keys of one length, at least 8 bytes.
+pub(super) fn hash_16(simd: Simd, key: &SipKey, keys: &[&[u8]; 16], hashes: &mut [Hash128; 16]) {
     check(keys, simd.0 == Level::Avx512);
     // SAFETY: `simd` proves AVX-512F; `check` proved that all keys have one length of at least 8 bytes.
     unsafe { avx512(key, keys, hashes) }
@@ -33,17 +33,17 @@ fn check<const N: usize>(keys: &[&[u8]; N], level: bool) {
 /// # Safety
 /// The processor has AVX2; all keys have one length of at least 8 bytes.
 #[target_feature(enable = "avx2")]
-unsafe fn avx2(key: &SipKey, keys: &[&[u8]; 4], hashes: &mut [Hash128; 4]) {
+unsafe fn avx2(key: &SipKey, keys: &[&[u8]; 8], hashes: &mut [Hash128; 8]) {
     // SAFETY: the caller's duties are those of `in_lanes`.
-    unsafe { in_lanes::<4, Four>(key, keys, hashes) }
+    unsafe { in_lanes::<8, Pair<Four>>(key, keys, hashes) }
 }
 
 /// # Safety
 /// The processor has AVX-512F; all keys have one length of at least 8 bytes.
 #[target_feature(enable = "avx512f")]
-unsafe fn avx512(key: &SipKey, keys: &[&[u8]; 8], hashes: &mut [Hash128; 8]) {
+unsafe fn avx512(key: &SipKey, keys: &[&[u8]; 16], hashes: &mut [Hash128; 16]) {
     // SAFETY: the caller's duties are those of `in_lanes`.
-    unsafe { in_lanes::<8, Eight>(key, keys, hashes) }
+    unsafe { in_lanes::<16, Pair<Eight>>(key, keys, hashes) }
 }
 
 /// # Safety
@@ -82,6 +82,67 @@ trait KeyLanes<const N: usize>: Lanes {
     fn shift_down(self, bits: i32) -> Self;
     fn words(self) -> [u64; N];
 }
+
+/// Two vectors in turn. A round is one long chain of dependent steps; the second chain fills the gaps of the
+/// first.
+#[derive(Clone, Copy)]
+struct Pair<L>(L, L);
+
+impl<L: Lanes> Lanes for Pair<L> {
+    #[inline(always)]
+    fn splat(word: u64) -> Self {
+        Pair(L::splat(word), L::splat(word))
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Pair(self.0.add(other.0), self.1.add(other.1))
+    }
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Pair(self.0.xor(other.0), self.1.xor(other.1))
+    }
+    #[inline(always)]
+    fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
+        Pair(self.0.rotate::<LEFT, RIGHT>(), self.1.rotate::<LEFT, RIGHT>())
+    }
+}
+
+/// Pairs of each width: the first half of the keys in one vector, the second in the other.
+macro_rules! key_pairs {
+    ($lanes:ident, $half:literal, $all:literal) => {
+        impl KeyLanes<$all> for Pair<$lanes> {
+            #[inline(always)]
+            unsafe fn gather(keys: &[&[u8]; $all], offset: usize) -> Self {
+                let halves: &[[&[u8]; $half]] = keys.as_chunks().0;
+                // SAFETY: the caller's duties are those of the halves.
+                unsafe {
+                    Pair(
+                        $lanes::gather(&halves[0], offset),
+                        $lanes::gather(&halves[1], offset),
+                    )
+                }
+            }
+            #[inline(always)]
+            fn shift_down(self, bits: i32) -> Self {
+                Pair(self.0.shift_down(bits), self.1.shift_down(bits))
+            }
+            #[inline(always)]
+            fn words(self) -> [u64; $all] {
+                let (first, second) = (self.0.words(), self.1.words());
+                std::array::from_fn(|i| {
+                    if i < $half {
+                        first[i]
+                    } else {
+                        second[i - $half]
+                    }
+                })
+            }
+        }
+    };
+}
+
+key_pairs!(Four, 4, 8);
+key_pairs!(Eight, 8, 16);
 
 /// Four lanes. Values exist only below `avx2`, which is what makes the intrinsics safe to call.
 #[derive(Clone, Copy)]
