@@ -27,7 +27,7 @@ pub use paged::{MAX_PAGES_PER_KEY, Paged};
 
 use crate::hash::Hash128;
 use crate::maths::{MAX_K, cardinality::ZeroOdds};
-use crate::memory::{PAGE_BITS, prefetch};
+use crate::memory::PAGE_BITS;
 use crate::simd::Simd;
 
 /// The most bits of one filter: 2^43, a tebibyte. A limit against typing errors and hostile headers; memory that
@@ -66,9 +66,7 @@ pub trait Layout: Copy + PartialEq + std::fmt::Debug {
     }
 
     /// Whether all bits of `hash` are set.
-    fn contains(&self, _simd: Simd, words: &[u64], hash: Hash128) -> bool {
-        (0..self.probes()).all(|probe| is_set(words, self.position(hash, probe)))
-    }
+    fn contains(&self, simd: Simd, words: &[u64], hash: Hash128) -> bool;
 
     /// Sets the bits of `hash`.
     fn insert(&self, _simd: Simd, words: &mut [u64], hash: Hash128) {
@@ -81,13 +79,7 @@ pub trait Layout: Copy + PartialEq + std::fmt::Debug {
     fn prefetch_lookups<W>(&self, words: &[W], hashes: &[Hash128]);
 
     /// Asks for the memory that [`insert_batch`](Self::insert_batch) will write.
-    fn prefetch_inserts<W>(&self, words: &[W], hashes: &[Hash128]) {
-        for &hash in hashes {
-            for probe in 0..self.probes() {
-                prefetch(words, word_of(self.position(hash, probe)));
-            }
-        }
-    }
+    fn prefetch_inserts<W>(&self, words: &[W], hashes: &[Hash128]);
 
     /// [`contains`](Self::contains) for at most [`BATCH_KEYS`](crate::hash::BATCH_KEYS) hashes that were
     /// prefetched; `found` is as long as `hashes`.

@@ -83,13 +83,30 @@ impl Layout for Flat {
         AnyLayout::Flat(self)
     }
 
+    /// Scalar at every level. A gathering twin (AVX2 and AVX-512) was built and measured: members 1.5 times slower
+    /// in the cache, strangers 1.3 times slower beyond it, because it cannot stop at the first unset bit.
     #[inline]
-    fn prefetch_lookups<W>(&self, words: &[W], hashes: &[Hash128]) {
-        rounds::prefetch_first(self, words, hashes);
+    fn contains(&self, _simd: Simd, words: &[u64], hash: Hash128) -> bool {
+        (0..self.probes()).all(|probe| super::is_set(words, self.position(hash, probe)))
     }
 
     #[inline]
-    fn contains_batch(&self, _simd: Simd, words: &[u64], hashes: &[Hash128], found: &mut [bool]) {
-        rounds::contains_batch(self, words, hashes, found);
+    fn prefetch_lookups<W>(&self, words: &[W], hashes: &[Hash128]) {
+        rounds::prefetch_first(words, hashes, self.probes(), |hash, probe| {
+            self.position(hash, probe)
+        });
+    }
+
+    #[inline]
+    fn prefetch_inserts<W>(&self, words: &[W], hashes: &[Hash128]) {
+        rounds::prefetch_probes(words, hashes, 0..self.probes(), |hash, probe| {
+            self.position(hash, probe)
+        });
+    }
+
+    fn contains_batch(&self, simd: Simd, words: &[u64], hashes: &[Hash128], found: &mut [bool]) {
+        let position = |hash, probe| self.position(hash, probe);
+        let contains = |hash| self.contains(simd, words, hash);
+        rounds::contains_batch(words, hashes, found, self.probes(), position, contains);
     }
 }

@@ -68,6 +68,12 @@ impl Paged {
     fn page_of(&self, hash: Hash128) -> usize {
         scale(hash.hi, self.pages) as usize
     }
+
+    /// The position of bit `i` in the first page of a key.
+    #[inline(always)]
+    fn in_first_page(&self, hash: Hash128, i: usize) -> u64 {
+        self.page_of(hash) as u64 * PAGE_BITS + in_page(hash.lo, i)
+    }
 }
 
 /// The hash that governs a key's `nth` page: the key's own for the first, remixed for the others.
@@ -188,14 +194,36 @@ impl Layout for Paged {
         })
     }
 
+    fn insert(&self, _simd: Simd, words: &mut [u64], hash: Hash128) {
+        for nth in 0..self.pages_per_key as usize {
+            let hash = nth_hash(hash, nth);
+            let page = &mut words.as_chunks_mut::<PAGE_WORDS>().0[self.page_of(hash)];
+            for i in 0..self.k as usize {
+                let position = in_page(hash.lo, i);
+                page[super::word_of(position)] |= super::bit_of(position);
+            }
+        }
+    }
+
+    /// The first page a key uses decides about nearly every stranger; the others are left to the second round.
     #[inline]
     fn prefetch_lookups<W>(&self, words: &[W], hashes: &[Hash128]) {
-        rounds::prefetch_first(self, words, hashes);
+        rounds::prefetch_first(words, hashes, self.k as usize, |hash, i| {
+            self.in_first_page(hash, i)
+        });
     }
 
     #[inline]
-    fn contains_batch(&self, _simd: Simd, words: &[u64], hashes: &[Hash128], found: &mut [bool]) {
-        rounds::contains_batch(self, words, hashes, found);
+    fn prefetch_inserts<W>(&self, words: &[W], hashes: &[Hash128]) {
+        rounds::prefetch_probes(words, hashes, 0..self.k as usize, |hash, i| {
+            self.in_first_page(hash, i)
+        });
+    }
+
+    fn contains_batch(&self, simd: Simd, words: &[u64], hashes: &[Hash128], found: &mut [bool]) {
+        let position = |hash, i| self.in_first_page(hash, i);
+        let contains = |hash| self.contains(simd, words, hash);
+        rounds::contains_batch(words, hashes, found, self.k as usize, position, contains);
     }
 }
 

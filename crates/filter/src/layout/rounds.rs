@@ -3,8 +3,13 @@
 //! A stranger is found out by its first two bits three times in four, when half of the bits are set. So the
 //! first round looks at two bits of every key, and only the keys that pass have their other lines fetched: a
 //! stranger costs 2 + (k-2)/4 lines, a member k, and either way the misses of many keys overlap.
+//!
+//! `position` is the layout's, handed over as a closure so that what does not change from probe to probe (the
+//! page of a key, say) is computed once.
 
-use super::{Layout, is_set, word_of};
+use std::ops::Range;
+
+use super::{is_set, word_of};
 use crate::hash::{BATCH_KEYS, Hash128};
 use crate::memory::prefetch;
 
@@ -13,36 +18,53 @@ const FIRST_ROUND: usize = 2;
 
 /// Asks for the lines of the first round.
 #[inline(always)]
-pub(super) fn prefetch_first<L: Layout, W>(layout: &L, words: &[W], hashes: &[Hash128]) {
+pub(super) fn prefetch_first<W>(
+    words: &[W],
+    hashes: &[Hash128],
+    probes: usize,
+    position: impl Fn(Hash128, usize) -> u64,
+) {
+    prefetch_probes(words, hashes, 0..FIRST_ROUND.min(probes), position);
+}
+
+/// Asks for the lines of these probes.
+#[inline(always)]
+pub(super) fn prefetch_probes<W>(
+    words: &[W],
+    hashes: &[Hash128],
+    probes: Range<usize>,
+    position: impl Fn(Hash128, usize) -> u64,
+) {
     for &hash in hashes {
-        for probe in 0..FIRST_ROUND.min(layout.probes()) {
-            prefetch(words, word_of(layout.position(hash, probe)));
+        for probe in probes.clone() {
+            prefetch(words, word_of(position(hash, probe)));
         }
     }
 }
 
-/// Both rounds. At most [`BATCH_KEYS`] hashes.
+/// Both rounds. At most [`BATCH_KEYS`] hashes; `contains` answers for one key, all its bits.
 #[inline(always)]
-pub(super) fn contains_batch<L: Layout>(layout: &L, words: &[u64], hashes: &[Hash128], found: &mut [bool]) {
-    let first = FIRST_ROUND.min(layout.probes());
+pub(super) fn contains_batch(
+    words: &[u64],
+    hashes: &[Hash128],
+    found: &mut [bool],
+    probes: usize,
+    position: impl Fn(Hash128, usize) -> u64,
+    contains: impl Fn(Hash128) -> bool,
+) {
+    let first = FIRST_ROUND.min(probes);
     let mut passed = [0u8; BATCH_KEYS];
     let mut count = 0;
     for (i, (&hash, found)) in hashes.iter().zip(found.iter_mut()).enumerate() {
-        *found = (0..first).fold(true, |all, probe| {
-            all & is_set(words, layout.position(hash, probe))
-        });
+        *found = (0..first).fold(true, |all, probe| all & is_set(words, position(hash, probe)));
         passed[count] = i as u8;
         count += usize::from(*found);
     }
     let passed = &passed[..count];
     for &i in passed {
-        for probe in first..layout.probes() {
-            prefetch(words, word_of(layout.position(hashes[usize::from(i)], probe)));
-        }
+        prefetch_probes(words, &[hashes[usize::from(i)]], first..probes, &position);
     }
     for &i in passed {
-        let hash = hashes[usize::from(i)];
-        found[usize::from(i)] =
-            (first..layout.probes()).all(|probe| is_set(words, layout.position(hash, probe)));
+        found[usize::from(i)] = contains(hashes[usize::from(i)]);
     }
 }
