@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Directories that hold what people wrote. A missing one is skipped.
-const SOURCE_DIRS: [&str; 4] = ["crates", "fuzz", "docs", ".ci"];
+const SOURCE_DIRS: [&str; 4] = ["crates", "fuzzing", "docs", ".ci"];
 
 /// Directories that hold what machines wrote, or bytes whose form is the point of a test.
 const DATA_DIRS: [&str; 5] = ["target", "golden", "testdata", "corpus", "artifacts"];

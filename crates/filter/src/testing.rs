@@ -4,6 +4,7 @@
 pub(crate) struct SplitMix(pub(crate) u64);
 
 impl SplitMix {
+    /// The next word.
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -11,15 +12,4 @@ impl SplitMix {
         z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ z >> 31
     }
-}
-
-/// `count` hashes from `seed`, as random as a keyed hash would make them.
-pub(crate) fn hashes(count: usize, seed: u64) -> Vec<crate::hash::Hash128> {
-    let mut rng = SplitMix(seed);
-    (0..count)
-        .map(|_| crate::hash::Hash128 {
-            lo: rng.next(),
-            hi: rng.next(),
-        })
-        .collect()
 }

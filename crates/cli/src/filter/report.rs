@@ -92,7 +92,15 @@ impl Report {
                 "layout",
                 format!("{}, {} bits, k = {}", self.layout, self.bits, self.k),
             ),
-            ("memory", format!("{} pages, {} bytes", self.pages, self.bytes)),
+            (
+                "memory",
+                format!(
+                    "{} {}, {} bytes",
+                    self.pages,
+                    if self.pages == 1 { "page" } else { "pages" },
+                    self.bytes
+                ),
+            ),
             ("hash key", format!("{} ({key})", self.key_fingerprint)),
             ("keys", keys),
             ("fill", format!("{} of the bits", percent(self.fill_ratio))),

@@ -8,7 +8,7 @@ use loom::sync::atomic::AtomicU64 as LoomWord;
 use super::*;
 use crate::hash::SipKey;
 use crate::layout::{Flat, Line, Paged};
-use crate::testing::{SplitMix, hashes};
+use crate::testing::SplitMix;
 
 impl SharedWord for LoomWord {
     fn read(&self) -> u64 {
@@ -37,7 +37,11 @@ fn two_writers_and_a_reader<W: SharedWord + Send + Sync + 'static>(word: fn(Loom
     loom::model(move || {
         // One word and two probes, so that every store meets every other one.
         let layout = Flat::new(64, 2).expect("a tiny filter");
-        let [one, two] = [hashes(2, 1)[0], hashes(2, 1)[1]];
+        let mut rng = SplitMix(1);
+        let [one, two] = [(); 2].map(|()| Hash128 {
+            lo: rng.next(),
+            hi: rng.next(),
+        });
         let words = Arc::new(vec![word(LoomWord::new(0))]);
         let write = |hash| {
             let words = Arc::clone(&words);

@@ -7,19 +7,11 @@ use seenit_filter::{AnyLayout, Filter, Flat, HugePages, Layout, LayoutName, Line
 /// The three layouts.
 pub(crate) const LAYOUTS: [LayoutName; 3] = [LayoutName::Flat, LayoutName::Paged, LayoutName::Line];
 
-/// SplitMix64: the same numbers on every machine.
-pub(crate) struct SplitMix(pub(crate) u64);
+#[path = "../../src/testing.rs"]
+mod testing;
+pub(crate) use testing::SplitMix;
 
 impl SplitMix {
-    /// The next word.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
     /// A hash as a pseudo-random function would give it.
     pub(crate) fn hash(&mut self) -> Hash128 {
         Hash128 {
