@@ -33,16 +33,19 @@ pub(crate) fn write_filter<L: Layout, S: AsRef<[u64]>>(
     filter: &Filter<L, S>,
 ) -> Result<(), Problem> {
     let write = || -> io::Result<()> {
+        if path.exists() && !path.is_file() {
+            // Renaming over a device would put a file in its place.
+            return Err(io::Error::other("it is there and is no ordinary file"));
+        }
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty())
             .unwrap_or(Path::new("."));
-        let temporary = NamedTempFile::new_in(folder)?;
+        let temporary = temporary_in(folder)?;
         file::write(
             filter,
             &mut BufWriter::with_capacity(1 << 20, temporary.as_file()),
         )?;
-        give_usual_permissions(temporary.as_file())?;
         temporary.as_file().sync_all()?;
         temporary.persist(path).map_err(|error| error.error)?;
         Ok(())
@@ -50,14 +53,13 @@ pub(crate) fn write_filter<L: Layout, S: AsRef<[u64]>>(
     write().map_err(Problem::output(path))
 }
 
-/// Temporary files are private; a filter file is an ordinary file.
-#[cfg(unix)]
-fn give_usual_permissions(file: &std::fs::File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(std::fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn give_usual_permissions(_: &std::fs::File) -> io::Result<()> {
-    Ok(())
+/// A temporary file that may become an ordinary one: with the permissions the user's mask leaves, not private.
+fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
 }

@@ -87,6 +87,24 @@ fn missing_files_and_folders() {
     assert_eq!(folder.read("out"), b"precious");
 }
 
+/// An output is renamed into place, which would replace a device or a pipe by a file.
+#[cfg(unix)]
+#[test]
+fn outputs_that_are_no_files_are_refused() {
+    let (folder, _) = folder();
+    folder
+        .run("filter build --keys keys -o .")
+        .refused(73, "no ordinary file");
+    let made = std::process::Command::new("mkfifo")
+        .arg(folder.path("pipe"))
+        .status()
+        .expect("mkfifo runs");
+    assert!(made.success());
+    folder
+        .run("filter build --keys keys -o pipe")
+        .refused(73, "no ordinary file");
+}
+
 /// A failed write leaves nothing behind: neither a half file nor a temporary one.
 #[cfg(target_os = "linux")]
 #[test]

@@ -141,7 +141,8 @@ impl<L: Layout, S: AsRef<[u64]>> Filter<L, S> {
     /// How many distinct keys it holds, with an error bar; `None` when every bit is set.
     pub fn cardinality(&self) -> Option<Estimate> {
         let fill = self.fill();
-        self.layout.zero_odds().estimate(fill.bits - fill.ones)
+        // A file whose pages nobody checked may have bits set behind its last one.
+        self.layout.zero_odds().estimate(fill.bits.saturating_sub(fill.ones))
     }
 
     /// The false-positive rate its bits amount to now.

@@ -64,14 +64,17 @@ impl PageBuf {
 impl AsRef<[u64]> for PageBuf {
     #[inline(always)]
     fn as_ref(&self) -> &[u64] {
-        bytemuck::cast_slice(&self.map)
+        // SAFETY: the mapping is page-aligned, whole pages long, and initialised by the kernel. (A checked cast
+        // would do the same and check it again on every lookup.)
+        unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast(), self.map.len() / 8) }
     }
 }
 
 impl AsMut<[u64]> for PageBuf {
     #[inline(always)]
     fn as_mut(&mut self) -> &mut [u64] {
-        bytemuck::cast_slice_mut(&mut self.map)
+        // SAFETY: as in `as_ref`, and `self` is borrowed for writing.
+        unsafe { std::slice::from_raw_parts_mut(self.map.as_mut_ptr().cast(), self.map.len() / 8) }
     }
 }
 

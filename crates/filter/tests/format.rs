@@ -235,6 +235,19 @@ fn set_padding_is_refused() {
     }
 }
 
+/// Found by the fuzzer: a table sealed with something behind its last entry was taken for sound, though nobody
+/// would write it so.
+#[test]
+fn a_table_with_padding_that_is_not_zero_is_refused() {
+    let mut bytes = bytes_of(&golden(LayoutName::Line));
+    bytes[2 * PAGE_BYTES - 1] = 1;
+    let table = blake3::hash(&bytes[PAGE_BYTES..2 * PAGE_BYTES]);
+    bytes[80..112].copy_from_slice(table.as_bytes());
+    let header = blake3::hash(&bytes[..PAGE_BYTES - 32]);
+    bytes[PAGE_BYTES - 32..PAGE_BYTES].copy_from_slice(header.as_bytes());
+    assert!(refusal(&bytes).starts_with("digest table:"));
+}
+
 /// A lazily checked filter looks at the pages it needs, once, and never answers from a damaged one.
 #[test]
 fn lazy_filters_check_what_they_touch() {

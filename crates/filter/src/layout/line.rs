@@ -132,23 +132,25 @@ impl Layout for Line {
 
     #[inline]
     fn contains(&self, simd: Simd, words: &[u64], hash: Hash128) -> bool {
+        let line = &lines_of(words)[self.line_of(hash)];
         match simd.0 {
-            Level::Scalar => contains(&lines_of(words)[self.line_of(hash)], hash.lo),
+            Level::Scalar => contains(line, hash.lo),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => super::line_x86::contains_avx2(simd, self, words, hash),
+            Level::Avx2 => super::line_x86::contains_avx2(simd, line, hash.lo),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => super::line_x86::contains_avx512(simd, self, words, hash),
+            Level::Avx512 => super::line_x86::contains_avx512(simd, line, hash.lo),
         }
     }
 
     #[inline]
     fn insert(&self, simd: Simd, words: &mut [u64], hash: Hash128) {
+        let line = &mut lines_of_mut(words)[self.line_of(hash)];
         match simd.0 {
-            Level::Scalar => insert(&mut lines_of_mut(words)[self.line_of(hash)], hash.lo),
+            Level::Scalar => insert(line, hash.lo),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => super::line_x86::insert_batch_avx2(simd, self, words, &[hash]),
+            Level::Avx2 => super::line_x86::insert_avx2(simd, line, hash.lo),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => super::line_x86::insert_batch_avx512(simd, self, words, &[hash]),
+            Level::Avx512 => super::line_x86::insert_avx512(simd, line, hash.lo),
         }
     }
 

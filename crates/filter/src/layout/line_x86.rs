@@ -12,46 +12,33 @@ use crate::simd::{Level, Simd};
 
 type Sectors = [u64; LINE_SECTORS];
 
-/// The shift of each sector.
-static SHIFTS: Sectors = {
-    let (mut shifts, mut sector) = ([0; LINE_SECTORS], 0);
-    while sector < LINE_SECTORS {
-        shifts[sector] = (FIRST_SHIFT + SHIFT_STEP * sector as u32) as u64;
-        sector += 1;
-    }
-    shifts
-};
+/// The shift of sector `i`.
+const fn shift(i: u32) -> i64 {
+    (FIRST_SHIFT + SHIFT_STEP * i) as i64
+}
 
-/// The entrances: `simd` is the proof that the processor can.
+/// The entrances: `simd` is the proof that the processor has the kernel's instructions.
 macro_rules! entrance {
-    ($name:ident, $kernel:ident, $($level:ident)|+, $words:ty $(, $found:ident: $bools:ty)?) => {
+    ($name:ident, $kernel:ident, $($level:ident)|+, ($($argument:ident: $type:ty),+) $(-> $answer:ty)?) => {
         #[inline]
-        pub(super) fn $name(simd: Simd, layout: &Line, words: $words, hashes: &[Hash128] $(, $found: $bools)?) {
+        pub(super) fn $name(simd: Simd, $($argument: $type),+) $(-> $answer)? {
             assert!(matches!(simd.0, $(Level::$level)|+));
             // SAFETY: `simd` proves the instructions of the kernel.
-            unsafe { $kernel(layout, words, hashes $(, $found)?) }
+            unsafe { $kernel($($argument),+) }
         }
     };
 }
 
-entrance!(contains_batch_avx2, avx2_contains, Avx2 | Avx512, &[u64], found: &mut [bool]);
-entrance!(contains_batch_avx512, avx512_contains, Avx512, &[u64], found: &mut [bool]);
-entrance!(insert_batch_avx2, avx2_insert, Avx2 | Avx512, &mut [u64]);
-entrance!(insert_batch_avx512, avx512_insert, Avx512, &mut [u64]);
-
-#[inline]
-pub(super) fn contains_avx2(simd: Simd, layout: &Line, words: &[u64], hash: Hash128) -> bool {
-    assert!(matches!(simd.0, Level::Avx2 | Level::Avx512));
-    // SAFETY: `simd` proves AVX2.
-    unsafe { avx2_has(&lines_of(words)[layout.line_of(hash)], hash.lo) }
-}
-
-#[inline]
-pub(super) fn contains_avx512(simd: Simd, layout: &Line, words: &[u64], hash: Hash128) -> bool {
-    assert!(matches!(simd.0, Level::Avx512));
-    // SAFETY: `simd` proves AVX-512F.
-    unsafe { avx512_has(&lines_of(words)[layout.line_of(hash)], hash.lo) }
-}
+entrance!(contains_avx2, avx2_has, Avx2 | Avx512, (line: &Sectors, lo: u64) -> bool);
+entrance!(contains_avx512, avx512_has, Avx512, (line: &Sectors, lo: u64) -> bool);
+entrance!(insert_avx2, avx2_set, Avx2 | Avx512, (line: &mut Sectors, lo: u64));
+entrance!(insert_avx512, avx512_set, Avx512, (line: &mut Sectors, lo: u64));
+entrance!(contains_batch_avx2, avx2_contains, Avx2 | Avx512,
+    (layout: &Line, words: &[u64], hashes: &[Hash128], found: &mut [bool]));
+entrance!(contains_batch_avx512, avx512_contains, Avx512,
+    (layout: &Line, words: &[u64], hashes: &[Hash128], found: &mut [bool]));
+entrance!(insert_batch_avx2, avx2_insert, Avx2 | Avx512, (layout: &Line, words: &mut [u64], hashes: &[Hash128]));
+entrance!(insert_batch_avx512, avx512_insert, Avx512, (layout: &Line, words: &mut [u64], hashes: &[Hash128]));
 
 #[target_feature(enable = "avx2")]
 fn avx2_contains(layout: &Line, words: &[u64], hashes: &[Hash128], found: &mut [bool]) {
@@ -88,8 +75,16 @@ fn avx512_insert(layout: &Line, words: &mut [u64], hashes: &[Hash128]) {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn avx512_bits(lo: u64) -> __m512i {
-    // SAFETY: `SHIFTS` is 64 readable bytes.
-    let shifts = unsafe { _mm512_loadu_si512(SHIFTS.as_ptr().cast()) };
+    let shifts = _mm512_setr_epi64(
+        shift(0),
+        shift(1),
+        shift(2),
+        shift(3),
+        shift(4),
+        shift(5),
+        shift(6),
+        shift(7),
+    );
     _mm512_rolv_epi64(
         _mm512_set1_epi64(1),
         _mm512_srlv_epi64(_mm512_set1_epi64(lo as i64), shifts),
@@ -126,11 +121,9 @@ fn avx2_bits(lo: u64) -> [__m256i; 2] {
         _mm256_set1_epi64x(1),
         _mm256_set1_epi64x(63),
     );
-    [0, 4].map(|half| {
-        // SAFETY: each half of `SHIFTS` is 32 readable bytes.
-        let shifts = unsafe { _mm256_loadu_si256(SHIFTS[half..half + 4].as_ptr().cast()) };
-        _mm256_sllv_epi64(one, _mm256_and_si256(_mm256_srlv_epi64(word, shifts), count))
-    })
+    let low = _mm256_setr_epi64x(shift(0), shift(1), shift(2), shift(3));
+    let high = _mm256_setr_epi64x(shift(4), shift(5), shift(6), shift(7));
+    [low, high].map(|shifts| _mm256_sllv_epi64(one, _mm256_and_si256(_mm256_srlv_epi64(word, shifts), count)))
 }
 
 #[inline]

@@ -1,0 +1,11 @@
+//! What the fuzz targets do with their input. The files in `targets/` only tie it to libFuzzer.
+
+pub mod canary;
+mod case;
+pub mod forge;
+pub mod format;
+mod model;
+pub mod operations;
+mod subject;
+
+pub use case::Case;
