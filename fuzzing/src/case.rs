@@ -92,11 +92,7 @@ impl Geometry {
             Geometry::Flat { bits, k } => {
                 Flat::new(u64::from(bits % FLAT_BITS_MAX) + 1, k_of(k)).map(Layout::any)
             }
-            Geometry::Paged {
-                pages,
-                pages_per_key,
-                k,
-            } => {
+            Geometry::Paged { pages, pages_per_key, k } => {
                 let pages_per_key = u32::from(pages_per_key % PAGES_PER_KEY_MAX) + 1;
                 Paged::new(u64::from(pages % PAGES_MAX) + 1, pages_per_key, k_of(k)).map(Layout::any)
             }
@@ -119,10 +115,7 @@ impl Pick {
             Pick::Near { old: index, bit } => {
                 let Hash128 { lo, hi } = old(index);
                 let flipped = 1u128 << (bit % 128);
-                Hash128 {
-                    lo: lo ^ flipped as u64,
-                    hi: hi ^ (flipped >> 64) as u64,
-                }
+                Hash128 { lo: lo ^ flipped as u64, hi: hi ^ (flipped >> 64) as u64 }
             }
         }
     }

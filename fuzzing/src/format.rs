@@ -47,28 +47,18 @@ fn verdict(bytes: &[u8]) -> Result<(), String> {
 /// The laws of a file whose header is sound; its pages may be anything.
 fn check_opened(bytes: &[u8], view: FileView<'_>) {
     let header = view.header();
-    assert!(
-        header.encode() == bytes[..PAGE_BYTES],
-        "a header has two encodings"
-    );
+    assert!(header.encode() == bytes[..PAGE_BYTES], "a header has two encodings");
     assert_eq!(header.file_bytes(), bytes.len() as u64);
     let pages = header.layout.pages();
-    let damaged: Vec<u64> = (0..pages)
-        .filter(|&page| view.check_page(page as usize).is_err())
-        .collect();
+    let damaged: Vec<u64> = (0..pages).filter(|&page| view.check_page(page as usize).is_err()).collect();
     let in_place = view.filter().expect("the bytes are aligned");
-    let copy = view
-        .to_filter(HugePages::Default)
-        .expect("no more memory than the file has");
+    let copy = view.to_filter(HugePages::Default).expect("no more memory than the file has");
     assert!(in_place.words() == copy.words(), "copy and original differ");
     check_lookups(view, &copy, &damaged);
     let mut reported = 0;
     match view.check_all(|page| reported = page) {
         Ok(()) => {
-            assert!(
-                damaged.is_empty() && reported == pages,
-                "damage was overlooked: {damaged:?}"
-            );
+            assert!(damaged.is_empty() && reported == pages, "damage was overlooked: {damaged:?}");
             check_accepted(bytes, &copy);
             check_accepted(bytes, &in_place);
         }
@@ -88,10 +78,7 @@ fn check_lookups(view: FileView<'_>, filter: &Filter, damaged: &[u64]) {
         assert_eq!(filter.contains(hash), all_set, "{layout:?} {hash:?}");
         let hurt = positions(layout, hash).any(|position| damaged.contains(&(position / PAGE_BITS)));
         match lazy.contains(hash) {
-            Ok(found) => assert!(
-                !hurt && found == all_set,
-                "{layout:?} {hash:?}: {hurt} {found} {all_set}"
-            ),
+            Ok(found) => assert!(!hurt && found == all_set, "{layout:?} {hash:?}: {hurt} {found} {all_set}"),
             Err(error) => assert!(hurt, "{layout:?} {hash:?}: {error}"),
         }
     }
@@ -102,10 +89,7 @@ fn check_lookups(view: FileView<'_>, filter: &Filter, damaged: &[u64]) {
 fn check_accepted<S: AsRef<[u64]>>(bytes: &[u8], filter: &Filter<AnyLayout, S>) {
     let mut written = Vec::with_capacity(bytes.len());
     file::write(filter, &mut written).expect("memory takes any bytes");
-    assert!(
-        written == bytes,
-        "an accepted file is not what its filter is written as"
-    );
+    assert!(written == bytes, "an accepted file is not what its filter is written as");
     assert!(padding_is_zero(filter), "bits are set behind the last one");
     let rate = filter.present_rate();
     assert!((0.0..=1.0).contains(&rate), "present rate {rate}");
@@ -120,10 +104,7 @@ fn padding_is_zero<S: AsRef<[u64]>>(filter: &Filter<AnyLayout, S>) -> bool {
     let padding = &filter.words()[(bits / 64) as usize..];
     // The filter's last bits stand in the first of these words, if it has a part of it.
     let mut shifts = std::iter::once(bits % 64).chain(std::iter::repeat(0));
-    padding
-        .iter()
-        .zip(&mut shifts)
-        .all(|(word, shift)| word >> shift == 0)
+    padding.iter().zip(&mut shifts).all(|(word, shift)| word >> shift == 0)
 }
 
 /// The corners of the hash space and some hashes from within.
@@ -151,9 +132,6 @@ pub fn check_forge() {
         file::write(&filter, &mut input).expect("memory takes any bytes");
         let sound = input[1..].to_vec();
         input[1 + PAGE_BYTES - DIGEST_BYTES..][..2 * DIGEST_BYTES].fill(0);
-        assert!(
-            forge(&input) == sound,
-            "the forge does not know the format of {layout:?}"
-        );
+        assert!(forge(&input) == sound, "the forge does not know the format of {layout:?}");
     }
 }

@@ -7,10 +7,7 @@ use seenit_filter::{AnyLayout, Layout, PAGE_WORDS};
 pub(crate) fn positions(layout: AnyLayout, hash: Hash128) -> impl Iterator<Item = u64> {
     (0..layout.probes()).map(move |probe| {
         let position = layout.position(hash, probe);
-        assert!(
-            position < layout.bits(),
-            "{layout:?} {hash:?}: probe {probe} at {position}"
-        );
+        assert!(position < layout.bits(), "{layout:?} {hash:?}: probe {probe} at {position}");
         position
     })
 }
@@ -30,10 +27,7 @@ pub(crate) fn drawn(seed: u64, count: usize) -> impl Iterator<Item = Hash128> {
         z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ z >> 31
     };
-    (0..count).map(move |_| Hash128 {
-        lo: next(),
-        hi: next(),
-    })
+    (0..count).map(move |_| Hash128 { lo: next(), hi: next() })
 }
 
 /// What a filter should hold: the union of its members' positions, one bit each.

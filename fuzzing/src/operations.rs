@@ -25,16 +25,8 @@ struct Run {
 pub fn check(case: &Case) {
     let key = SipKey::derive(&[case.secret]);
     let layout = case.geometry.layout();
-    let subjects = Simd::all()
-        .into_iter()
-        .map(|simd| Subject::new(layout, &key, simd))
-        .collect();
-    let mut run = Run {
-        model: Model::new(layout),
-        subjects,
-        used: Vec::new(),
-        key,
-    };
+    let subjects = Simd::all().into_iter().map(|simd| Subject::new(layout, &key, simd)).collect();
+    let mut run = Run { model: Model::new(layout), subjects, used: Vec::new(), key };
     for step in case.steps.iter().take(STEPS_MAX) {
         run.step(step);
     }
@@ -52,9 +44,7 @@ impl Run {
             Step::InsertMany(many) => {
                 let hashes = many.hashes(&self.used);
                 self.expect(&hashes);
-                self.subjects
-                    .iter_mut()
-                    .for_each(|subject| subject.insert_many(&hashes));
+                self.subjects.iter_mut().for_each(|subject| subject.insert_many(&hashes));
             }
             Step::InsertKeys(keys) => self.insert_keys(&keys.keys()),
             Step::Contains(pick) => self.contains(pick.hash(&self.used)),

@@ -169,6 +169,5 @@ fn bytes_of(filter: &Filter) -> Vec<u8> {
 fn read(bytes: &[u8]) -> Filter {
     let view = FileView::open(bytes).expect("a file without damage");
     view.check_all(|_| ()).expect("a file without damage");
-    view.to_filter(HugePages::Default)
-        .expect("memory for a few pages")
+    view.to_filter(HugePages::Default).expect("memory for a few pages")
 }

@@ -26,17 +26,9 @@ impl KeySource {
     /// `path` is `-` for standard input.
     pub(crate) fn new(path: &Path, hex: bool) -> Self {
         if path.as_os_str() == "-" {
-            return KeySource {
-                name: "standard input".into(),
-                from: From::Stdin,
-                hex,
-            };
+            return KeySource { name: "standard input".into(), from: From::Stdin, hex };
         }
-        KeySource {
-            name: path.display().to_string(),
-            from: From::File(path.to_owned()),
-            hex,
-        }
+        KeySource { name: path.display().to_string(), from: From::File(path.to_owned()), hex }
     }
 
     /// What messages call it.
@@ -49,9 +41,7 @@ impl KeySource {
         let seekable = matches!(&self.from, From::File(path) if path.is_file());
         if !seekable {
             let mut bytes = Vec::new();
-            self.open()?
-                .read_to_end(&mut bytes)
-                .map_err(Problem::io(&self.name))?;
+            self.open()?.read_to_end(&mut bytes).map_err(Problem::io(&self.name))?;
             self.from = From::Memory(bytes);
         }
         let mut count = 0;
@@ -97,10 +87,7 @@ impl KeySource {
             ends.push(decoded.len());
         }
         let mut start = 0;
-        Ok(ends
-            .iter()
-            .map(|&end| &decoded[std::mem::replace(&mut start, end)..end])
-            .collect())
+        Ok(ends.iter().map(|&end| &decoded[std::mem::replace(&mut start, end)..end]).collect())
     }
 
     fn open(&self) -> Result<Box<dyn Read + '_>, Problem> {
@@ -128,11 +115,7 @@ struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     fn new(from: Box<dyn Read + 'a>) -> Self {
-        Lines {
-            from,
-            buffer: vec![0; 2 * CHUNK_BYTES],
-            carried: 0,
-        }
+        Lines { from, buffer: vec![0; 2 * CHUNK_BYTES], carried: 0 }
     }
 
     /// `each` gets the lines that are not blank and the number of the chunk's first line, counted from one.
@@ -152,11 +135,7 @@ impl<'a> Lines<'a> {
             };
             if whole == 0 && held > CHUNK_BYTES {
                 let why = format!("the key is longer than {CHUNK_BYTES} bytes");
-                return Err(Problem::Key {
-                    name: name.into(),
-                    line: first_line,
-                    why,
-                });
+                return Err(Problem::Key { name: name.into(), line: first_line, why });
             }
             let (lines, count) = split(&self.buffer[..whole]);
             each(&lines, first_line)?;
@@ -194,10 +173,7 @@ fn split(chunk: &[u8]) -> (Vec<Line<'_>>, u64) {
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             let key = line.strip_suffix(b"\r").unwrap_or(line);
             count += 1;
-            Line {
-                key,
-                number: count - 1,
-            }
+            Line { key, number: count - 1 }
         })
         .filter(|line| !line.key.is_empty())
         .collect();
@@ -216,11 +192,7 @@ mod tests {
     use super::*;
 
     fn keys(text: &[u8], hex: bool) -> Result<Vec<Vec<u8>>, String> {
-        let source = KeySource {
-            name: "test".into(),
-            from: From::Memory(text.to_vec()),
-            hex,
-        };
+        let source = KeySource { name: "test".into(), from: From::Memory(text.to_vec()), hex };
         let mut all = Vec::new();
         let count = source
             .for_each_batch(|batch| all.extend(batch.iter().map(|key| key.to_vec())))
@@ -241,25 +213,16 @@ mod tests {
 
     #[test]
     fn lines_across_chunks_are_whole() {
-        let text: Vec<u8> = (0..400_000)
-            .flat_map(|i| format!("key number {i}\n").into_bytes())
-            .collect();
+        let text: Vec<u8> = (0..400_000).flat_map(|i| format!("key number {i}\n").into_bytes()).collect();
         assert!(text.len() > 4 * CHUNK_BYTES);
         let all = keys(&text, false).expect("text");
         assert_eq!(all.len(), 400_000);
-        assert!(
-            all.iter()
-                .enumerate()
-                .all(|(i, key)| *key == format!("key number {i}").into_bytes())
-        );
+        assert!(all.iter().enumerate().all(|(i, key)| *key == format!("key number {i}").into_bytes()));
     }
 
     #[test]
     fn hexadecimal_keys_are_decoded_and_others_named_with_their_line() {
-        assert_eq!(
-            keys(b"00ff\nDEad\n", true),
-            Ok(vec![vec![0, 255], vec![0xde, 0xad]])
-        );
+        assert_eq!(keys(b"00ff\nDEad\n", true), Ok(vec![vec![0, 255], vec![0xde, 0xad]]));
         let error = keys(b"00\n\nxyz\n", true).expect_err("not hexadecimal");
         assert!(error.starts_with("test: line 3: \"xyz\""), "{error}");
         assert!(keys(b"abc\n", true).expect_err("odd").contains("line 1"));

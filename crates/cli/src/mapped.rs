@@ -23,10 +23,7 @@ impl Mapped {
         // SAFETY: the mapping is read-only, and seenit itself replaces filter files by renaming, never in place.
         // A stranger who cuts the file short while it is read ends this process, and nothing else.
         let map = unsafe { Mmap::map(&file) }.map_err(Problem::input(path))?;
-        Ok(Mapped {
-            path: path.to_owned(),
-            map,
-        })
+        Ok(Mapped { path: path.to_owned(), map })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -37,8 +34,7 @@ impl Mapped {
     pub(crate) fn checked(&self) -> Result<FileView<'_>, Problem> {
         let view = FileView::open(&self.map).map_err(Problem::format(&self.path))?;
         let mut progress = Progress::new("checking pages", Some(view.header().layout.pages()));
-        view.check_all(|_| progress.advance(1))
-            .map_err(Problem::format(&self.path))?;
+        view.check_all(|_| progress.advance(1)).map_err(Problem::format(&self.path))?;
         Ok(view)
     }
 }

@@ -21,10 +21,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Problem> {
 
 /// Prints lines of text.
 pub(crate) fn text(text: &str) -> Result<(), Problem> {
-    io::stdout()
-        .lock()
-        .write_all(text.as_bytes())
-        .map_err(Problem::io("standard output"))
+    io::stdout().lock().write_all(text.as_bytes()).map_err(Problem::io("standard output"))
 }
 
 /// Writes a filter file beside `path`, syncs it and renames it: `path` holds what it held before, or all of it.
@@ -37,15 +34,9 @@ pub(crate) fn write_filter<L: Layout, S: AsRef<[u64]>>(
             // Renaming over a device would put a file in its place.
             return Err(io::Error::other("it is there and is no ordinary file"));
         }
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let temporary = temporary_in(folder)?;
-        file::write(
-            filter,
-            &mut BufWriter::with_capacity(1 << 20, temporary.as_file()),
-        )?;
+        file::write(filter, &mut BufWriter::with_capacity(1 << 20, temporary.as_file()))?;
         temporary.as_file().sync_all()?;
         temporary.persist(path).map_err(|error| error.error)?;
         Ok(())

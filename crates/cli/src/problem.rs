@@ -14,11 +14,7 @@ pub(crate) enum Problem {
     Format { path: PathBuf, error: FormatError },
     /// Exit 65: filters that cannot be united.
     #[error("{} and {}: {error}", first.display(), path.display())]
-    Unlike {
-        path: PathBuf,
-        first: PathBuf,
-        error: Unlike,
-    },
+    Unlike { path: PathBuf, first: PathBuf, error: Unlike },
     /// Exit 65: a key file with something else in it.
     #[error("{name}: line {line}: {why}")]
     Key { name: String, line: u64, why: String },
@@ -30,11 +26,7 @@ pub(crate) enum Problem {
         "{}: a network key has at least {least} bytes, this one has {found} (make one: openssl rand -hex 32)",
         path.display()
     )]
-    ShortKey {
-        path: PathBuf,
-        found: usize,
-        least: usize,
-    },
+    ShortKey { path: PathBuf, found: usize, least: usize },
     /// Exit 2, or 71 when it is memory that is missing.
     #[error("{0}")]
     Geometry(#[from] GeometryError),

@@ -24,11 +24,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Progress {
-            bar,
-            started: Instant::now(),
-            shown: false,
-        }
+        Progress { bar, started: Instant::now(), shown: false }
     }
 
     /// `done` units more.

@@ -12,15 +12,10 @@ fn members_hit_and_strangers_miss_at_the_promised_rate() {
     folder.keys("members", 0..100_000);
     folder.keys("strangers", 1_000_000..1_400_000);
     for layout in LAYOUTS {
-        let built = folder.run(&format!(
-            "filter build --keys members --layout {layout} -o f --json"
-        ));
+        let built = folder.run(&format!("filter build --keys members --layout {layout} -o f --json"));
         assert_eq!(built.code, 0, "{}", built.err);
         let members = folder.run("filter query f --keys members --json");
-        assert_eq!(
-            (members.code, members.json()["hits"].as_u64()),
-            (0, Some(100_000))
-        );
+        assert_eq!((members.code, members.json()["hits"].as_u64()), (0, Some(100_000)));
         assert_eq!(members.json()["misses"], 0);
         let strangers = folder.run("filter query f --keys strangers --json");
         assert_eq!(strangers.code, 1);
@@ -41,11 +36,7 @@ fn info_shows_geometry_fill_estimate_promise_and_present() {
     assert_eq!(info["promised_rate"], 0.01);
     assert_eq!(info["promise_kept"], true);
     assert_eq!(info["public_key"], true);
-    let number = |field: &str| {
-        info[field]
-            .as_f64()
-            .unwrap_or_else(|| panic!("{field} is a number"))
-    };
+    let number = |field: &str| info[field].as_f64().unwrap_or_else(|| panic!("{field} is a number"));
     assert!((number("bits") / 10_000.0 - 10.1).abs() < 0.1);
     assert!((0.45..0.6).contains(&number("fill_ratio")));
     assert!((number("estimated_keys") - 10_000.0).abs() < 6.0 * number("estimated_keys_sd"));
@@ -63,11 +54,7 @@ fn an_overfull_filter_says_so() {
     folder.keys("members", 0..10_000);
     let built = folder.run("filter build --keys members --capacity 2000 -o f --json");
     assert_eq!(built.code, 0);
-    assert!(
-        built.err.contains("10000 keys in a filter for 2000"),
-        "{}",
-        built.err
-    );
+    assert!(built.err.contains("10000 keys in a filter for 2000"), "{}", built.err);
     assert_eq!(built.json()["promise_kept"], false);
     assert!(folder.run("filter info f").out.contains("PROMISE BROKEN"));
 }
@@ -83,17 +70,8 @@ fn equal_input_gives_equal_bytes_in_any_order_and_from_any_source() {
     folder.run("filter build --keys members -o a");
     folder.run("filter build --keys reversed -o b");
     assert_eq!(folder.run_with("filter build --keys - -o c", &text).code, 0);
-    assert_eq!(
-        folder
-            .run_with("filter build --keys - --capacity 5000 -o d", &text)
-            .code,
-        0
-    );
-    assert!(
-        ["b", "c", "d"]
-            .iter()
-            .all(|name| folder.read(name) == folder.read("a"))
-    );
+    assert_eq!(folder.run_with("filter build --keys - --capacity 5000 -o d", &text).code, 0);
+    assert!(["b", "c", "d"].iter().all(|name| folder.read(name) == folder.read("a")));
 }
 
 #[test]
@@ -106,9 +84,7 @@ fn hexadecimal_keys_are_the_bytes_they_name() {
     assert_eq!(folder.read("a"), folder.read("b"));
     assert_eq!(folder.run("filter query a --keys hex --hex").code, 0);
     folder.write("bad", "00\nspam\n");
-    folder
-        .run("filter build --keys bad --hex -o c")
-        .refused(65, "bad: line 2: \"spam\" is not hexadecimal");
+    folder.run("filter build --keys bad --hex -o c").refused(65, "bad: line 2: \"spam\" is not hexadecimal");
     assert!(!folder.path("c").exists());
 }
 
@@ -121,18 +97,9 @@ fn query_lists_what_hit_or_what_missed() {
     let hits = folder.run("filter query f --keys asked --list hits");
     assert_eq!((hits.code, hits.out.as_str()), (1, "spam\nham\n"));
     assert!(hits.err.contains("2 hits, 1 misses"));
-    assert_eq!(
-        folder.run("filter query f --keys asked --list misses").out,
-        "unknown to all of us\n"
-    );
-    assert_eq!(
-        folder.run("filter query f --keys asked").out,
-        "2 hits, 1 misses\n"
-    );
-    assert_eq!(
-        folder.run("filter query f --keys asked --list hits --json").code,
-        2
-    );
+    assert_eq!(folder.run("filter query f --keys asked --list misses").out, "unknown to all of us\n");
+    assert_eq!(folder.run("filter query f --keys asked").out, "2 hits, 1 misses\n");
+    assert_eq!(folder.run("filter query f --keys asked --list hits --json").code, 2);
 }
 
 #[test]
@@ -151,12 +118,7 @@ fn union_holds_what_either_held_and_equals_one_build() {
         assert_eq!(united.code, 0, "{}", united.err);
         assert_eq!(folder.read("u"), folder.read("all.filter"), "{layout}");
         // The output may be one of the inputs.
-        assert_eq!(
-            folder
-                .run("filter union one.filter two.filter -o one.filter")
-                .code,
-            0
-        );
+        assert_eq!(folder.run("filter union one.filter two.filter -o one.filter").code, 0);
         assert_eq!(folder.read("one.filter"), folder.read("u"));
     }
 }
@@ -172,9 +134,7 @@ fn unlike_filters_are_refused_with_the_field_and_the_output_stays() {
     folder.run("filter build --keys keys --layout flat -o d");
     folder.write("out", "precious");
     for (other, field) in [("b", "bits"), ("c", "key fingerprint"), ("d", "layout")] {
-        folder
-            .run(&format!("filter union a {other} -o out"))
-            .refused(65, &format!("differ in {field}"));
+        folder.run(&format!("filter union a {other} -o out")).refused(65, &format!("differ in {field}"));
         assert_eq!(folder.read("out"), b"precious");
     }
 }
@@ -187,25 +147,11 @@ fn a_network_key_is_needed_to_ask_and_never_stands_in_the_file() {
     folder.write("same", "0123456789abcdef0123456789abcdef");
     folder.write("other", "0123456789abcdef0123456789abcdee\n");
     folder.write("short", "secret\n");
-    assert_eq!(
-        folder
-            .run("filter build --keys keys --network-key secret -o f")
-            .code,
-        0
-    );
-    assert_eq!(
-        folder.run("filter query f --keys keys --network-key same").code,
-        0
-    );
-    folder
-        .run("filter query f --keys keys --network-key other")
-        .refused(65, "key fingerprint");
-    folder
-        .run("filter query f --keys keys")
-        .refused(65, "key fingerprint");
-    folder
-        .run("filter build --keys keys --network-key short -o g")
-        .refused(65, "at least 16 bytes");
+    assert_eq!(folder.run("filter build --keys keys --network-key secret -o f").code, 0);
+    assert_eq!(folder.run("filter query f --keys keys --network-key same").code, 0);
+    folder.run("filter query f --keys keys --network-key other").refused(65, "key fingerprint");
+    folder.run("filter query f --keys keys").refused(65, "key fingerprint");
+    folder.run("filter build --keys keys --network-key short -o g").refused(65, "at least 16 bytes");
     let file = folder.read("f");
     assert!(!file.windows(16).any(|window| window == b"0123456789abcdef"));
     assert_eq!(folder.run("filter info f --json").json()["public_key"], false);
@@ -219,23 +165,13 @@ fn impossible_requests_are_wrong_usage() {
         let ran = folder.run(&format!("filter build --keys keys --rate={rate} -o f"));
         assert_eq!(ran.code, 2, "{rate}: {}", ran.err);
     }
-    folder
-        .run("filter build --keys keys --capacity 0 -o f")
-        .refused(2, "capacity must be at least 1");
-    folder
-        .run("filter build --keys keys --capacity 99999999999999 -o f")
-        .refused(2, "99999999999999 keys");
+    folder.run("filter build --keys keys --capacity 0 -o f").refused(2, "capacity must be at least 1");
+    folder.run("filter build --keys keys --capacity 99999999999999 -o f").refused(2, "99999999999999 keys");
     assert_eq!(folder.run("filter build --keys keys --layout round -o f").code, 2);
-    folder
-        .run("filter build --keys missing -o f")
-        .refused(66, "missing");
-    folder
-        .run("filter build --keys keys -o no/such/folder/f")
-        .refused(73, "no/such/folder/f");
+    folder.run("filter build --keys missing -o f").refused(66, "missing");
+    folder.run("filter build --keys keys -o no/such/folder/f").refused(73, "no/such/folder/f");
     folder.write("empty", "\n\n");
-    folder
-        .run("filter build --keys empty -o f")
-        .refused(65, "no keys");
+    folder.run("filter build --keys empty -o f").refused(65, "no keys");
     assert!(!folder.path("f").exists());
     assert_eq!(folder.run("filter build --keys empty --capacity 10 -o f").code, 0);
 }
@@ -247,10 +183,6 @@ fn every_command_has_help_with_an_example() {
     for command in ["build", "info", "query", "union"] {
         let help = folder.run(&format!("filter {command} --help"));
         assert_eq!(help.code, 0);
-        assert!(
-            help.out.contains(&format!("Example: seenit filter {command}")),
-            "{}",
-            help.out
-        );
+        assert!(help.out.contains(&format!("Example: seenit filter {command}")), "{}", help.out);
     }
 }

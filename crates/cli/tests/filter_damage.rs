@@ -60,11 +60,7 @@ fn flipped_bits_anywhere() {
 #[test]
 fn foreign_and_future_files() {
     let (folder, bytes) = folder();
-    refused_everywhere(
-        &folder,
-        &folder.read("keys"),
-        "magic: this is not a seenit filter file",
-    );
+    refused_everywhere(&folder, &folder.read("keys"), "magic: this is not a seenit filter file");
     let mut future = bytes;
     future[8] = 2;
     refused_everywhere(
@@ -77,12 +73,8 @@ fn foreign_and_future_files() {
 #[test]
 fn missing_files_and_folders() {
     let (folder, _) = folder();
-    folder
-        .run("filter info nowhere")
-        .refused(66, "cannot open nowhere");
-    folder
-        .run("filter union sound nowhere -o out")
-        .refused(66, "cannot open nowhere");
+    folder.run("filter info nowhere").refused(66, "cannot open nowhere");
+    folder.run("filter union sound nowhere -o out").refused(66, "cannot open nowhere");
     folder.run("filter info .").refused(66, "cannot open .");
     assert_eq!(folder.read("out"), b"precious");
 }
@@ -92,17 +84,10 @@ fn missing_files_and_folders() {
 #[test]
 fn outputs_that_are_no_files_are_refused() {
     let (folder, _) = folder();
-    folder
-        .run("filter build --keys keys -o .")
-        .refused(73, "no ordinary file");
-    let made = std::process::Command::new("mkfifo")
-        .arg(folder.path("pipe"))
-        .status()
-        .expect("mkfifo runs");
+    folder.run("filter build --keys keys -o .").refused(73, "no ordinary file");
+    let made = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status().expect("mkfifo runs");
     assert!(made.success());
-    folder
-        .run("filter build --keys keys -o pipe")
-        .refused(73, "no ordinary file");
+    folder.run("filter build --keys keys -o pipe").refused(73, "no ordinary file");
 }
 
 /// A failed write leaves nothing behind: neither a half file nor a temporary one.
@@ -118,12 +103,7 @@ fn a_full_disk_leaves_the_old_file_and_no_litter() {
         .current_dir(folder.path("."))
         .output()
         .expect("bash runs");
-    assert_eq!(
-        output.status.code(),
-        Some(73),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert_eq!(output.status.code(), Some(73), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(folder.read("out"), b"precious");
     let mut names: Vec<_> = std::fs::read_dir(folder.path("."))
         .expect("the folder is readable")

@@ -57,9 +57,7 @@ fn read_text(path: &Path) -> String {
 }
 
 fn read_source(path: &Path) -> Option<Source> {
-    let extension = path
-        .extension()
-        .map(|extension| extension.to_string_lossy().into_owned());
+    let extension = path.extension().map(|extension| extension.to_string_lossy().into_owned());
     let kind = match extension.as_deref() {
         Some("rs") => Kind::Rust,
         Some("md") => Kind::Markdown,
@@ -70,10 +68,7 @@ fn read_source(path: &Path) -> Option<Source> {
     if kind == Kind::Script && !text.starts_with("#!") {
         return None;
     }
-    let path = path
-        .strip_prefix(root())
-        .expect("every path was found under the root")
-        .to_path_buf();
+    let path = path.strip_prefix(root()).expect("every path was found under the root").to_path_buf();
     Some(Source { path, kind, text })
 }
 
@@ -102,11 +97,7 @@ fn sources() -> Vec<Source> {
     }
     // A walk that finds nothing would pass every rule.
     let own_path = Path::new("crates/cli/tests/tidy.rs");
-    assert!(
-        found.iter().any(|source| source.path == own_path),
-        "the walk missed {}",
-        own_path.display()
-    );
+    assert!(found.iter().any(|source| source.path == own_path), "the walk missed {}", own_path.display());
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found
 }
@@ -152,17 +143,12 @@ fn allows_unsafe(line: &str) -> bool {
 fn unsafe_modules() -> Vec<PathBuf> {
     let text = read_text(&root().join("ARCHITECTURE.md"));
     let mut lines = text.lines().skip_while(|line| line.trim_end() != UNSAFE_HEADING);
-    assert!(
-        lines.next().is_some(),
-        "ARCHITECTURE.md has no section headed \"{UNSAFE_HEADING}\""
-    );
+    assert!(lines.next().is_some(), "ARCHITECTURE.md has no section headed \"{UNSAFE_HEADING}\"");
     lines
         .take_while(|line| !line.starts_with("# ") && !line.starts_with("## "))
         .filter_map(|line| line.strip_prefix("- `").or_else(|| line.strip_prefix("* `")))
         .map(|item| {
-            let (path, _) = item
-                .split_once('`')
-                .expect("a path under the heading ends with a backtick");
+            let (path, _) = item.split_once('`').expect("a path under the heading ends with a backtick");
             PathBuf::from(path)
         })
         .collect()
@@ -178,23 +164,16 @@ fn rust_files_are_one_sitting() {
         .filter(|(_, lines)| *lines > FILE_LINES_MAX)
         .map(|(source, lines)| format!("{}: {lines} lines", source.path.display()))
         .collect();
-    assert_none(
-        &format!("Rust files have at most {FILE_LINES_MAX} lines: split these"),
-        &offenders,
-    );
+    assert_none(&format!("Rust files have at most {FILE_LINES_MAX} lines: split these"), &offenders);
 }
 
 /// Long lines hide code beyond the edge of a window or a review. rustfmt does not break string literals.
 #[test]
 fn rust_lines_fit_a_window() {
-    check_lines(
-        &format!("Rust lines have at most {LINE_CHARS_MAX} characters"),
-        &[Kind::Rust],
-        |line| {
-            let chars = line.chars().count();
-            (chars > LINE_CHARS_MAX).then(|| format!("{chars} characters"))
-        },
-    );
+    check_lines(&format!("Rust lines have at most {LINE_CHARS_MAX} characters"), &[Kind::Rust], |line| {
+        let chars = line.chars().count();
+        (chars > LINE_CHARS_MAX).then(|| format!("{chars} characters"))
+    });
 }
 
 /// Work that is put off in a comment is forgotten: finish it, or write it down where it is planned.
@@ -202,15 +181,11 @@ fn rust_lines_fit_a_window() {
 fn no_work_is_left_for_later() {
     let words = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
     let macros = [concat!("todo", "!("), concat!("unimplemented", "!(")];
-    check_lines(
-        "no unfinished work",
-        &[Kind::Rust, Kind::Markdown, Kind::Script],
-        |line| {
-            let word = words.into_iter().find(|word| has_word(line, word));
-            word.or_else(|| macros.into_iter().find(|name| line.contains(name)))
-                .map(|found| format!("says {found}"))
-        },
-    );
+    check_lines("no unfinished work", &[Kind::Rust, Kind::Markdown, Kind::Script], |line| {
+        let word = words.into_iter().find(|word| has_word(line, word));
+        word.or_else(|| macros.into_iter().find(|name| line.contains(name)))
+            .map(|found| format!("says {found}"))
+    });
 }
 
 /// Debugging output is for the one who debugs. Clippy sees the macro too, but not behind every `cfg`.
@@ -225,19 +200,15 @@ fn no_debugging_is_left_behind() {
 /// Tabs and trailing blanks look different everywhere and make diffs that mean nothing.
 #[test]
 fn no_invisible_characters() {
-    check_lines(
-        "no tabs, no trailing whitespace",
-        &[Kind::Rust, Kind::Markdown],
-        |line| {
-            if line.contains('\t') {
-                Some("a tab".to_owned())
-            } else if line.trim_end() != line {
-                Some("trailing whitespace".to_owned())
-            } else {
-                None
-            }
-        },
-    );
+    check_lines("no tabs, no trailing whitespace", &[Kind::Rust, Kind::Markdown], |line| {
+        if line.contains('\t') {
+            Some("a tab".to_owned())
+        } else if line.trim_end() != line {
+            Some("trailing whitespace".to_owned())
+        } else {
+            None
+        }
+    });
 }
 
 /// A reader who opens a file is told first what it is for.
@@ -256,9 +227,7 @@ fn every_rust_file_opens_with_its_purpose() {
 fn unsafe_code_is_allowed_only_where_named() {
     let named = unsafe_modules();
     let mut offenders = Vec::new();
-    for source in sources()
-        .iter()
-        .filter(|source| source.kind == Kind::Rust && !named.contains(&source.path))
+    for source in sources().iter().filter(|source| source.kind == Kind::Rust && !named.contains(&source.path))
     {
         for (number, _) in source.lines().filter(|(_, line)| allows_unsafe(line)) {
             offenders.push(format!("{}:{number}", source.path.display()));
@@ -285,8 +254,5 @@ fn every_module_named_for_unsafe_code_has_some() {
             Some(_) => {}
         }
     }
-    assert_none(
-        &format!("ARCHITECTURE.md is wrong under \"{UNSAFE_HEADING}\""),
-        &offenders,
-    );
+    assert_none(&format!("ARCHITECTURE.md is wrong under \"{UNSAFE_HEADING}\""), &offenders);
 }

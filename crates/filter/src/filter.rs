@@ -64,17 +64,8 @@ impl<L: Layout, S: AsRef<[u64]>> Filter<L, S> {
         fingerprint: Fingerprint,
         words: S,
     ) -> Self {
-        debug_assert_eq!(
-            words.as_ref().len() as u64 * 64,
-            layout.pages() * crate::memory::PAGE_BITS
-        );
-        Filter {
-            layout,
-            promise,
-            fingerprint,
-            words,
-            simd: Simd::detect(),
-        }
+        debug_assert_eq!(words.as_ref().len() as u64 * 64, layout.pages() * crate::memory::PAGE_BITS);
+        Filter { layout, promise, fingerprint, words, simd: Simd::detect() }
     }
 
     /// The same filter with its kernels limited to `simd`; for comparing the twins.
@@ -123,8 +114,7 @@ impl<L: Layout, S: AsRef<[u64]>> Filter<L, S> {
         while pipeline.advance() {
             self.layout.prefetch_lookups(words, pipeline.ahead());
             let (batch, others) = rest.split_at_mut(pipeline.current().len());
-            self.layout
-                .contains_batch(self.simd, words, pipeline.current(), batch);
+            self.layout.contains_batch(self.simd, words, pipeline.current(), batch);
             rest = others;
         }
     }
@@ -132,10 +122,7 @@ impl<L: Layout, S: AsRef<[u64]>> Filter<L, S> {
     /// How many bits are set. Reads the whole filter, as do the three methods below.
     pub fn fill(&self) -> Fill {
         let ones = self.words().iter().map(|word| u64::from(word.count_ones())).sum();
-        Fill {
-            ones,
-            bits: self.layout.bits(),
-        }
+        Fill { ones, bits: self.layout.bits() }
     }
 
     /// How many distinct keys it holds, with an error bar; `None` when every bit is set.
@@ -153,11 +140,7 @@ impl<L: Layout, S: AsRef<[u64]>> Filter<L, S> {
     /// The first field in which `other` is not of the same kind: layout, key, promise.
     pub fn like<M: Layout, T: AsRef<[u64]>>(&self, other: &Filter<M, T>) -> Result<(), Unlike> {
         self.layout.any().like(&other.layout.any())?;
-        same(
-            "key fingerprint",
-            self.fingerprint.to_string(),
-            other.fingerprint.to_string(),
-        )?;
+        same("key fingerprint", self.fingerprint.to_string(), other.fingerprint.to_string())?;
         let capacity = |promise: Option<Promise>| promise.map_or(0, |promise| promise.capacity);
         let rate = |promise: Option<Promise>| promise.map_or(0.0, |promise| promise.rate);
         same("capacity", capacity(self.promise), capacity(other.promise))?;

@@ -36,10 +36,8 @@ pub struct PageBuf {
 impl PageBuf {
     /// `pages` zeroed pages. An error, not an abort, when the memory is not to be had.
     pub fn zeroed(pages: u64, huge: HugePages) -> Result<Self, GeometryError> {
-        let refused = |source| GeometryError::Memory {
-            bytes: pages.saturating_mul(PAGE_BYTES as u64),
-            source,
-        };
+        let refused =
+            |source| GeometryError::Memory { bytes: pages.saturating_mul(PAGE_BYTES as u64), source };
         let bytes = usize::try_from(pages)
             .ok()
             .and_then(|pages| pages.checked_mul(PAGE_BYTES))

@@ -21,13 +21,7 @@ impl<'a, K, H: KeyHasher<K>> Pipeline<'a, K, H> {
     #[inline]
     pub(crate) fn new(hasher: &'a H, keys: &'a [K]) -> Self {
         let batches = [[Hash128::default(); BATCH_KEYS]; 2];
-        let mut pipeline = Pipeline {
-            hasher,
-            keys,
-            batches,
-            lengths: [0; 2],
-            turn: 0,
-        };
+        let mut pipeline = Pipeline { hasher, keys, batches, lengths: [0; 2], turn: 0 };
         pipeline.hash_ahead();
         pipeline
     }

@@ -77,12 +77,7 @@ impl<L: Layout> SharedFilter<L> {
         fingerprint: Fingerprint,
         pages: SharedPages,
     ) -> Self {
-        SharedFilter {
-            layout,
-            promise,
-            fingerprint,
-            pages,
-        }
+        SharedFilter { layout, promise, fingerprint, pages }
     }
 
     /// Where its bits lie.
@@ -139,12 +134,7 @@ impl<L: Layout> SharedFilter<L> {
         for (word, shared) in copy.as_mut().iter_mut().zip(self.pages.words()) {
             *word = shared.read();
         }
-        Ok(Filter::from_parts(
-            self.layout,
-            self.promise,
-            self.fingerprint,
-            copy,
-        ))
+        Ok(Filter::from_parts(self.layout, self.promise, self.fingerprint, copy))
     }
 }
 

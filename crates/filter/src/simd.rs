@@ -47,10 +47,7 @@ impl Simd {
 
     /// Every level this processor has, the scalar one first.
     pub fn all() -> Vec<Simd> {
-        [Some(Simd::SCALAR), Simd::avx2(), Simd::avx512()]
-            .into_iter()
-            .flatten()
-            .collect()
+        [Some(Simd::SCALAR), Simd::avx2(), Simd::avx512()].into_iter().flatten().collect()
     }
 
     /// `scalar`, `avx2` or `avx512`.

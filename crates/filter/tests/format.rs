@@ -15,13 +15,7 @@ const KEYS: u64 = 1000;
 
 /// A thousand counted keys under the public key: the contents of the golden files.
 fn golden(name: LayoutName) -> Filter {
-    let (sip, promise) = (
-        SipKey::public(),
-        Promise {
-            capacity: KEYS,
-            rate: 0.01,
-        },
-    );
+    let (sip, promise) = (SipKey::public(), Promise { capacity: KEYS, rate: 0.01 });
     let layout = AnyLayout::sized(name, promise.capacity, promise.rate).expect("sized");
     let mut filter =
         Filter::new(layout, Some(promise), sip.fingerprint(), HugePages::Default).expect("memory");
@@ -45,10 +39,7 @@ fn refusal(bytes: &[u8]) -> String {
 
 /// Bytes aligned as a mapping would be.
 fn aligned(bytes: &[u8]) -> Vec<u64> {
-    bytes
-        .chunks_exact(8)
-        .map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes")))
-        .collect()
+    bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes"))).collect()
 }
 
 /// The files under tests/golden were written by release 0.1.0. A difference is a change of format, of
@@ -56,11 +47,7 @@ fn aligned(bytes: &[u8]) -> Vec<u64> {
 #[test]
 fn golden_files_are_reproduced_to_the_byte() {
     for name in LAYOUTS {
-        let path = format!(
-            "{}/tests/golden/{}-1.filter",
-            env!("CARGO_MANIFEST_DIR"),
-            name.as_str()
-        );
+        let path = format!("{}/tests/golden/{}-1.filter", env!("CARGO_MANIFEST_DIR"), name.as_str());
         let bytes = bytes_of(&golden(name));
         if std::env::var_os("SEENIT_BLESS").is_some() {
             std::fs::write(&path, &bytes).expect("the golden folder is writable");
@@ -79,21 +66,12 @@ fn what_is_written_is_read_back_in_place_and_as_a_copy() {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let view = FileView::open(bytemuck::cast_slice(&words)).expect("sound");
         view.check_all(|_| ()).expect("sound");
-        view.expect_key(SipKey::public().fingerprint())
-            .expect("the same key");
-        let (in_place, copy) = (
-            view.filter().expect("aligned"),
-            view.to_filter(HugePages::Default).expect("memory"),
-        );
+        view.expect_key(SipKey::public().fingerprint()).expect("the same key");
+        let (in_place, copy) =
+            (view.filter().expect("aligned"), view.to_filter(HugePages::Default).expect("memory"));
         assert!(in_place.words() == filter.words() && copy.words() == filter.words());
-        assert_eq!(
-            (copy.promise(), copy.layout()),
-            (filter.promise(), filter.layout())
-        );
-        assert!(
-            bytes_of(&copy) == bytes && bytes_of(&in_place) == bytes,
-            "equal filters give equal bytes"
-        );
+        assert_eq!((copy.promise(), copy.layout()), (filter.promise(), filter.layout()));
+        assert!(bytes_of(&copy) == bytes && bytes_of(&in_place) == bytes, "equal filters give equal bytes");
     }
 }
 
@@ -111,16 +89,7 @@ fn misaligned_bytes_are_refused_in_place_but_can_be_copied() {
 #[test]
 fn truncated_and_overlong_files_are_refused() {
     let bytes = bytes_of(&golden(LayoutName::Flat));
-    for length in [
-        0,
-        1,
-        100,
-        PAGE_BYTES - 1,
-        PAGE_BYTES,
-        PAGE_BYTES + 1,
-        2 * PAGE_BYTES,
-        bytes.len() - 1,
-    ] {
+    for length in [0, 1, 100, PAGE_BYTES - 1, PAGE_BYTES, PAGE_BYTES + 1, 2 * PAGE_BYTES, bytes.len() - 1] {
         let refused = refusal(&bytes[..length]);
         assert!(refused.starts_with("length:"), "{length}: {refused}");
     }
@@ -155,11 +124,7 @@ fn flipped_bits_of_table_and_pages_are_noticed_and_named() {
         let at = PAGE_BYTES + rng.next() as usize % (bytes.len() - PAGE_BYTES);
         damaged[at] ^= 1 << (rng.next() % 8);
         let refused = refusal(&damaged);
-        let field = if at < 2 * PAGE_BYTES {
-            "digest table:"
-        } else {
-            "page 0:"
-        };
+        let field = if at < 2 * PAGE_BYTES { "digest table:" } else { "page 0:" };
         assert!(refused.starts_with(field), "byte {at}: {refused}");
     }
 }
@@ -168,17 +133,11 @@ fn flipped_bits_of_table_and_pages_are_noticed_and_named() {
 fn foreign_keys_and_future_versions_are_refused_by_name() {
     let mut bytes = bytes_of(&golden(LayoutName::Line));
     let view = FileView::open(&bytes).expect("sound");
-    let refused = view
-        .expect_key(sip(1).fingerprint())
-        .expect_err("another key")
-        .to_string();
+    let refused = view.expect_key(sip(1).fingerprint()).expect_err("another key").to_string();
     assert!(refused.starts_with("key fingerprint:"), "{refused}");
     assert!(refused.contains(&sip(1).fingerprint().to_string()), "{refused}");
     bytes[8] = FORMAT_VERSION as u8 + 1;
-    assert_eq!(
-        refusal(&bytes),
-        "version: the file has format version 2; this release reads version 1"
-    );
+    assert_eq!(refusal(&bytes), "version: the file has format version 2; this release reads version 1");
 }
 
 /// A header that is signed and sealed but lies: the digest is right, a field is impossible.
@@ -267,10 +226,7 @@ fn lazy_filters_check_what_they_touch() {
         match lazy.contains(hash) {
             Ok(found) => assert!(found),
             Err(error) => {
-                assert!(
-                    matches!(error, FormatError::Page(page) if page == hurt as u64),
-                    "{error}"
-                );
+                assert!(matches!(error, FormatError::Page(page) if page == hurt as u64), "{error}");
                 assert_eq!(layout.position(hash, 0) / PAGE_BITS, hurt as u64);
                 refused += 1;
             }

@@ -60,32 +60,12 @@ fn unlike_filters_are_refused_by_the_field_that_differs() {
     };
     let (one, two) = (sip(1), sip(2));
     let pairs = [
-        (
-            "layout",
-            make(line(8), &one, 9, 0.1),
-            make(flat(4096, 8), &one, 9, 0.1),
-        ),
+        ("layout", make(line(8), &one, 9, 0.1), make(flat(4096, 8), &one, 9, 0.1)),
         ("bits", make(line(8), &one, 9, 0.1), make(line(9), &one, 9, 0.1)),
-        (
-            "k",
-            make(flat(4096, 8), &one, 9, 0.1),
-            make(flat(4096, 7), &one, 9, 0.1),
-        ),
-        (
-            "pages per key",
-            make(paged(1, 8), &one, 9, 0.1),
-            make(paged(2, 8), &one, 9, 0.1),
-        ),
-        (
-            "key fingerprint",
-            make(line(8), &one, 9, 0.1),
-            make(line(8), &two, 9, 0.1),
-        ),
-        (
-            "capacity",
-            make(line(8), &one, 9, 0.1),
-            make(line(8), &one, 10, 0.1),
-        ),
+        ("k", make(flat(4096, 8), &one, 9, 0.1), make(flat(4096, 7), &one, 9, 0.1)),
+        ("pages per key", make(paged(1, 8), &one, 9, 0.1), make(paged(2, 8), &one, 9, 0.1)),
+        ("key fingerprint", make(line(8), &one, 9, 0.1), make(line(8), &two, 9, 0.1)),
+        ("capacity", make(line(8), &one, 9, 0.1), make(line(8), &one, 10, 0.1)),
         ("rate", make(line(8), &one, 9, 0.1), make(line(8), &one, 9, 0.2)),
     ];
     for (field, mut left, mut right) in pairs {
@@ -118,10 +98,7 @@ fn bad_geometries_are_refused() {
         for rate in [0.0, 1.0, -1.0, 2.0, f64::NAN] {
             says(AnyLayout::sized(name, 100, rate), &format!("not {rate}"));
         }
-        says(
-            AnyLayout::sized(name, u64::MAX, 0.01),
-            "18446744073709551615 keys",
-        );
+        says(AnyLayout::sized(name, u64::MAX, 0.01), "18446744073709551615 keys");
         says(AnyLayout::sized(name, 1 << 40, 1e-300), "limits");
     }
 }

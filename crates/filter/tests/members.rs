@@ -13,11 +13,8 @@ fn no_false_negatives_in_ten_million_keys() {
     for name in LAYOUTS {
         let mut filter = empty(AnyLayout::sized(name, KEYS, 0.01).expect("sized"), &sip);
         let chunk = 1 << 20;
-        let chunks = || {
-            (0..KEYS)
-                .step_by(chunk)
-                .map(|start| (start..KEYS.min(start + chunk as u64)).map(key))
-        };
+        let chunks =
+            || (0..KEYS).step_by(chunk).map(|start| (start..KEYS.min(start + chunk as u64)).map(key));
         for keys in chunks() {
             filter.insert_many(&sip, &keys.collect::<Vec<_>>());
         }
@@ -27,11 +24,7 @@ fn no_false_negatives_in_ten_million_keys() {
             let mut found = vec![false; keys.len()];
             filter.contains_many(&sip, &keys, &mut found);
             missed += found.iter().filter(|&&found| !found).count();
-            missed += keys
-                .iter()
-                .step_by(16)
-                .filter(|k| !filter.contains(sip.hash_bytes(&k[..])))
-                .count();
+            missed += keys.iter().step_by(16).filter(|k| !filter.contains(sip.hash_bytes(&k[..]))).count();
         }
         assert_eq!(missed, 0, "{name:?}");
     }

@@ -44,9 +44,7 @@ impl Naive {
 /// Members enough to fill the filter by half, then cases: a third members, the rest strangers of which some
 /// differ from a member in one bit of their hash.
 fn cases(layout: AnyLayout, rng: &mut SplitMix, count: usize) -> (Vec<Hash128>, Vec<Hash128>) {
-    let members = (layout.bits() as f64 * 0.69 / layout.probes() as f64)
-        .ceil()
-        .min(20_000.0) as usize;
+    let members = (layout.bits() as f64 * 0.69 / layout.probes() as f64).ceil().min(20_000.0) as usize;
     let members: Vec<Hash128> = (0..members).map(|_| rng.hash()).collect();
     let lookups = (0..count)
         .map(|i| {
@@ -54,14 +52,8 @@ fn cases(layout: AnyLayout, rng: &mut SplitMix, count: usize) -> (Vec<Hash128>, 
             let flipped = 1 << (rng.next() % 64);
             match i % 6 {
                 0 | 1 => member,
-                2 => Hash128 {
-                    lo: member.lo ^ flipped,
-                    ..member
-                },
-                3 => Hash128 {
-                    hi: member.hi ^ flipped,
-                    ..member
-                },
+                2 => Hash128 { lo: member.lo ^ flipped, ..member },
+                3 => Hash128 { hi: member.hi ^ flipped, ..member },
                 _ => rng.hash(),
             }
         })
@@ -77,10 +69,7 @@ fn every_fast_path_agrees_with_the_naive_filter() {
     for layout in all {
         let mut rng = SplitMix(layout.bits());
         let (members, lookups) = cases(layout, &mut rng, each);
-        let mut naive = Naive {
-            layout,
-            set: HashSet::new(),
-        };
+        let mut naive = Naive { layout, set: HashSet::new() };
         members.iter().for_each(|&hash| naive.insert(hash));
         let expected: Vec<bool> = lookups.iter().map(|&hash| naive.contains(hash)).collect();
         for simd in Simd::all() {
@@ -114,14 +103,7 @@ impl KeyHasher<Hash128> for Ready {
 #[test]
 fn batches_of_every_length_agree_with_single_calls() {
     for layout in geometries() {
-        for count in [
-            0,
-            1,
-            BATCH_KEYS - 1,
-            BATCH_KEYS,
-            BATCH_KEYS + 1,
-            3 * BATCH_KEYS + 5,
-        ] {
+        for count in [0, 1, BATCH_KEYS - 1, BATCH_KEYS, BATCH_KEYS + 1, 3 * BATCH_KEYS + 5] {
             let sip = sip(2);
             let keys: Vec<[u8; 8]> = (0..count as u64).map(key).collect();
             let mut single = empty(layout, &sip);
@@ -150,9 +132,6 @@ fn the_unkeyed_hash_keeps_the_rate() {
         found.iter().filter(|&&found| found).count()
     };
     let (random, counted) = (false_hits(|i| SplitMix(i).next()), false_hits(|i| i));
-    assert!(
-        (9_400..10_600).contains(&random),
-        "{random} of a million, 10,000 expected"
-    );
+    assert!((9_400..10_600).contains(&random), "{random} of a million, 10,000 expected");
     assert!(counted < 10_600, "{counted} of a million, 10,000 expected");
 }

@@ -31,9 +31,7 @@ fn false_hits(filter: &Filter, keys: u64, seed: u64, queries: u64) -> u64 {
     let (sip, chunk) = (sip(seed), 1 << 16);
     let mut hits = 0;
     for start in (0..queries).step_by(chunk) {
-        let strangers: Vec<_> = (start..queries.min(start + chunk as u64))
-            .map(|i| key(keys + i))
-            .collect();
+        let strangers: Vec<_> = (start..queries.min(start + chunk as u64)).map(|i| key(keys + i)).collect();
         let mut found = vec![false; strangers.len()];
         filter.contains_many(&sip, &strangers, &mut found);
         hits += found.iter().filter(|&&found| found).count() as u64;
@@ -45,12 +43,7 @@ fn for_every_cell(check: impl Fn(LayoutName, AnyLayout, u64, f64)) {
     for name in LAYOUTS {
         for keys in SIZES {
             for rate in RATES {
-                check(
-                    name,
-                    AnyLayout::sized(name, keys, rate).expect("sized"),
-                    keys,
-                    rate,
-                );
+                check(name, AnyLayout::sized(name, keys, rate).expect("sized"), keys, rate);
             }
         }
     }
@@ -67,9 +60,7 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
 #[test]
 fn expected_rates_hold_over_independently_keyed_filters() {
     for_every_cell(|name, layout, keys, rate| {
-        let present: Vec<f64> = (0..FILTERS)
-            .map(|seed| filled(layout, keys, seed).present_rate())
-            .collect();
+        let present: Vec<f64> = (0..FILTERS).map(|seed| filled(layout, keys, seed).present_rate()).collect();
         let (mean, error) = mean_and_error(&present);
         let expected = layout.expected_rate(keys);
         // The flat and paged formulas leave out the scatter of the fill within a filter: see their doc comments.
@@ -82,10 +73,7 @@ fn expected_rates_hold_over_independently_keyed_filters() {
             (mean - expected).abs() <= allowed,
             "{layout:?} {keys} {rate}: {mean} +- {error}, not {expected}"
         );
-        assert!(
-            expected <= rate,
-            "{layout:?} {keys}: the promise {rate} is broken by design: {expected}"
-        );
+        assert!(expected <= rate, "{layout:?} {keys}: the promise {rate} is broken by design: {expected}");
     });
 }
 
@@ -103,10 +91,7 @@ fn false_hits_are_binomial_given_the_bits() {
             variance += mean;
         }
         let allowed = DEVIATIONS * f64::sqrt(variance) + 3.0;
-        assert!(
-            (hits - expected).abs() <= allowed,
-            "{layout:?} {keys} {rate}: {hits} hits, not {expected}"
-        );
+        assert!((hits - expected).abs() <= allowed, "{layout:?} {keys} {rate}: {hits} hits, not {expected}");
     });
 }
 
@@ -123,10 +108,7 @@ fn bits_per_key_are_what_the_layouts_cost() {
     ] {
         for (name, most) in LAYOUTS.into_iter().zip([flat, paged, line]) {
             let bits = AnyLayout::sized(name, keys, rate).expect("sized").bits() as f64 / keys as f64;
-            assert!(
-                bits <= most && bits > most - 0.2,
-                "{name:?} {rate}: {bits} bits a key, {most} allowed"
-            );
+            assert!(bits <= most && bits > most - 0.2, "{name:?} {rate}: {bits} bits a key, {most} allowed");
         }
     }
 }
@@ -140,19 +122,14 @@ fn cardinality_is_estimated_within_its_error_bar() {
             let runs = 60;
             let (mut squares, mut sum) = (0.0, 0.0);
             for seed in 0..runs {
-                let estimate = filled(layout, keys, 1000 + seed)
-                    .cardinality()
-                    .expect("zeros are left");
+                let estimate = filled(layout, keys, 1000 + seed).cardinality().expect("zeros are left");
                 let z = (estimate.value - keys as f64) / estimate.sd;
                 sum += z;
                 squares += z * z;
             }
             let (bias, spread) = (sum / runs as f64, (squares / runs as f64).sqrt());
             assert!(bias.abs() < 0.7, "{layout:?} {keys}: biased by {bias} error bars");
-            assert!(
-                (0.65..1.45).contains(&spread),
-                "{layout:?} {keys}: the error bar is off by {spread}"
-            );
+            assert!((0.65..1.45).contains(&spread), "{layout:?} {keys}: the error bar is off by {spread}");
         }
     }
 }
@@ -185,9 +162,7 @@ fn distinct_pages_are_as_many_as_expected() {
 fn paged_filters_with_several_pages_a_key_keep_their_rate() {
     let (keys, strangers) = (30_000u64, 200_000u64);
     for pages_per_key in [2, 3] {
-        let layout = seenit_filter::Paged::new(10, pages_per_key, 3)
-            .expect("in range")
-            .any();
+        let layout = seenit_filter::Paged::new(10, pages_per_key, 3).expect("in range").any();
         let rates: Vec<f64> = (0..FILTERS)
             .map(|seed| {
                 let filter = filled(layout, keys, seed);

@@ -25,10 +25,7 @@ const FILTERS: [&str; 16] = [
 const FLOOR: &str = "floor-one-line";
 
 fn race(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_race"))
-        .args(arguments)
-        .output()
-        .expect("the race binary runs")
+    Command::new(env!("CARGO_BIN_EXE_race")).args(arguments).output().expect("the race binary runs")
 }
 
 /// Standard output of a race that must succeed.
@@ -41,9 +38,7 @@ fn stdout(arguments: &[&str]) -> String {
 
 #[test]
 fn a_tiny_race_gives_every_row() {
-    let out = stdout(&[
-        "filters", "--keys", "20000", "--absent", "300000", "--rounds", "1", "--json",
-    ]);
+    let out = stdout(&["filters", "--keys", "20000", "--absent", "300000", "--rounds", "1", "--json"]);
     let rows: Vec<Value> = serde_json::from_str(&out).expect("one JSON array and nothing else");
     let mut names: Vec<&str> = rows.iter().filter_map(|row| row["name"].as_str()).collect();
     let mut expected: Vec<&str> = FILTERS.into_iter().chain([FLOOR]).collect();
@@ -58,16 +53,7 @@ fn a_tiny_race_gives_every_row() {
 fn check(row: &Value) {
     let mut fields: Vec<&String> = row.as_object().expect("a flat object").keys().collect();
     fields.sort_unstable();
-    let expected = [
-        "bits_per_key",
-        "fpr",
-        "hit_ns",
-        "insert_ns",
-        "k",
-        "keys",
-        "miss_ns",
-        "name",
-    ];
+    let expected = ["bits_per_key", "fpr", "hit_ns", "insert_ns", "k", "keys", "miss_ns", "name"];
     assert_eq!(fields, expected);
     assert_eq!(row["keys"], 20_000);
     assert!(row["miss_ns"].as_f64().is_some_and(|ns| ns > 0.0), "{row}");
@@ -77,20 +63,9 @@ fn check(row: &Value) {
         }
         return;
     }
-    assert!(
-        row["fpr"].as_f64().is_some_and(|rate| rate > 0.0 && rate < 0.03),
-        "{row}"
-    );
-    assert!(
-        row["bits_per_key"]
-            .as_f64()
-            .is_some_and(|bits| bits > 8.0 && bits < 20.0),
-        "{row}"
-    );
-    assert!(
-        row["insert_ns"].as_f64().is_some() && row["hit_ns"].as_f64().is_some(),
-        "{row}"
-    );
+    assert!(row["fpr"].as_f64().is_some_and(|rate| rate > 0.0 && rate < 0.03), "{row}");
+    assert!(row["bits_per_key"].as_f64().is_some_and(|bits| bits > 8.0 && bits < 20.0), "{row}");
+    assert!(row["insert_ns"].as_f64().is_some() && row["hit_ns"].as_f64().is_some(), "{row}");
     assert_eq!(row["k"].is_null(), row["name"] == "xorf-binaryfuse8", "{row}");
 }
 
@@ -130,28 +105,19 @@ fn the_table_answers_the_targets_it_has_rows_for() {
         "seenit-line,fastbloom,floor-one-line",
     ]);
     assert!(out.contains("seenit-line misses >= 2x fastbloom: "), "{out}");
-    assert!(
-        out.contains("--   seenit-line-batched hits >= 5x fastbloom: not in this race"),
-        "{out}"
-    );
+    assert!(out.contains("--   seenit-line-batched hits >= 5x fastbloom: not in this race"), "{out}");
 }
 
 #[test]
 fn what_cannot_be_raced_is_refused_with_the_reason() {
     for (arguments, reason) in [
         (&["filters", "--keys", "10", "--only", "nobody"][..], "nobody"),
-        (
-            &["filters", "--keys", "10", "--rate", "1.5"],
-            "rate must lie between",
-        ),
+        (&["filters", "--keys", "10", "--rate", "1.5"], "rate must lie between"),
         (&["filters", "--keys", "0"], "--keys"),
         (&["filters"], "--keys"),
     ] {
         let output = race(arguments);
-        assert!(
-            !output.status.success() && output.stdout.is_empty(),
-            "{arguments:?}"
-        );
+        assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert!(complaint.contains(reason), "{complaint}");
     }

@@ -42,8 +42,7 @@ pub(crate) struct Arguments {
 }
 
 fn layout_name(name: &str) -> Result<LayoutName, String> {
-    name.parse()
-        .map_err(|error: seenit_filter::GeometryError| error.to_string())
+    name.parse().map_err(|error: seenit_filter::GeometryError| error.to_string())
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
@@ -57,10 +56,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         },
     };
     let layout = AnyLayout::sized(arguments.layout, capacity, arguments.rate)?;
-    let promise = Promise {
-        capacity,
-        rate: arguments.rate,
-    };
+    let promise = Promise { capacity, rate: arguments.rate };
     let mut filter = Filter::new(layout, Some(promise), key.fingerprint(), HugePages::Default)?;
 
     let mut progress = Progress::new("inserting keys", arguments.capacity.is_none().then_some(capacity));

@@ -22,10 +22,7 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mapped = Mapped::open(&arguments.file)?;
-    let filter = mapped
-        .checked()?
-        .filter()
-        .map_err(Problem::format(mapped.path()))?;
+    let filter = mapped.checked()?.filter().map_err(Problem::format(mapped.path()))?;
     Report::of(mapped.path(), &filter).print(arguments.json)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -53,8 +53,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let key = network_key::read(arguments.network_key.as_deref())?;
     let mapped = Mapped::open(&arguments.file)?;
     let view = mapped.checked()?;
-    view.expect_key(key.fingerprint())
-        .map_err(Problem::format(mapped.path()))?;
+    view.expect_key(key.fingerprint()).map_err(Problem::format(mapped.path()))?;
     let filter = view.filter().map_err(Problem::format(mapped.path()))?;
 
     let mut answer = Answer::default();
@@ -74,9 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         progress.advance(keys.len() as u64);
     })?;
     drop(progress);
-    listing
-        .and_then(|()| out.flush())
-        .map_err(Problem::io("standard output"))?;
+    listing.and_then(|()| out.flush()).map_err(Problem::io("standard output"))?;
     drop(out);
 
     match (arguments.json, arguments.list) {
@@ -84,11 +81,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         (false, None) => output::text(&format!("{} hits, {} misses\n", answer.hits, answer.misses))?,
         (false, Some(_)) => eprintln!("seenit: {} hits, {} misses", answer.hits, answer.misses),
     }
-    Ok(if answer.misses == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(1)
-    })
+    Ok(if answer.misses == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 /// Prints the keys whose answer is `wanted`.

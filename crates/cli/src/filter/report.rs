@@ -64,11 +64,7 @@ impl Report {
     }
 
     pub(super) fn print(&self, json: bool) -> Result<(), Problem> {
-        if json {
-            output::json(self)
-        } else {
-            output::text(&self.lines())
-        }
+        if json { output::json(self) } else { output::text(&self.lines()) }
     }
 
     fn lines(&self) -> String {
@@ -88,10 +84,7 @@ impl Report {
         };
         let rows = [
             ("file", self.file.clone()),
-            (
-                "layout",
-                format!("{}, {} bits, k = {}", self.layout, self.bits, self.k),
-            ),
+            ("layout", format!("{}, {} bits, k = {}", self.layout, self.bits, self.k)),
             (
                 "memory",
                 format!(
@@ -105,18 +98,10 @@ impl Report {
             ("keys", keys),
             ("fill", format!("{} of the bits", percent(self.fill_ratio))),
             ("promise", promise),
-            (
-                "present",
-                format!("a rate of {}{verdict}", percent(self.present_rate)),
-            ),
-            (
-                "a lookup",
-                format!("touches {:.1} pages", self.expected_pages_per_lookup),
-            ),
+            ("present", format!("a rate of {}{verdict}", percent(self.present_rate))),
+            ("a lookup", format!("touches {:.1} pages", self.expected_pages_per_lookup)),
         ];
-        rows.iter()
-            .map(|(name, value)| format!("{name:<9} {value}\n"))
-            .collect()
+        rows.iter().map(|(name, value)| format!("{name:<9} {value}\n")).collect()
     }
 }
 
@@ -129,9 +114,5 @@ fn keeps(present: f64, promised: f64) -> bool {
 
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    if percent != 0.0 && percent < 0.01 {
-        format!("{percent:.2e} %")
-    } else {
-        format!("{percent:.3} %")
-    }
+    if percent != 0.0 && percent < 0.01 { format!("{percent:.2e} %") } else { format!("{percent:.3} %") }
 }

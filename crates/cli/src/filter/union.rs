@@ -12,11 +12,9 @@ use crate::output;
 use crate::problem::Problem;
 
 #[derive(Args)]
-#[command(
-    after_help = "Example: seenit filter union monday.filter tuesday.filter -o week.filter\n\n\
+#[command(after_help = "Example: seenit filter union monday.filter tuesday.filter -o week.filter\n\n\
     Only filters of one geometry can be united: build them with the same --capacity, --rate, --layout and \
-    --network-key."
-)]
+    --network-key.")]
 pub(crate) struct Arguments {
     /// The filter files
     #[arg(value_name = "FILTER", required = true, num_args = 1..)]
@@ -30,10 +28,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let (first, others) = arguments
-        .files
-        .split_first()
-        .expect("clap asks for at least one file");
+    let (first, others) = arguments.files.split_first().expect("clap asks for at least one file");
     let mut sum = Mapped::open(first)?.checked()?.to_filter(HugePages::Default)?;
     for path in others {
         let mapped = Mapped::open(path)?;

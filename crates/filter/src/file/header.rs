@@ -75,10 +75,7 @@ impl Header {
         }
         let found = fields.u32();
         if found != FORMAT_VERSION {
-            return Err(FormatError::Version {
-                found,
-                known: FORMAT_VERSION,
-            });
+            return Err(FormatError::Version { found, known: FORMAT_VERSION });
         }
         if blake3::hash(&page[..DIGEST_AT]).as_bytes()[..] != page[DIGEST_AT..] {
             return Err(FormatError::HeaderDigest);
@@ -91,11 +88,7 @@ impl Header {
         let (bits, pages) = (fields.u64(), fields.u64());
         let layout = layout_from(code, bits, k, pages_per_key)?;
         if pages != layout.pages() {
-            return Err(impossible(
-                "pages",
-                pages,
-                "the bits take another number of pages",
-            ));
+            return Err(impossible("pages", pages, "the bits take another number of pages"));
         }
         let promise = promise_from(fields.u64(), f64::from_bits(fields.u64()))?;
         let (fingerprint, table_digest) = (Fingerprint(fields.bytes()), fields.bytes());
@@ -106,21 +99,12 @@ impl Header {
                 "this release knows no such field",
             ));
         }
-        Ok(Header {
-            layout,
-            promise,
-            fingerprint,
-            table_digest,
-        })
+        Ok(Header { layout, promise, fingerprint, table_digest })
     }
 }
 
 fn impossible(field: &'static str, value: impl ToString, why: impl ToString) -> FormatError {
-    FormatError::Field {
-        field,
-        value: value.to_string(),
-        why: why.to_string(),
-    }
+    FormatError::Field { field, value: value.to_string(), why: why.to_string() }
 }
 
 fn layout_code(layout: &AnyLayout) -> u32 {
@@ -136,34 +120,20 @@ fn layout_from(code: u32, bits: u64, k: u32, pages_per_key: u32) -> Result<AnyLa
     let refused = |error: GeometryError| impossible("geometry", format!("{bits} bits, k {k}"), error);
     let layout = match code {
         1 => Flat::new(bits, k).map_err(refused)?.any(),
-        2 => Paged::new(bits / PAGE_BITS, pages_per_key, k)
-            .map_err(refused)?
-            .any(),
+        2 => Paged::new(bits / PAGE_BITS, pages_per_key, k).map_err(refused)?.any(),
         3 => Line::new(bits / LINE_BITS).map_err(refused)?.any(),
         _ => {
-            return Err(impossible(
-                "layout",
-                code,
-                "this release knows 1 (flat), 2 (paged) and 3 (line)",
-            ));
+            return Err(impossible("layout", code, "this release knows 1 (flat), 2 (paged) and 3 (line)"));
         }
     };
     if layout.bits() != bits {
-        return Err(impossible(
-            "bits",
-            bits,
-            "not a whole number of the layout's pages or lines",
-        ));
+        return Err(impossible("bits", bits, "not a whole number of the layout's pages or lines"));
     }
     if layout.k() != k {
         return Err(impossible("k", k, "the line layout has 8"));
     }
     if layout.pages_per_key() != pages_per_key {
-        return Err(impossible(
-            "pages per key",
-            pages_per_key,
-            "not so in this layout",
-        ));
+        return Err(impossible("pages per key", pages_per_key, "not so in this layout"));
     }
     Ok(layout)
 }

@@ -38,10 +38,7 @@ impl<'a> LazyFilter<'a> {
 
     /// How many pages have been checked so far.
     pub fn pages_checked(&self) -> u64 {
-        self.sound
-            .iter()
-            .map(|word| u64::from(word.load(Relaxed).count_ones()))
-            .sum()
+        self.sound.iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum()
     }
 
     #[inline]

@@ -22,17 +22,10 @@ impl<'a> FileView<'a> {
         let (first, rest) = bytes.split_first_chunk().ok_or(FormatError::NoHeader(found))?;
         let header = Header::decode(first)?;
         if header.file_bytes() != found {
-            return Err(FormatError::Length {
-                expected: header.file_bytes(),
-                found,
-            });
+            return Err(FormatError::Length { expected: header.file_bytes(), found });
         }
         let (table, pages) = rest.split_at(table_bytes(header.layout.pages()) as usize);
-        Ok(FileView {
-            header,
-            table,
-            pages: pages.as_chunks().0,
-        })
+        Ok(FileView { header, table, pages: pages.as_chunks().0 })
     }
 
     /// What the filter is.
@@ -43,11 +36,7 @@ impl<'a> FileView<'a> {
     /// Refuses a file that was built with another key.
     pub fn expect_key(&self, expected: Fingerprint) -> Result<(), FormatError> {
         let found = self.header.fingerprint;
-        if found == expected {
-            Ok(())
-        } else {
-            Err(FormatError::ForeignKey { expected, found })
-        }
+        if found == expected { Ok(()) } else { Err(FormatError::ForeignKey { expected, found }) }
     }
 
     /// Checks one page against the table, and the last one's padding.
@@ -86,12 +75,7 @@ impl<'a> FileView<'a> {
         }
         let words = bytemuck::try_cast_slice(self.pages.as_flattened())
             .map_err(|_| FormatError::InPlace("they are not aligned to 8 bytes"))?;
-        Ok(Filter::from_parts(
-            self.header.layout,
-            self.header.promise,
-            self.header.fingerprint,
-            words,
-        ))
+        Ok(Filter::from_parts(self.header.layout, self.header.promise, self.header.fingerprint, words))
     }
 
     /// A copy of the filter in memory of its own, unchecked; on any machine and any alignment.
@@ -101,12 +85,7 @@ impl<'a> FileView<'a> {
         for (word, bytes) in pages.as_mut().iter_mut().zip(bytes) {
             *word = u64::from_le_bytes(*bytes);
         }
-        Ok(Filter::from_parts(
-            self.header.layout,
-            self.header.promise,
-            self.header.fingerprint,
-            pages,
-        ))
+        Ok(Filter::from_parts(self.header.layout, self.header.promise, self.header.fingerprint, pages))
     }
 
     fn padding_is_zero(&self) -> bool {

@@ -43,21 +43,13 @@ impl ChunkedDigest {
             return Err(GeometryError::Zero("bits"));
         }
         if vectors == Vectors::OnePerChunk && !m.is_multiple_of(u64::from(k)) {
-            return Err(GeometryError::Uneven {
-                bits: m,
-                parts: u64::from(k),
-            });
+            return Err(GeometryError::Uneven { bits: m, parts: u64::from(k) });
         }
         let reachable = utilisable_size(digest_bits, k, m, vectors);
         if reachable < m {
             return Err(GeometryError::UnreachableBits { bits: m, reachable });
         }
-        Ok(ChunkedDigest {
-            chunk_bits: digest_bits / k,
-            k,
-            m,
-            vectors,
-        })
+        Ok(ChunkedDigest { chunk_bits: digest_bits / k, k, m, vectors })
     }
 
     /// The k positions of `digest`, most significant chunk first. `None` when the digest is too short.
@@ -79,11 +71,7 @@ impl ChunkedDigest {
             let set = digest[bit as usize / 8] >> (7 - bit % 8) & 1;
             (value * 2 + u128::from(set)) % u128::from(size)
         });
-        let offset = if self.vectors == Vectors::OnePerChunk {
-            size * u64::from(i)
-        } else {
-            0
-        };
+        let offset = if self.vectors == Vectors::OnePerChunk { size * u64::from(i) } else { 0 };
         offset + value as u64
     }
 }
@@ -116,15 +104,9 @@ mod tests {
     fn chunks_are_read_most_significant_first() {
         let digest: Vec<u8> = (1..=20).collect();
         let shared = ChunkedDigest::new(160, 10, 1 << 16, Vectors::One).expect("reachable");
-        assert_eq!(
-            shared.positions(&digest).expect("long enough")[..2],
-            [0x0102, 0x0304]
-        );
+        assert_eq!(shared.positions(&digest).expect("long enough")[..2], [0x0102, 0x0304]);
         let parted = ChunkedDigest::new(160, 10, 10 << 16, Vectors::OnePerChunk).expect("reachable");
-        assert_eq!(
-            parted.positions(&digest).expect("long enough")[1],
-            (1 << 16) + 0x0304
-        );
+        assert_eq!(parted.positions(&digest).expect("long enough")[1], (1 << 16) + 0x0304);
         assert_eq!(parted.positions(&digest[..19]), None);
     }
 }

@@ -26,11 +26,7 @@ impl SipKey {
     /// The key with these 16 bytes.
     pub fn new(bytes: [u8; 16]) -> Self {
         let (k0, k1) = bytes.split_at(8);
-        SipKey {
-            k0: le_word(k0),
-            k1: le_word(k1),
-            simd: Simd::detect(),
-        }
+        SipKey { k0: le_word(k0), k1: le_word(k1), simd: Simd::detect() }
     }
 
     /// A key derived (BLAKE3, its own context) from a secret of any length: the contents of a key file.
@@ -55,10 +51,7 @@ impl SipKey {
         let mut key = [0; 16];
         key[..8].copy_from_slice(&self.k0.to_le_bytes());
         key[8..].copy_from_slice(&self.k1.to_le_bytes());
-        Fingerprint(first_16(&blake3::derive_key(
-            "seenit 2026 key fingerprint v1",
-            &key,
-        )))
+        Fingerprint(first_16(&blake3::derive_key("seenit 2026 key fingerprint v1", &key)))
     }
 
     /// The hash of one key of any length.
@@ -236,10 +229,7 @@ fn last_block(rest: &[u8], length: usize) -> u64 {
 }
 
 fn le_word(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .rev()
-        .fold(0, |word, &byte| word << 8 | u64::from(byte))
+    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 fn first_16(digest: &[u8; 32]) -> [u8; 16] {
@@ -257,10 +247,7 @@ mod tests {
         let mut hasher = SipHasher24::new_with_key(key);
         hasher.write(bytes);
         let hash = hasher.finish128();
-        Hash128 {
-            lo: hash.h1,
-            hi: hash.h2,
-        }
+        Hash128 { lo: hash.h1, hi: hash.h2 }
     }
 
     /// The first and the last of the published SipHash-2-4-128 vectors: key 00..0f, message 00..(n-1).
@@ -278,16 +265,10 @@ mod tests {
     #[test]
     fn every_twin_agrees_with_an_independent_implementation() {
         let bytes: [u8; 16] = std::array::from_fn(|i| (i * 37 + 11) as u8);
-        let source: Vec<u8> = (0..4096u32)
-            .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
-            .collect();
+        let source: Vec<u8> = (0..4096u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         let keys: Vec<&[u8]> = (0..100_000usize)
             .map(|i| {
-                let length = if i < 50_000 {
-                    (i / 700) % 71
-                } else {
-                    (i * 7919) % 71
-                };
+                let length = if i < 50_000 { (i / 700) % 71 } else { (i * 7919) % 71 };
                 let start = (i * 31) % (source.len() - 71);
                 &source[start..start + length]
             })

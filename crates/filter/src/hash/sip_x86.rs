@@ -115,12 +115,7 @@ macro_rules! key_pairs {
             unsafe fn gather(keys: &[&[u8]; $all], offset: usize) -> Self {
                 let halves: &[[&[u8]; $half]] = keys.as_chunks().0;
                 // SAFETY: the caller's duties are those of the halves.
-                unsafe {
-                    Pair(
-                        $lanes::gather(&halves[0], offset),
-                        $lanes::gather(&halves[1], offset),
-                    )
-                }
+                unsafe { Pair($lanes::gather(&halves[0], offset), $lanes::gather(&halves[1], offset)) }
             }
             #[inline(always)]
             fn shift_down(self, bits: i32) -> Self {
@@ -129,13 +124,7 @@ macro_rules! key_pairs {
             #[inline(always)]
             fn words(self) -> [u64; $all] {
                 let (first, second) = (self.0.words(), self.1.words());
-                std::array::from_fn(|i| {
-                    if i < $half {
-                        first[i]
-                    } else {
-                        second[i - $half]
-                    }
-                })
+                std::array::from_fn(|i| if i < $half { first[i] } else { second[i - $half] })
             }
         }
     };
@@ -175,10 +164,7 @@ impl Lanes for Four {
             if LEFT == 32 {
                 _mm256_shuffle_epi32::<0b10_11_00_01>(self.0)
             } else {
-                _mm256_or_si256(
-                    _mm256_slli_epi64::<LEFT>(self.0),
-                    _mm256_srli_epi64::<RIGHT>(self.0),
-                )
+                _mm256_or_si256(_mm256_slli_epi64::<LEFT>(self.0), _mm256_srli_epi64::<RIGHT>(self.0))
             }
         })
     }

@@ -36,10 +36,7 @@ impl Universal {
             return Err(GeometryError::Prime(p));
         }
         if m > p {
-            return Err(GeometryError::UnreachableBits {
-                bits: m,
-                reachable: p,
-            });
+            return Err(GeometryError::UnreachableBits { bits: m, reachable: p });
         }
         let pairs = (0..k).map(|_| (1 + below(p - 1, draw), below(p, draw))).collect();
         Ok(Universal { p, m, pairs })
@@ -101,9 +98,7 @@ mod tests {
     fn bad_parameters_are_refused() {
         let mut draw = || 1;
         let refused = |k, m, p, draw: &mut dyn FnMut() -> u64| {
-            Universal::new(k, m, p, &mut || draw())
-                .expect_err("must be refused")
-                .to_string()
+            Universal::new(k, m, p, &mut || draw()).expect_err("must be refused").to_string()
         };
         assert!(refused(0, 10, P_PAPER, &mut draw).contains("k"));
         assert!(refused(4, 0, P_PAPER, &mut draw).contains("bits"));

@@ -19,9 +19,6 @@ impl KeyHasher<u64> for Unkeyed {
     fn hash(&self, key: &u64) -> Hash128 {
         let product = u128::from(key ^ PI_DIGITS) * u128::from(PI_DIGITS_NEXT);
         let hi = (product as u64) ^ ((product >> 64) as u64);
-        Hash128 {
-            lo: hi.wrapping_mul(GOLDEN),
-            hi,
-        }
+        Hash128 { lo: hi.wrapping_mul(GOLDEN), hi }
     }
 }

@@ -114,11 +114,7 @@ pub(crate) fn same<T: PartialEq + ToString>(field: &'static str, left: T, right:
     if left == right {
         return Ok(());
     }
-    Err(Unlike {
-        field,
-        left: left.to_string(),
-        right: right.to_string(),
-    })
+    Err(Unlike { field, left: left.to_string(), right: right.to_string() })
 }
 
 impl Layout for AnyLayout {

@@ -50,10 +50,7 @@ impl Layout for Flat {
 
     #[inline(always)]
     fn position(&self, hash: Hash128, probe: usize) -> u64 {
-        scale(
-            hash.lo.wrapping_mul(MULTIPLIERS[probe]).wrapping_add(hash.hi),
-            self.bits,
-        )
+        scale(hash.lo.wrapping_mul(MULTIPLIERS[probe]).wrapping_add(hash.hi), self.bits)
     }
 
     fn expected_rate(&self, keys: u64) -> f64 {
@@ -72,11 +69,7 @@ impl Layout for Flat {
     /// `q = (1 - 1/m)^k`; of a pair `(1 - 2/m)^k`.
     fn zero_odds(&self) -> ZeroOdds {
         let (m, k) = (self.bits as f64, f64::from(self.k));
-        ZeroOdds {
-            bits: m,
-            one: k * (-1.0 / m).ln_1p(),
-            pairs: vec![(m - 1.0, k * (-2.0 / m).ln_1p())],
-        }
+        ZeroOdds { bits: m, one: k * (-1.0 / m).ln_1p(), pairs: vec![(m - 1.0, k * (-2.0 / m).ln_1p())] }
     }
 
     fn any(self) -> AnyLayout {
@@ -92,16 +85,12 @@ impl Layout for Flat {
 
     #[inline]
     fn prefetch_lookups<W>(&self, words: &[W], hashes: &[Hash128]) {
-        rounds::prefetch_first(words, hashes, self.probes(), |hash, probe| {
-            self.position(hash, probe)
-        });
+        rounds::prefetch_first(words, hashes, self.probes(), |hash, probe| self.position(hash, probe));
     }
 
     #[inline]
     fn prefetch_inserts<W>(&self, words: &[W], hashes: &[Hash128]) {
-        rounds::prefetch_probes(words, hashes, 0..self.probes(), |hash, probe| {
-            self.position(hash, probe)
-        });
+        rounds::prefetch_probes(words, hashes, 0..self.probes(), |hash, probe| self.position(hash, probe));
     }
 
     fn contains_batch(&self, simd: Simd, words: &[u64], hashes: &[Hash128], found: &mut [bool]) {

@@ -98,10 +98,7 @@ impl Layout for Line {
     fn present_rate(&self, words: &[u64]) -> f64 {
         let share = |word: &u64| f64::from(word.count_ones()) / SECTOR_BITS as f64;
         let lines = lines_of(words).iter().take(self.lines as usize);
-        lines
-            .map(|line| line.iter().map(share).product::<f64>())
-            .sum::<f64>()
-            / self.lines as f64
+        lines.map(|line| line.iter().map(share).product::<f64>()).sum::<f64>() / self.lines as f64
     }
 
     fn expected_pages(&self) -> f64 {
@@ -199,10 +196,7 @@ impl Layout for Line {
 
 #[inline(always)]
 fn contains(line: &[u64; LINE_SECTORS], lo: u64) -> bool {
-    let missing = line
-        .iter()
-        .zip(sector_bits(lo))
-        .fold(0, |missing, (word, bit)| missing | (!word & bit));
+    let missing = line.iter().zip(sector_bits(lo)).fold(0, |missing, (word, bit)| missing | (!word & bit));
     missing == 0
 }
 

@@ -75,20 +75,9 @@ fn avx512_insert(layout: &Line, words: &mut [u64], hashes: &[Hash128]) {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn avx512_bits(lo: u64) -> __m512i {
-    let shifts = _mm512_setr_epi64(
-        shift(0),
-        shift(1),
-        shift(2),
-        shift(3),
-        shift(4),
-        shift(5),
-        shift(6),
-        shift(7),
-    );
-    _mm512_rolv_epi64(
-        _mm512_set1_epi64(1),
-        _mm512_srlv_epi64(_mm512_set1_epi64(lo as i64), shifts),
-    )
+    let shifts =
+        _mm512_setr_epi64(shift(0), shift(1), shift(2), shift(3), shift(4), shift(5), shift(6), shift(7));
+    _mm512_rolv_epi64(_mm512_set1_epi64(1), _mm512_srlv_epi64(_mm512_set1_epi64(lo as i64), shifts))
 }
 
 #[inline]
@@ -104,23 +93,14 @@ fn avx512_has(line: &Sectors, lo: u64) -> bool {
 fn avx512_set(line: &mut Sectors, lo: u64) {
     let pointer = line.as_mut_ptr().cast();
     // SAFETY: a line is 64 readable and writable bytes.
-    unsafe {
-        _mm512_storeu_si512(
-            pointer,
-            _mm512_or_si512(_mm512_loadu_si512(pointer), avx512_bits(lo)),
-        )
-    };
+    unsafe { _mm512_storeu_si512(pointer, _mm512_or_si512(_mm512_loadu_si512(pointer), avx512_bits(lo))) };
 }
 
 /// The bits of the lower four sectors and of the upper four.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn avx2_bits(lo: u64) -> [__m256i; 2] {
-    let (word, one, count) = (
-        _mm256_set1_epi64x(lo as i64),
-        _mm256_set1_epi64x(1),
-        _mm256_set1_epi64x(63),
-    );
+    let (word, one, count) = (_mm256_set1_epi64x(lo as i64), _mm256_set1_epi64x(1), _mm256_set1_epi64x(63));
     let low = _mm256_setr_epi64x(shift(0), shift(1), shift(2), shift(3));
     let high = _mm256_setr_epi64x(shift(4), shift(5), shift(6), shift(7));
     [low, high].map(|shifts| _mm256_sllv_epi64(one, _mm256_and_si256(_mm256_srlv_epi64(word, shifts), count)))
@@ -132,15 +112,9 @@ fn avx2_has(line: &Sectors, lo: u64) -> bool {
     let [low, high] = avx2_bits(lo);
     // SAFETY: a line is twice 32 readable bytes.
     let (line_low, line_high) = unsafe {
-        (
-            _mm256_loadu_si256(line[..4].as_ptr().cast()),
-            _mm256_loadu_si256(line[4..].as_ptr().cast()),
-        )
+        (_mm256_loadu_si256(line[..4].as_ptr().cast()), _mm256_loadu_si256(line[4..].as_ptr().cast()))
     };
-    let missing = _mm256_or_si256(
-        _mm256_andnot_si256(line_low, low),
-        _mm256_andnot_si256(line_high, high),
-    );
+    let missing = _mm256_or_si256(_mm256_andnot_si256(line_low, low), _mm256_andnot_si256(line_high, high));
     _mm256_testz_si256(missing, missing) == 1
 }
 

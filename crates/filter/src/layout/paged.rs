@@ -28,29 +28,16 @@ impl Paged {
     /// `pages` pages of 4096 bytes, of which a key uses `pages_per_key`, `k` bits in each.
     pub fn new(pages: u64, pages_per_key: u32, k: u32) -> Result<Self, GeometryError> {
         within("pages", pages, MAX_BITS / PAGE_BITS)?;
-        within(
-            "pages per key",
-            u64::from(pages_per_key),
-            u64::from(MAX_PAGES_PER_KEY),
-        )?;
+        within("pages per key", u64::from(pages_per_key), u64::from(MAX_PAGES_PER_KEY))?;
         within("k", u64::from(k), u64::from(MAX_K))?;
-        Ok(Paged {
-            pages,
-            pages_per_key,
-            k,
-        })
+        Ok(Paged { pages, pages_per_key, k })
     }
 
     /// The smallest that holds `capacity` keys at `rate`, one page a key.
     pub fn sized(capacity: u64, rate: f64) -> Result<Self, GeometryError> {
         check_promise(capacity, rate)?;
-        let (pages, k) = paged::size(PAGE_BITS, capacity, rate, MAX_BITS / PAGE_BITS).ok_or(
-            GeometryError::OutOfReach {
-                layout: "paged",
-                capacity,
-                rate,
-            },
-        )?;
+        let (pages, k) = paged::size(PAGE_BITS, capacity, rate, MAX_BITS / PAGE_BITS)
+            .ok_or(GeometryError::OutOfReach { layout: "paged", capacity, rate })?;
         Paged::new(pages, 1, k)
     }
 
@@ -87,10 +74,7 @@ fn nth_hash(hash: Hash128, nth: usize) -> Hash128 {
         (word ^ word >> 32).wrapping_mul(MULTIPLIERS[1]) ^ word >> 29
     };
     let by = MULTIPLIERS[nth + 1];
-    Hash128 {
-        lo: mix(hash.lo, by),
-        hi: mix(hash.hi ^ hash.lo.rotate_left(32), by),
-    }
+    Hash128 { lo: mix(hash.lo, by), hi: mix(hash.hi ^ hash.lo.rotate_left(32), by) }
 }
 
 /// The multipliers within a page: the upper halves of the general ones, odd again.
@@ -131,11 +115,7 @@ impl Layout for Paged {
     #[inline(always)]
     fn position(&self, hash: Hash128, probe: usize) -> u64 {
         let k = self.k as usize;
-        let (nth, i) = if probe < k {
-            (0, probe)
-        } else {
-            (probe / k, probe % k)
-        };
+        let (nth, i) = if probe < k { (0, probe) } else { (probe / k, probe % k) };
         let hash = nth_hash(hash, nth);
         self.page_of(hash) as u64 * PAGE_BITS + in_page(hash.lo, i)
     }
@@ -208,16 +188,12 @@ impl Layout for Paged {
     /// The first page a key uses decides about nearly every stranger; the others are left to the second round.
     #[inline]
     fn prefetch_lookups<W>(&self, words: &[W], hashes: &[Hash128]) {
-        rounds::prefetch_first(words, hashes, self.k as usize, |hash, i| {
-            self.in_first_page(hash, i)
-        });
+        rounds::prefetch_first(words, hashes, self.k as usize, |hash, i| self.in_first_page(hash, i));
     }
 
     #[inline]
     fn prefetch_inserts<W>(&self, words: &[W], hashes: &[Hash128]) {
-        rounds::prefetch_probes(words, hashes, 0..self.k as usize, |hash, i| {
-            self.in_first_page(hash, i)
-        });
+        rounds::prefetch_probes(words, hashes, 0..self.k as usize, |hash, i| self.in_first_page(hash, i));
     }
 
     fn contains_batch(&self, simd: Simd, words: &[u64], hashes: &[Hash128], found: &mut [bool]) {

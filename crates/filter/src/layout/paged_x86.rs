@@ -36,10 +36,7 @@ fn avx2_has(page: &Page, lo: u64, k: u32) -> bool {
         let mixed = _mm256_add_epi32(_mm256_mullo_epi32(a, odd), b);
         let position = _mm256_srli_epi32::<{ IN_PAGE_SHIFT as i32 }>(mixed);
         let wanted = _mm256_cmpgt_epi32(_mm256_set1_epi32((k - first) as i32), lanes);
-        let bits = _mm256_sllv_epi32(
-            _mm256_set1_epi32(1),
-            _mm256_and_si256(position, _mm256_set1_epi32(31)),
-        );
+        let bits = _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_and_si256(position, _mm256_set1_epi32(31)));
         let bits = _mm256_and_si256(bits, wanted);
         // SAFETY: `position` has 15 bits, so its 32-bit word lies within the 4096 bytes of the page.
         let words =

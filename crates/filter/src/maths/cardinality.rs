@@ -33,10 +33,7 @@ impl ZeroOdds {
         }
         let share = (zeros as f64 / self.bits).min(1.0);
         let value = (share.ln() / self.one).max(0.0);
-        Some(Estimate {
-            value,
-            sd: self.zeros_variance(value).sqrt() / (self.bits * share * -self.one),
-        })
+        Some(Estimate { value, sd: self.zeros_variance(value).sqrt() / (self.bits * share * -self.one) })
     }
 
     /// Var(zeros) after n keys: `m z (1 - z) + m sum_kinds count (P(both zero) - z^2)`, `z = q^n`.
@@ -44,11 +41,8 @@ impl ZeroOdds {
     /// `P(both) - z^2` is written as `z^2 (e^(n (ln q2 - 2 ln q)) - 1)`: the difference is tiny.
     fn zeros_variance(&self, n: f64) -> f64 {
         let z = (n * self.one).exp();
-        let together: f64 = self
-            .pairs
-            .iter()
-            .map(|&(count, two)| count * (n * (two - 2.0 * self.one)).exp_m1())
-            .sum();
+        let together: f64 =
+            self.pairs.iter().map(|&(count, two)| count * (n * (two - 2.0 * self.one)).exp_m1()).sum();
         (self.bits * (z * (1.0 - z) + z * z * together)).max(0.0)
     }
 }
@@ -61,28 +55,18 @@ mod tests {
     #[test]
     fn the_flat_error_bar_is_the_textbook_one() {
         let (m, k, n) = (1e6f64, 7.0, 1e5);
-        let odds = ZeroOdds {
-            bits: m,
-            one: k * (-1.0 / m).ln_1p(),
-            pairs: vec![(m - 1.0, k * (-2.0 / m).ln_1p())],
-        };
+        let odds =
+            ZeroOdds { bits: m, one: k * (-1.0 / m).ln_1p(), pairs: vec![(m - 1.0, k * (-2.0 / m).ln_1p())] };
         let t = k * n / m;
         let estimate = odds.estimate(((-t).exp() * m) as u64).expect("zeros are left");
         assert!((estimate.value - n).abs() < 2.0, "{estimate:?}");
         let textbook = (m * (t.exp() - t - 1.0)).sqrt() / k;
-        assert!(
-            (estimate.sd / textbook - 1.0).abs() < 1e-3,
-            "{estimate:?} {textbook}"
-        );
+        assert!((estimate.sd / textbook - 1.0).abs() < 1e-3, "{estimate:?} {textbook}");
     }
 
     #[test]
     fn an_empty_filter_holds_nothing_and_a_full_one_cannot_tell() {
-        let odds = ZeroOdds {
-            bits: 100.0,
-            one: (-0.01f64).ln_1p(),
-            pairs: vec![],
-        };
+        let odds = ZeroOdds { bits: 100.0, one: (-0.01f64).ln_1p(), pairs: vec![] };
         assert_eq!(odds.estimate(100), Some(Estimate { value: 0.0, sd: 0.0 }));
         assert_eq!(odds.estimate(0), None);
     }

@@ -36,13 +36,7 @@ mod tests {
 
     #[test]
     fn mean_and_variance_of_the_load_are_the_binomial_ones() {
-        for (n, p) in [
-            (1u64, 0.5),
-            (10, 0.1),
-            (1000, 0.3),
-            (1_000_000, 1e-5),
-            (50_000_000, 1e-6),
-        ] {
+        for (n, p) in [(1u64, 0.5), (10, 0.1), (1000, 0.3), (1_000_000, 1e-5), (50_000_000, 1e-6)] {
             let mean = n as f64 * p;
             let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs().max(1.0);
             assert!(close(binomial_mean(n, p, |j| j), mean), "{n} {p}");

@@ -18,12 +18,7 @@ pub fn rate(page_bits: u64, w: u64, l: u32, k: u32, n: u64) -> f64 {
 
 /// The fewest pages, up to `limit`, and the k, that hold `n` keys at `wanted` with one page a key.
 pub fn size(page_bits: u64, n: u64, wanted: f64, limit: u64) -> Option<(u64, u32)> {
-    let wanted = Wanted {
-        keys: n,
-        rate: wanted,
-        unit_bits: page_bits,
-        limit,
-    };
+    let wanted = Wanted { keys: n, rate: wanted, unit_bits: page_bits, limit };
     smallest_with_k(wanted, |w, k| rate(page_bits, w, 1, k, n))
 }
 
@@ -40,11 +35,7 @@ mod tests {
                 let w = n * bits_per_key / page_bits;
                 rate(page_bits, w, 1, k, n) / flat::rate(w * page_bits, k, n) - 1.0
             };
-            assert!(
-                excess(32_768) > 0.0 && excess(32_768) < 0.03,
-                "{}",
-                excess(32_768)
-            );
+            assert!(excess(32_768) > 0.0 && excess(32_768) < 0.03, "{}", excess(32_768));
             assert!(excess(4096) > excess(32_768) && excess(512) > excess(4096));
         }
         // The penalty of 64-byte blocks at 10 bits a key: about a fifth.

@@ -48,11 +48,7 @@ pub(super) fn smallest(wanted: Wanted, keeps: impl Fn(u64) -> bool) -> Option<u6
     }
     while enough - short > 1 {
         let middle = short + (enough - short) / 2;
-        if keeps(middle) {
-            enough = middle
-        } else {
-            short = middle
-        }
+        if keeps(middle) { enough = middle } else { short = middle }
     }
     Some(enough)
 }
@@ -79,15 +75,7 @@ mod tests {
     #[test]
     fn smallest_is_a_search_like_any_other() {
         let search = |limit, keeps: &dyn Fn(u64) -> bool| {
-            smallest(
-                Wanted {
-                    keys: 1,
-                    rate: 0.5,
-                    unit_bits: 1,
-                    limit,
-                },
-                keeps,
-            )
+            smallest(Wanted { keys: 1, rate: 0.5, unit_bits: 1, limit }, keeps)
         };
         for target in 1..200 {
             assert_eq!(search(1000, &|size| size >= target), Some(target));
@@ -98,24 +86,10 @@ mod tests {
 
     #[test]
     fn the_search_starts_below_the_answer_and_stops_at_the_limit() {
-        let wanted = Wanted {
-            keys: 1000,
-            rate: 0.01,
-            unit_bits: 64,
-            limit: 1 << 20,
-        };
+        let wanted = Wanted { keys: 1000, rate: 0.01, unit_bits: 64, limit: 1 << 20 };
         assert_eq!(wanted.too_small(), 51);
         assert_eq!(smallest(wanted, |size| size >= 52), Some(52));
-        assert_eq!(
-            smallest(
-                Wanted {
-                    keys: u64::MAX,
-                    ..wanted
-                },
-                |_| true
-            ),
-            None
-        );
+        assert_eq!(smallest(Wanted { keys: u64::MAX, ..wanted }, |_| true), None);
     }
 
     #[test]

@@ -38,10 +38,7 @@ fn two_writers_and_a_reader<W: SharedWord + Send + Sync + 'static>(word: fn(Loom
         // One word and two probes, so that every store meets every other one.
         let layout = Flat::new(64, 2).expect("a tiny filter");
         let mut rng = SplitMix(1);
-        let [one, two] = [(); 2].map(|()| Hash128 {
-            lo: rng.next(),
-            hi: rng.next(),
-        });
+        let [one, two] = [(); 2].map(|()| Hash128 { lo: rng.next(), hi: rng.next() });
         let words = Arc::new(vec![word(LoomWord::new(0))]);
         let write = |hash| {
             let words = Arc::clone(&words);
@@ -54,10 +51,7 @@ fn two_writers_and_a_reader<W: SharedWord + Send + Sync + 'static>(word: fn(Loom
         for writer in writers {
             writer.join().expect("a writer");
         }
-        assert!(
-            contains(&layout, &words, one) && contains(&layout, &words, two),
-            "an insert was lost"
-        );
+        assert!(contains(&layout, &words, one) && contains(&layout, &words, two), "an insert was lost");
     });
 }
 
@@ -100,19 +94,14 @@ fn threads_set_the_same_bits_as_one_thread() {
             for _ in 0..2 {
                 scope.spawn(|| {
                     let seen: Vec<bool> = keys.iter().map(|k| shared.contains(key.hash(k))).collect();
-                    let still = keys
-                        .iter()
-                        .zip(&seen)
-                        .all(|(k, &seen)| !seen || shared.contains(key.hash(k)));
+                    let still =
+                        keys.iter().zip(&seen).all(|(k, &seen)| !seen || shared.contains(key.hash(k)));
                     assert!(still, "what was seen stays seen");
                 });
             }
         });
         let mut alone = make();
         alone.insert_many(&key, &keys);
-        assert!(
-            shared.snapshot().expect("memory").words() == alone.words(),
-            "{layout:?}"
-        );
+        assert!(shared.snapshot().expect("memory").words() == alone.words(), "{layout:?}");
     }
 }

@@ -14,10 +14,7 @@ pub(crate) use testing::SplitMix;
 impl SplitMix {
     /// A hash as a pseudo-random function would give it.
     pub(crate) fn hash(&mut self) -> Hash128 {
-        Hash128 {
-            lo: self.next(),
-            hi: self.next(),
-        }
+        Hash128 { lo: self.next(), hi: self.next() }
     }
 }
 
@@ -39,25 +36,12 @@ pub(crate) fn empty<L: Layout>(layout: L, key: &SipKey) -> Filter<L> {
 /// Geometries with odd sizes: tiny, padded, several pages, few and many probes.
 pub(crate) fn geometries() -> Vec<AnyLayout> {
     let mut all = Vec::new();
-    for (bits, k) in [
-        (1, 1),
-        (64, 2),
-        (1000, 7),
-        (32_768, 7),
-        (100_003, 32),
-        (5_000_000, 10),
-    ] {
+    for (bits, k) in [(1, 1), (64, 2), (1000, 7), (32_768, 7), (100_003, 32), (5_000_000, 10)] {
         all.push(Flat::new(bits, k).expect("a good geometry").any());
     }
-    for (pages, per_key, k) in [
-        (1, 1, 1),
-        (2, 1, 7),
-        (7, 1, 8),
-        (13, 1, 9),
-        (64, 1, 17),
-        (31, 1, 32),
-        (9, 3, 5),
-    ] {
+    for (pages, per_key, k) in
+        [(1, 1, 1), (2, 1, 7), (7, 1, 8), (13, 1, 9), (64, 1, 17), (31, 1, 32), (9, 3, 5)]
+    {
         all.push(Paged::new(pages, per_key, k).expect("a good geometry").any());
     }
     for lines in [1, 2, 63, 64, 65, 5000] {

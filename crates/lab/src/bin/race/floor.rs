@@ -57,9 +57,6 @@ impl Contender for Floor {
         clock(|| self.walk(words, &keys.integers.hits));
         let absent = &keys.integers.absent;
         let (_, miss) = clock(|| self.walk(words, absent));
-        Ok(Lap {
-            miss_ns: nanos_each(miss, absent.len()),
-            filter: None,
-        })
+        Ok(Lap { miss_ns: nanos_each(miss, absent.len()), filter: None })
     }
 }

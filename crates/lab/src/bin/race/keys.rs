@@ -51,11 +51,7 @@ impl Keys {
 impl<K> Set<K> {
     fn map<T>(&self, form: impl Fn(&K) -> T) -> Set<T> {
         let all = |keys: &[K]| keys.iter().map(&form).collect();
-        Set {
-            present: all(&self.present),
-            hits: all(&self.hits),
-            absent: all(&self.absent),
-        }
+        Set { present: all(&self.present), hits: all(&self.hits), absent: all(&self.absent) }
     }
 }
 
@@ -95,11 +91,7 @@ fn strided(n: u64) -> impl Iterator<Item = u64> {
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 {
-        a
-    } else {
-        greatest_common_divisor(b, a % b)
-    }
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 #[cfg(test)]
@@ -120,11 +112,7 @@ mod tests {
     #[test]
     fn hits_are_the_present_keys_in_another_order() {
         for n in [1, 2, 10, 997, 50_000] {
-            let Set {
-                mut present,
-                mut hits,
-                ..
-            } = Keys::new(n, 1, false).integers;
+            let Set { mut present, mut hits, .. } = Keys::new(n, 1, false).integers;
             assert!(n < 3 || present != hits, "{n}");
             present.sort_unstable();
             hits.sort_unstable();
@@ -141,12 +129,7 @@ mod tests {
             (&keys.integers.hits, &digests.hits),
             (&keys.integers.absent, &digests.absent),
         ] {
-            assert!(
-                integers
-                    .iter()
-                    .map(|&key| digest(key))
-                    .eq(digests.iter().copied())
-            );
+            assert!(integers.iter().map(|&key| digest(key)).eq(digests.iter().copied()));
         }
     }
 }

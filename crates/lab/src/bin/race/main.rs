@@ -113,11 +113,7 @@ fn filters(args: &FiltersArgs) -> Result<(), Box<dyn Error>> {
         keys: args.keys,
         rate: args.rate,
         simd: args.simd.simd()?,
-        huge: if args.huge_pages {
-            HugePages::Advise
-        } else {
-            HugePages::Default
-        },
+        huge: if args.huge_pages { HugePages::Advise } else { HugePages::Default },
     };
     let contenders = contenders(setup, &args.only)?;
     eprintln!("making keys: {} present, {} absent", args.keys, args.absent);
@@ -176,9 +172,7 @@ fn race(
         for turn in 0..contenders.len() {
             let who = (turn + round) % contenders.len();
             let name = contenders[who].name();
-            let lap = contenders[who]
-                .round(keys)
-                .map_err(|error| format!("{name}: {error}"))?;
+            let lap = contenders[who].round(keys).map_err(|error| format!("{name}: {error}"))?;
             eprintln!("round {}/{rounds}  {name:27} {}", round + 1, summary(&lap));
             laps[who].push(lap);
         }
@@ -190,10 +184,7 @@ fn race(
 fn summary(lap: &Lap) -> String {
     let miss = format!("miss {:7.2} ns", lap.miss_ns);
     match &lap.filter {
-        Some(filter) => format!(
-            "insert {:7.2} ns  hit {:7.2} ns  {miss}",
-            filter.insert_ns, filter.hit_ns
-        ),
+        Some(filter) => format!("insert {:7.2} ns  hit {:7.2} ns  {miss}", filter.insert_ns, filter.hit_ns),
         None => format!("{:17}  {:14}  {miss}", "", ""),
     }
 }

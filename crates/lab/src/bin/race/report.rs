@@ -63,15 +63,11 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 fn to_2_decimals<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    value
-        .map(|value| (value * 100.0).round() / 100.0)
-        .serialize(serializer)
+    value.map(|value| (value * 100.0).round() / 100.0).serialize(serializer)
 }
 
 fn to_4_decimals<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    value
-        .map(|value| (value * 10_000.0).round() / 10_000.0)
-        .serialize(serializer)
+    value.map(|value| (value * 10_000.0).round() / 10_000.0).serialize(serializer)
 }
 
 /// The table: what was measured, then how many times as fast as the rival, then misses in floors.
@@ -127,20 +123,9 @@ mod tests {
     use crate::contender::Shape;
 
     fn lap(insert_ns: f64) -> Lap {
-        let shape = Shape {
-            k: Some(8),
-            bits: 10_240,
-        };
-        let filter = FilterLap {
-            shape,
-            insert_ns,
-            hit_ns: 2.0,
-            false_positives: 0.01,
-        };
-        Lap {
-            miss_ns: 3.333,
-            filter: Some(filter),
-        }
+        let shape = Shape { k: Some(8), bits: 10_240 };
+        let filter = FilterLap { shape, insert_ns, hit_ns: 2.0, false_positives: 0.01 };
+        Lap { miss_ns: 3.333, filter: Some(filter) }
     }
 
     #[test]
@@ -168,10 +153,7 @@ mod tests {
 
     #[test]
     fn the_table_compares_with_the_rival() {
-        let rows = [
-            Row::new(RIVAL, 1000, &[lap(10.0)]),
-            Row::new("ours", 1000, &[lap(2.0)]),
-        ];
+        let rows = [Row::new(RIVAL, 1000, &[lap(10.0)]), Row::new("ours", 1000, &[lap(2.0)])];
         let table = table(&rows);
         let ours = table.lines().nth(2).expect("a header and two rows");
         let fields: Vec<&str> = ours.split_whitespace().collect();

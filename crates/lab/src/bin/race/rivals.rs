@@ -15,9 +15,7 @@ pub(crate) fn rows(keys: u64, rate: f64) -> Vec<Box<dyn Contender>> {
     vec![
         Box::new(FastBloom { items, rate }),
         Box::new(BloomFilter { items, rate }),
-        Box::new(SplitBlock {
-            bits: split_block_bits(keys, rate),
-        }),
+        Box::new(SplitBlock { bits: split_block_bits(keys, rate) }),
         Box::new(Fuse),
     ]
 }
@@ -45,10 +43,7 @@ impl Contender for FastBloom {
                 Ok(filter)
             },
             |filter, keys| keys.iter().map(|key| u64::from(filter.contains(key))).sum(),
-            |filter| Shape {
-                k: Some(filter.num_hashes()),
-                bits: filter.num_bits() as u64,
-            },
+            |filter| Shape { k: Some(filter.num_hashes()), bits: filter.num_bits() as u64 },
         )
     }
 }
@@ -77,10 +72,7 @@ impl Contender for BloomFilter {
                 Ok(filter)
             },
             |filter, keys| keys.iter().map(|key| u64::from(filter.check(key))).sum(),
-            |filter| Shape {
-                k: Some(filter.number_of_hash_functions()),
-                bits: filter.len(),
-            },
+            |filter| Shape { k: Some(filter.number_of_hash_functions()), bits: filter.len() },
         )
     }
 }
@@ -111,10 +103,7 @@ impl Contender for SplitBlock {
                 let found = keys.iter().map(|key| filter.contains_hash(hasher.hash_one(key)));
                 found.map(u64::from).sum()
             },
-            |filter| Shape {
-                k: Some(BLOCK_WORDS as u32),
-                bits: filter.as_bytes().len() as u64 * 8,
-            },
+            |filter| Shape { k: Some(BLOCK_WORDS as u32), bits: filter.as_bytes().len() as u64 * 8 },
         )
     }
 }
@@ -133,10 +122,7 @@ impl Contender for Fuse {
             &keys.integers,
             |keys| Ok(BinaryFuse8::try_from(keys)?),
             |filter, keys| keys.iter().map(|key| u64::from(filter.contains(key))).sum(),
-            |filter| Shape {
-                k: None,
-                bits: filter.len() as u64 * 8,
-            },
+            |filter| Shape { k: None, bits: filter.len() as u64 * 8 },
         )
     }
 }

@@ -119,10 +119,7 @@ impl<L: Layout> Ours<L> {
 
 /// Memory counts in whole pages, as it was asked for.
 fn shape<L: Layout>(filter: &Filter<L>) -> Shape {
-    Shape {
-        k: Some(filter.layout().probes() as u32),
-        bits: filter.words().len() as u64 * 64,
-    }
+    Shape { k: Some(filter.layout().probes() as u32), bits: filter.words().len() as u64 * 64 }
 }
 
 fn insert_singly<K, H: KeyHasher<K>, L: Layout>(filter: &mut Filter<L>, hasher: &H, keys: &[K]) {

@@ -77,12 +77,8 @@ fn paged_rate(rows: &[Row]) -> String {
         let (k, fpr) = (f64::from(row.k?), row.fpr?);
         let textbook = (1.0 - (-k / row.bits_per_key?).exp()).powf(k);
         let off = fpr / textbook - 1.0;
-        let numbers = format!(
-            "{:.4} %, formula {:.4} %, {:+.2} % off",
-            fpr * 100.0,
-            textbook * 100.0,
-            off * 100.0
-        );
+        let numbers =
+            format!("{:.4} %, formula {:.4} %, {:+.2} % off", fpr * 100.0, textbook * 100.0, off * 100.0);
         Some((off.abs() <= 0.03, numbers))
     });
     answer("seenit-paged rate within 3 % of (1-e^(-kn/m))^k", finding)
@@ -125,16 +121,8 @@ mod tests {
         let rows = [row(RIVAL, 0.01, 10.0), row("seenit-line", 0.0103, 4.0)];
         let lines = lines(&rows, 0.01);
         let starts = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
-        assert_eq!(
-            (starts("yes"), starts("NO"), starts("--")),
-            (3, 1, 9),
-            "{lines:#?}"
-        );
-        assert!(
-            lines[3].contains("inserts >= 2x fastbloom: 2.50x"),
-            "{}",
-            lines[3]
-        );
+        assert_eq!((starts("yes"), starts("NO"), starts("--")), (3, 1, 9), "{lines:#?}");
+        assert!(lines[3].contains("inserts >= 2x fastbloom: 2.50x"), "{}", lines[3]);
         assert!(lines[6].contains("1.0300 % at 9.600 bits/key"), "{}", lines[6]);
     }
 
