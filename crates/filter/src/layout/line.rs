@@ -194,13 +194,14 @@ impl Layout for Line {
     }
 }
 
-#[inline(always)]
+/// Out of line, as its vector twins must be: inlined it would crowd their callers' registers.
+#[inline(never)]
 fn contains(line: &[u64; LINE_SECTORS], lo: u64) -> bool {
     let missing = line.iter().zip(sector_bits(lo)).fold(0, |missing, (word, bit)| missing | (!word & bit));
     missing == 0
 }
 
-#[inline(always)]
+#[inline(never)]
 fn insert(line: &mut [u64; LINE_SECTORS], lo: u64) {
     for (word, bit) in line.iter_mut().zip(sector_bits(lo)) {
         *word |= bit;
