@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
@@ -19,6 +20,10 @@ pub(crate) struct Mapped {
 
 impl Mapped {
     pub(crate) fn open(path: &Path) -> Result<Self, Problem> {
+        // Asked before opening: a pipe that nobody writes to would keep `open` waiting.
+        if !path.metadata().map_err(Problem::input(path))?.is_file() {
+            return Err(Problem::input(path)(io::Error::other("it is no ordinary file")));
+        }
         let file = File::open(path).map_err(Problem::input(path))?;
         // SAFETY: the mapping is read-only, and seenit itself replaces filter files by renaming, never in place.
         // A stranger who cuts the file short while it is read ends this process, and nothing else.

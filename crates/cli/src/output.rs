@@ -1,7 +1,7 @@
 //! Printing, and files that appear whole or not at all.
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use seenit_filter::{Filter, Layout, file};
 use serde::Serialize;
@@ -11,46 +11,72 @@ use crate::problem::Problem;
 
 /// Prints one JSON document.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Problem> {
-    let print = || -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        serde_json::to_writer_pretty(&mut out, value)?;
-        writeln!(out)
-    };
-    print().map_err(Problem::io("standard output"))
+    let document = serde_json::to_string_pretty(value).map_err(|error| Problem::io("JSON")(error.into()))?;
+    text(&(document + "\n"))
 }
 
 /// Prints lines of text.
 pub(crate) fn text(text: &str) -> Result<(), Problem> {
-    io::stdout().lock().write_all(text.as_bytes()).map_err(Problem::io("standard output"))
+    printed(io::stdout().lock().write_all(text.as_bytes()))
+}
+
+/// A reader that has seen enough (`| head`) is no problem.
+pub(crate) fn printed(result: io::Result<()>) -> Result<(), Problem> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Problem::io("standard output")(error)),
+        _ => Ok(()),
+    }
 }
 
 /// Writes a filter file beside `path`, syncs it and renames it: `path` holds what it held before, or all of it.
+/// `inputs` are files it may not replace.
 pub(crate) fn write_filter<L: Layout, S: AsRef<[u64]>>(
     path: &Path,
     filter: &Filter<L, S>,
+    inputs: &[&Path],
 ) -> Result<(), Problem> {
     let write = || -> io::Result<()> {
-        if path.exists() && !path.is_file() {
-            // Renaming over a device would put a file in its place.
-            return Err(io::Error::other("it is there and is no ordinary file"));
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let temporary = temporary_in(folder)?;
+        let path = target_of(path, inputs)?;
+        let temporary = temporary_beside(&path)?;
         file::write(filter, &mut BufWriter::with_capacity(1 << 20, temporary.as_file()))?;
         temporary.as_file().sync_all()?;
-        temporary.persist(path).map_err(|error| error.error)?;
+        temporary.persist(&path).map_err(|error| error.error)?;
         Ok(())
     };
     write().map_err(Problem::output(path))
 }
 
-/// A temporary file that may become an ordinary one: with the permissions the user's mask leaves, not private.
-fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
+/// Where to rename to. Links are followed, since renaming would replace the link; whatever is no ordinary file is
+/// refused, since renaming would replace a device by a file.
+fn target_of(path: &Path, inputs: &[&Path]) -> io::Result<PathBuf> {
+    if path.symlink_metadata().is_err() {
+        return Ok(path.to_owned());
+    }
+    let target = path.canonicalize()?;
+    if !target.is_file() {
+        return Err(io::Error::other("it is there and is no ordinary file"));
+    }
+    if inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == target)) {
+        return Err(io::Error::other("it is one of the inputs"));
+    }
+    Ok(target)
+}
+
+/// A temporary file that may become an ordinary one: named for it, with the permissions of the file it replaces, or
+/// those the user's mask leaves.
+fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let prefix = path.file_name().unwrap_or_default().to_string_lossy().into_owned() + ".seenit-";
     let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".tmp");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder)
+    let temporary = builder.tempfile_in(folder)?;
+    if let Ok(old) = path.metadata() {
+        temporary.as_file().set_permissions(old.permissions())?;
+    }
+    Ok(temporary)
 }

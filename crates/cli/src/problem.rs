@@ -21,12 +21,12 @@ pub(crate) enum Problem {
     /// Exit 65: nothing to build from.
     #[error("{0}: there are no keys in it; give --capacity to build an empty filter")]
     NoKeys(String),
-    /// Exit 65: a network key that protects nothing.
+    /// Exit 65: a network key that protects nothing, or is none.
     #[error(
-        "{}: a network key has at least {least} bytes, this one has {found} (make one: openssl rand -hex 32)",
+        "{}: a network key has at least {least} and at most {most} bytes (make one: openssl rand -hex 32)",
         path.display()
     )]
-    ShortKey { path: PathBuf, found: usize, least: usize },
+    KeyLength { path: PathBuf, least: usize, most: usize },
     /// Exit 2, or 71 when it is memory that is missing.
     #[error("{0}")]
     Geometry(#[from] GeometryError),
@@ -65,12 +65,17 @@ impl Problem {
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Problem::Format { .. } | Problem::Unlike { .. } | Problem::Key { .. } => 65,
-            Problem::NoKeys(_) | Problem::ShortKey { .. } => 65,
+            Problem::NoKeys(_) | Problem::KeyLength { .. } => 65,
             Problem::Geometry(GeometryError::Memory { .. }) => 71,
             Problem::Geometry(_) => 2,
+            Problem::Input { error, .. } | Problem::Io { error, .. } if no_memory(error) => 71,
             Problem::Input { .. } => 66,
             Problem::Output { .. } => 73,
             Problem::Io { .. } => 74,
         })
     }
+}
+
+fn no_memory(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::OutOfMemory
 }

@@ -151,7 +151,9 @@ fn a_network_key_is_needed_to_ask_and_never_stands_in_the_file() {
     assert_eq!(folder.run("filter query f --keys keys --network-key same").code, 0);
     folder.run("filter query f --keys keys --network-key other").refused(65, "key fingerprint");
     folder.run("filter query f --keys keys").refused(65, "key fingerprint");
-    folder.run("filter build --keys keys --network-key short -o g").refused(65, "at least 16 bytes");
+    folder
+        .run("filter build --keys keys --network-key short -o g")
+        .refused(65, "at least 16 and at most 65536 bytes");
     let file = folder.read("f");
     assert!(!file.windows(16).any(|window| window == b"0123456789abcdef"));
     assert_eq!(folder.run("filter info f --json").json()["public_key"], false);
@@ -174,6 +176,61 @@ fn impossible_requests_are_wrong_usage() {
     folder.run("filter build --keys empty -o f").refused(65, "no keys");
     assert!(!folder.path("f").exists());
     assert_eq!(folder.run("filter build --keys empty --capacity 10 -o f").code, 0);
+}
+
+/// Found by a new user: rates of small filters scatter, and that is no broken promise.
+#[test]
+fn small_filters_within_their_capacity_keep_their_promise() {
+    let folder = Folder::new();
+    for keys in [1, 5, 10, 100] {
+        for seed in 0..10 {
+            let start = seed * 1000;
+            folder.keys("keys", start..start + keys);
+            let built = folder.run("filter build --keys keys --layout flat -o f --json");
+            assert_eq!(built.err, "");
+            assert_eq!(built.json()["promise_kept"], true);
+            assert_eq!(built.json()["keys_read"], keys);
+        }
+    }
+}
+
+/// Found by a new user: `-o` followed by the wrong name must not eat the keys or the secret, and a link to a filter
+/// stays a link.
+#[cfg(unix)]
+#[test]
+fn outputs_never_replace_inputs_or_links() {
+    let folder = Folder::new();
+    folder.keys("keys", 0..100);
+    folder.write("secret", [7u8; 32]);
+    let keys = folder.read("keys");
+    folder.run("filter build --keys keys -o keys").refused(73, "one of the inputs");
+    folder.run("filter build --keys keys --network-key secret -o secret").refused(73, "one of the inputs");
+    assert_eq!((folder.read("keys"), folder.read("secret")), (keys, vec![7; 32]));
+
+    assert_eq!(folder.run("filter build --keys keys -o real").code, 0);
+    let old = folder.read("real");
+    std::os::unix::fs::symlink(folder.path("real"), folder.path("link")).expect("a link");
+    assert_eq!(folder.run("filter build --keys keys --rate 0.1 -o link").code, 0);
+    assert!(folder.path("link").is_symlink());
+    assert_ne!(folder.read("real"), old);
+    std::os::unix::fs::symlink(folder.path("nowhere"), folder.path("dangling")).expect("a link");
+    assert_eq!(folder.run("filter build --keys keys -o dangling").code, 73);
+}
+
+/// A reader that has seen enough is no error, so that `| head` works under `set -o pipefail`.
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_is_no_problem() {
+    let folder = Folder::new();
+    folder.keys("keys", 0..200_000);
+    folder.run("filter build --keys keys -o f");
+    let seenit = env!("CARGO_BIN_EXE_seenit");
+    let script = format!("set -o pipefail; '{seenit}' filter query f --keys keys --list hits | head -1");
+    let output =
+        std::process::Command::new("bash").args(["-c", &script]).current_dir(folder.path(".")).output();
+    let output = output.expect("bash runs");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.stdout, b"key-0\n");
 }
 
 /// Every command has help with an example.

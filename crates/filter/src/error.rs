@@ -12,6 +12,14 @@ pub enum GeometryError {
     /// A rate that is not a probability strictly between 0 and 1.
     #[error("rate must lie between 0 and 1, both excluded, not {0}")]
     Rate(f64),
+    /// A rate below what any geometry is trusted to keep.
+    #[error("rate {rate:e} is too small to be promised; the least is {least:e}")]
+    TooExact {
+        /// The rate asked for.
+        rate: f64,
+        /// The least rate.
+        least: f64,
+    },
     /// More than a named limit allows.
     #[error("{field} is {value}, the limit is {limit}")]
     TooLarge {

@@ -13,8 +13,13 @@ mod sizing;
 
 pub(crate) use sizing::check_promise;
 
-/// The most probes into one page or one flat filter: enough for rates down to 1e-9 at the best size.
+/// The most probes into one page or one flat filter: enough for [`RATE_MIN`] at the best size.
 pub const MAX_K: u32 = 32;
+
+/// The least rate that can be promised. Far below it, keys that agree in most of their bits by the arithmetic of
+/// the positions (two 32-bit words in a page) would outnumber the chance hits that the formulas count, and no
+/// measurement could tell.
+pub const RATE_MIN: f64 = 1e-9;
 
 /// The k that is best at `bits_per_key`: `ln 2 * m/n`, unrounded.
 pub fn optimal_k(bits_per_key: f64) -> f64 {

@@ -99,6 +99,7 @@ fn bad_geometries_are_refused() {
             says(AnyLayout::sized(name, 100, rate), &format!("not {rate}"));
         }
         says(AnyLayout::sized(name, u64::MAX, 0.01), "18446744073709551615 keys");
-        says(AnyLayout::sized(name, 1 << 40, 1e-300), "limits");
+        says(AnyLayout::sized(name, 1 << 40, 1e-9), "limits");
+        says(AnyLayout::sized(name, 100, 1e-300), "1e-300 is too small");
     }
 }

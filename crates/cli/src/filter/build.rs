@@ -1,6 +1,6 @@
 //! `seenit filter build`: keys in, a filter file out. Equal input gives equal bytes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -15,7 +15,7 @@ use crate::{network_key, output};
 #[derive(Args)]
 #[command(after_help = "Example: seenit filter build --keys digests.txt --hex --rate 0.001 -o spam.filter")]
 pub(crate) struct Arguments {
-    /// Keys, one per line; - for standard input
+    /// Keys, one per line; - for standard input. Blank lines are passed over
     #[arg(long, value_name = "FILE")]
     keys: PathBuf,
     /// Keys are hexadecimal digits
@@ -24,13 +24,14 @@ pub(crate) struct Arguments {
     /// Where a key's bits lie: flat (least memory), paged (one page a key), line (one cache line, fastest)
     #[arg(long, value_name = "flat|paged|line", default_value = "line", value_parser = layout_name)]
     layout: LayoutName,
-    /// Keys the filter is to hold; by default as many as there are
+    /// Keys the filter is to hold; by default as many as there are lines
     #[arg(long, value_name = "N")]
     capacity: Option<u64>,
-    /// False-positive rate when it holds them
-    #[arg(long, value_name = "F", default_value_t = 0.01)]
+    /// False-positive rate when it holds them, from 1e-9 to below 1
+    #[arg(long, value_name = "F", default_value_t = 0.01, allow_negative_numbers = true)]
     rate: f64,
-    /// File with the network's secret (16 bytes or more); without it a fixed public key
+    /// File with the network's secret: 16 bytes or more of anything, a newline at its end aside. Make one
+    /// with `openssl rand -hex 32`. Without it a fixed public key
     #[arg(long, value_name = "FILE")]
     network_key: Option<PathBuf>,
     /// The filter file to write
@@ -66,8 +67,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     })?;
     drop(progress);
 
-    let report = Report::of(&arguments.output, &filter);
-    output::write_filter(&arguments.output, &filter)?;
+    let mut report = Report::of(&arguments.output, &filter);
+    report.keys_read = Some(inserted);
+    let inputs = [Some(arguments.keys.as_path()), arguments.network_key.as_deref()];
+    let inputs: Vec<&Path> = inputs.into_iter().flatten().collect();
+    output::write_filter(&arguments.output, &filter, &inputs)?;
     if report.is_broken() {
         eprintln!("seenit: warning: {inserted} keys in a filter for {capacity}: its promise is broken");
     }

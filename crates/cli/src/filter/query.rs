@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         progress.advance(keys.len() as u64);
     })?;
     drop(progress);
-    listing.and_then(|()| out.flush()).map_err(Problem::io("standard output"))?;
+    output::printed(listing.and_then(|()| out.flush()))?;
     drop(out);
 
     match (arguments.json, arguments.list) {

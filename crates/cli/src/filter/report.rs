@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use seenit_filter::hash::SipKey;
-use seenit_filter::{AnyLayout, Filter, Layout, PAGE_BYTES};
+use seenit_filter::maths::cardinality::Estimate;
+use seenit_filter::{AnyLayout, Filter, Layout, PAGE_BYTES, Promise};
 use serde::Serialize;
 
 use crate::output;
@@ -13,6 +14,9 @@ use crate::problem::Problem;
 #[derive(Serialize)]
 pub(super) struct Report {
     file: String,
+    /// Lines that were keys; known to `build` alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) keys_read: Option<u64>,
     layout: &'static str,
     bits: u64,
     k: u32,
@@ -38,6 +42,7 @@ impl Report {
         let (cardinality, present_rate) = (filter.cardinality(), filter.present_rate());
         Report {
             file: path.display().to_string(),
+            keys_read: None,
             layout: layout.name().as_str(),
             bits: layout.bits(),
             k: layout.k(),
@@ -49,7 +54,7 @@ impl Report {
             capacity: promise.map(|promise| promise.capacity),
             promised_rate: promise.map(|promise| promise.rate),
             present_rate,
-            promise_kept: promise.map(|promise| keeps(present_rate, promise.rate)),
+            promise_kept: promise.map(|promise| keeps(promise, present_rate, cardinality)),
             ones: fill.ones,
             fill_ratio: fill.ratio(),
             estimated_keys: cardinality.map(|estimate| estimate.value),
@@ -105,11 +110,13 @@ impl Report {
     }
 }
 
-/// A filter holding exactly its capacity scatters around its promise; 5 % is beyond the scatter of all but the
-/// smallest ones.
-fn keeps(present: f64, promised: f64) -> bool {
-    const SCATTER: f64 = 1.05;
-    present <= promised * SCATTER
+/// Broken is a promise when the rate is above it because there are too many keys, beyond the doubt of their estimate.
+/// The rate of a filter within its capacity scatters around the promise, the more the smaller it is: that is chance,
+/// and the promise is about the average.
+fn keeps(promise: Promise, present_rate: f64, keys: Option<Estimate>) -> bool {
+    const DOUBT: f64 = 3.0;
+    let surely = keys.map_or(f64::INFINITY, |keys| keys.value - DOUBT * keys.sd);
+    present_rate <= promise.rate || surely <= promise.capacity as f64
 }
 
 fn percent(share: f64) -> String {

@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         })?;
     }
     let report = Report::of(&arguments.output, &sum);
-    output::write_filter(&arguments.output, &sum)?;
+    output::write_filter(&arguments.output, &sum, &[])?;
     if report.is_broken() {
         eprintln!("seenit: warning: the union holds more keys than one filter was sized for");
     }

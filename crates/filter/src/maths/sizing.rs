@@ -1,15 +1,18 @@
 //! The smallest filter that keeps a promise.
 
-use super::{MAX_K, optimal_k};
+use super::{MAX_K, RATE_MIN, optimal_k};
 use crate::error::GeometryError;
 
-/// A promise has at least one key and a rate strictly between 0 and 1.
+/// A promise has at least one key and a rate below 1 that is not too small to be kept.
 pub(crate) fn check_promise(capacity: u64, rate: f64) -> Result<(), GeometryError> {
     if capacity == 0 {
         return Err(GeometryError::Zero("capacity"));
     }
     if !(rate > 0.0 && rate < 1.0) {
         return Err(GeometryError::Rate(rate));
+    }
+    if rate < RATE_MIN {
+        return Err(GeometryError::TooExact { rate, least: RATE_MIN });
     }
     Ok(())
 }
@@ -94,9 +97,9 @@ mod tests {
 
     #[test]
     fn promises_outside_the_possible_are_refused() {
-        assert!(check_promise(1, 0.5).is_ok());
+        assert!(check_promise(1, 0.5).is_ok() && check_promise(1, RATE_MIN).is_ok());
         assert!(check_promise(0, 0.5).is_err());
-        for rate in [0.0, 1.0, -0.1, 1.5, f64::NAN, f64::INFINITY] {
+        for rate in [0.0, 1.0, -0.1, 1.5, f64::NAN, f64::INFINITY, 0.9 * RATE_MIN] {
             assert!(check_promise(1, rate).is_err(), "{rate}");
         }
     }
