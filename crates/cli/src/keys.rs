@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::problem::Problem;
+use crate::progress::Progress;
 
 /// Bytes read at a time, and so the longest key: a key is a digest or an address, not a mailbox.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -12,11 +13,11 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Where keys come from.
 pub(crate) struct KeySource {
     name: String,
-    from: From,
+    from: Origin,
     hex: bool,
 }
 
-enum From {
+enum Origin {
     File(PathBuf),
     Memory(Vec<u8>),
     Stdin,
@@ -26,9 +27,9 @@ impl KeySource {
     /// `path` is `-` for standard input.
     pub(crate) fn new(path: &Path, hex: bool) -> Self {
         if path.as_os_str() == "-" {
-            return KeySource { name: "standard input".into(), from: From::Stdin, hex };
+            return KeySource { name: "standard input".into(), from: Origin::Stdin, hex };
         }
-        KeySource { name: path.display().to_string(), from: From::File(path.to_owned()), hex }
+        KeySource { name: path.display().to_string(), from: Origin::File(path.to_owned()), hex }
     }
 
     /// What messages call it.
@@ -38,15 +39,17 @@ impl KeySource {
 
     /// How many keys there are. Pipes can be read only once, so they are kept in memory for the second reading.
     pub(crate) fn count(&mut self) -> Result<u64, Problem> {
-        let seekable = matches!(&self.from, From::File(path) if path.is_file());
+        let seekable = matches!(&self.from, Origin::File(path) if path.is_file());
         if !seekable {
             let mut bytes = Vec::new();
             self.open()?.read_to_end(&mut bytes).map_err(Problem::io(&self.name))?;
-            self.from = From::Memory(bytes);
+            self.from = Origin::Memory(bytes);
         }
         let mut count = 0;
+        let mut progress = Progress::new("counting keys", None);
         Lines::new(self.open()?).for_each_chunk(&self.name, |lines, _| {
             count += lines.len() as u64;
+            progress.advance(lines.len() as u64);
             Ok(())
         })?;
         Ok(count)
@@ -70,7 +73,7 @@ impl KeySource {
     /// The keys of hexadecimal lines, all in one buffer.
     fn decode<'a>(
         &self,
-        lines: &[Line<'_>],
+        lines: &[KeyLine<'_>],
         first_line: u64,
         decoded: &'a mut Vec<u8>,
     ) -> Result<Vec<&'a [u8]>, Problem> {
@@ -92,15 +95,15 @@ impl KeySource {
 
     fn open(&self) -> Result<Box<dyn Read + '_>, Problem> {
         Ok(match &self.from {
-            From::File(path) => Box::new(File::open(path).map_err(Problem::input(path))?),
-            From::Memory(bytes) => Box::new(&bytes[..]),
-            From::Stdin => Box::new(io::stdin().lock()),
+            Origin::File(path) => Box::new(File::open(path).map_err(Problem::input(path))?),
+            Origin::Memory(bytes) => Box::new(&bytes[..]),
+            Origin::Stdin => Box::new(io::stdin().lock()),
         })
     }
 }
 
 /// A line and its number within its chunk.
-struct Line<'a> {
+struct KeyLine<'a> {
     key: &'a [u8],
     number: u64,
 }
@@ -122,7 +125,7 @@ impl<'a> Lines<'a> {
     fn for_each_chunk(
         mut self,
         name: &str,
-        mut each: impl FnMut(&[Line<'_>], u64) -> Result<(), Problem>,
+        mut each: impl FnMut(&[KeyLine<'_>], u64) -> Result<(), Problem>,
     ) -> Result<(), Problem> {
         let mut first_line = 1;
         loop {
@@ -134,10 +137,12 @@ impl<'a> Lines<'a> {
                 None => 0,
             };
             if whole == 0 && held > CHUNK_BYTES {
-                let why = format!("the key is longer than {CHUNK_BYTES} bytes");
-                return Err(Problem::Key { name: name.into(), line: first_line, why });
+                return Err(too_long(name, first_line));
             }
             let (lines, count) = split(&self.buffer[..whole]);
+            if let Some(line) = lines.iter().find(|line| line.key.len() > CHUNK_BYTES) {
+                return Err(too_long(name, first_line + line.number));
+            }
             each(&lines, first_line)?;
             first_line += count;
             self.buffer.copy_within(whole..held, 0);
@@ -164,8 +169,12 @@ impl<'a> Lines<'a> {
     }
 }
 
+fn too_long(name: &str, line: u64) -> Problem {
+    Problem::Key { name: name.into(), line, why: format!("the key is longer than {CHUNK_BYTES} bytes") }
+}
+
 /// The lines of a chunk that are not blank, and how many there were in all.
-fn split(chunk: &[u8]) -> (Vec<Line<'_>>, u64) {
+fn split(chunk: &[u8]) -> (Vec<KeyLine<'_>>, u64) {
     let mut count = 0;
     let lines = chunk
         .split_inclusive(|&byte| byte == b'\n')
@@ -173,7 +182,7 @@ fn split(chunk: &[u8]) -> (Vec<Line<'_>>, u64) {
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             let key = line.strip_suffix(b"\r").unwrap_or(line);
             count += 1;
-            Line { key, number: count - 1 }
+            KeyLine { key, number: count - 1 }
         })
         .filter(|line| !line.key.is_empty())
         .collect();
@@ -192,7 +201,7 @@ mod tests {
     use super::*;
 
     fn keys(text: &[u8], hex: bool) -> Result<Vec<Vec<u8>>, String> {
-        let source = KeySource { name: "test".into(), from: From::Memory(text.to_vec()), hex };
+        let source = KeySource { name: "test".into(), from: Origin::Memory(text.to_vec()), hex };
         let mut all = Vec::new();
         let count = source
             .for_each_batch(|batch| all.extend(batch.iter().map(|key| key.to_vec())))
@@ -233,5 +242,8 @@ mod tests {
         let error = keys(&vec![b'x'; 5 * CHUNK_BYTES], false).expect_err("too long");
         assert!(error.contains("longer than"), "{error}");
         assert!(keys(&vec![b'x'; CHUNK_BYTES], false).is_ok());
+        // Found in review: a line that began and ended within the buffer was taken whatever its length.
+        let line = [vec![b'x'; CHUNK_BYTES + 1], b"\n".to_vec()].concat();
+        assert!(keys(&line, false).expect_err("too long").contains("line 1"));
     }
 }

@@ -25,8 +25,9 @@ impl Mapped {
             return Err(Problem::input(path)(io::Error::other("it is no ordinary file")));
         }
         let file = File::open(path).map_err(Problem::input(path))?;
-        // SAFETY: the mapping is read-only, and seenit itself replaces filter files by renaming, never in place.
-        // A stranger who cuts the file short while it is read ends this process, and nothing else.
+        // SAFETY: the mapping is read-only, and seenit itself replaces filter files by renaming, never in place. A
+        // stranger who writes into the file while it is read breaks this: cut short it ends this process (a bus
+        // error), and changed it may answer from bytes that were checked before they were changed.
         let map = unsafe { Mmap::map(&file) }.map_err(Problem::input(path))?;
         Ok(Mapped { path: path.to_owned(), map })
     }

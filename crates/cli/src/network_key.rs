@@ -19,6 +19,8 @@ pub(crate) fn read(path: Option<&Path>) -> Result<SipKey, Problem> {
     let mut secret = Vec::new();
     let file = File::open(path).map_err(Problem::input(path))?;
     file.take(SECRET_BYTES_MAX as u64 + 1).read_to_end(&mut secret).map_err(Problem::input(path))?;
+    let secret = secret.strip_suffix(b"\n").unwrap_or(&secret);
+    let secret = secret.strip_suffix(b"\r").unwrap_or(secret);
     if !(SECRET_BYTES_MIN..=SECRET_BYTES_MAX).contains(&secret.len()) {
         return Err(Problem::KeyLength {
             path: path.into(),
@@ -26,6 +28,5 @@ pub(crate) fn read(path: Option<&Path>) -> Result<SipKey, Problem> {
             most: SECRET_BYTES_MAX,
         });
     }
-    let secret = secret.strip_suffix(b"\n").unwrap_or(&secret);
-    Ok(SipKey::derive(secret.strip_suffix(b"\r").unwrap_or(secret)))
+    Ok(SipKey::derive(secret))
 }

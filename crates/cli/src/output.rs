@@ -1,5 +1,6 @@
 //! Printing, and files that appear whole or not at all.
 
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use crate::problem::Problem;
+use crate::progress::Progress;
 
 /// Prints one JSON document.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Problem> {
@@ -38,12 +40,38 @@ pub(crate) fn write_filter<L: Layout, S: AsRef<[u64]>>(
     let write = || -> io::Result<()> {
         let path = target_of(path, inputs)?;
         let temporary = temporary_beside(&path)?;
-        file::write(filter, &mut BufWriter::with_capacity(1 << 20, temporary.as_file()))?;
+        let progress = Progress::new("writing bytes", Some(filter.words().len() as u64 * 8));
+        let counted = Counted { file: temporary.as_file(), progress };
+        file::write(filter, &mut BufWriter::with_capacity(1 << 20, counted))?;
         temporary.as_file().sync_all()?;
         temporary.persist(&path).map_err(|error| error.error)?;
+        // The new name, too, must survive a power cut; some file systems cannot promise it, and need not.
+        let _ = File::open(folder_of(&path)).and_then(|folder| folder.sync_all());
         Ok(())
     };
     write().map_err(Problem::output(path))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A file that tells how far it is.
+struct Counted<'a> {
+    file: &'a File,
+    progress: Progress,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.progress.advance(written as u64);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// Where to rename to. Links are followed, since renaming would replace the link; whatever is no ordinary file is
@@ -65,7 +93,6 @@ fn target_of(path: &Path, inputs: &[&Path]) -> io::Result<PathBuf> {
 /// A temporary file that may become an ordinary one: named for it, with the permissions of the file it replaces, or
 /// those the user's mask leaves.
 fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let prefix = path.file_name().unwrap_or_default().to_string_lossy().into_owned() + ".seenit-";
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(".tmp");
@@ -74,7 +101,7 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let temporary = builder.tempfile_in(folder)?;
+    let temporary = builder.tempfile_in(folder_of(path))?;
     if let Ok(old) = path.metadata() {
         temporary.as_file().set_permissions(old.permissions())?;
     }

@@ -3,7 +3,8 @@
 //! `docs/format.md` draws it byte by byte. In short: everything is little-endian and in units of 4096 bytes; the
 //! header carries the geometry, the promise, the *fingerprint* of the hash key (never the key), the digest of
 //! the table, and its own digest; the table has the BLAKE3 digest of every page. So the header's digest vouches
-//! for the whole file, a mapped file opens by looking at one page, and any page can be checked alone.
+//! for the whole file, a mapped file opens by looking at one page, and once the table has been checked any page can
+//! be checked alone.
 //!
 //! Digests show damage, not forgery: whoever can write the file can make them anew.
 

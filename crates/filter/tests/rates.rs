@@ -15,9 +15,12 @@ const FILTERS: u64 = 30;
 const RATES: [f64; 5] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5];
 const SIZES: [u64; 3] = [2_000, 20_000, 200_000];
 
-/// Standard deviations allowed. There are 45 cells; a correct filter fails one of them at 4.5 once in 3,000 runs,
-/// and seeds are fixed.
+/// Standard deviations allowed where they are known. There are 45 cells; a correct filter fails one of them once in
+/// 3,000 choices of the fixed seeds.
 const DEVIATIONS: f64 = 4.5;
+
+/// The same where they are estimated from [`FILTERS`] values (Student's t with 29 degrees of freedom).
+const DEVIATIONS_ESTIMATED: f64 = 5.6;
 
 fn filled(layout: AnyLayout, keys: u64, seed: u64) -> Filter {
     let sip = sip(seed);
@@ -39,11 +42,11 @@ fn false_hits(filter: &Filter, keys: u64, seed: u64, queries: u64) -> u64 {
     hits
 }
 
-fn for_every_cell(check: impl Fn(LayoutName, AnyLayout, u64, f64)) {
+fn for_every_cell(check: impl Fn(AnyLayout, u64, f64)) {
     for name in LAYOUTS {
         for keys in SIZES {
             for rate in RATES {
-                check(name, AnyLayout::sized(name, keys, rate).expect("sized"), keys, rate);
+                check(AnyLayout::sized(name, keys, rate).expect("sized"), keys, rate);
             }
         }
     }
@@ -59,27 +62,21 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
 
 #[test]
 fn expected_rates_hold_over_independently_keyed_filters() {
-    for_every_cell(|name, layout, keys, rate| {
+    for_every_cell(|layout, keys, rate| {
         let present: Vec<f64> = (0..FILTERS).map(|seed| filled(layout, keys, seed).present_rate()).collect();
         let (mean, error) = mean_and_error(&present);
         let expected = layout.expected_rate(keys);
-        // The flat and paged formulas leave out the scatter of the fill within a filter: see their doc comments.
-        let approximation = match name {
-            LayoutName::Line => 0.0,
-            _ => 0.002 * expected,
-        };
-        let allowed = DEVIATIONS * error + approximation;
-        assert!(
-            (mean - expected).abs() <= allowed,
-            "{layout:?} {keys} {rate}: {mean} +- {error}, not {expected}"
-        );
-        assert!(expected <= rate, "{layout:?} {keys}: the promise {rate} is broken by design: {expected}");
+        // What the flat and paged formulas leave out is far below this.
+        let allowed = DEVIATIONS_ESTIMATED * error + 2e-4 * expected;
+        let cell = format!("{layout:?} {keys} {rate}: {mean} +- {error}");
+        assert!((mean - expected).abs() <= allowed, "{cell}, not {expected}");
+        assert!(mean <= rate + allowed, "{cell} breaks the promise");
     });
 }
 
 #[test]
 fn false_hits_are_binomial_given_the_bits() {
-    for_every_cell(|_, layout, keys, rate| {
+    for_every_cell(|layout, keys, rate| {
         // Enough strangers for about 3,000 hits in all, but no more than the clock allows.
         let queries = ((3_000.0 / rate) as u64 / FILTERS).clamp(10_000, 1_000_000);
         let (mut hits, mut expected, mut variance) = (0.0, 0.0, 0.0);
@@ -95,21 +92,27 @@ fn false_hits_are_binomial_given_the_bits() {
     });
 }
 
-/// Memory is part of the promise: bits per key against the information that a rate is worth.
+/// Memory is part of the promise: the table of bits per key in the crate's documentation, row by row.
 #[test]
-fn bits_per_key_are_what_the_layouts_cost() {
+fn bits_per_key_are_as_documented() {
+    let documentation = include_str!("../src/lib.rs");
     let keys = 1_000_000;
-    for (rate, flat, paged, line) in [
-        (1e-1, 4.9, 4.9, 5.9),
-        (1e-2, 9.6, 9.7, 10.1),
-        (1e-3, 14.4, 14.5, 15.8),
-        (1e-4, 19.3, 19.4, 23.7),
-        (1e-5, 24.1, 24.2, 35.1),
-    ] {
-        for (name, most) in LAYOUTS.into_iter().zip([flat, paged, line]) {
-            let bits = AnyLayout::sized(name, keys, rate).expect("sized").bits() as f64 / keys as f64;
-            assert!(bits <= most && bits > most - 0.2, "{name:?} {rate}: {bits} bits a key, {most} allowed");
-        }
+    for (rate, shown) in RATES.into_iter().zip(["10 %", "1 %", "0.1 %", "0.01 %", "0.001 %"]) {
+        let bits = |name| AnyLayout::sized(name, keys, rate).expect("sized").bits() as f64 / keys as f64;
+        let [flat, paged, line] = LAYOUTS.map(bits);
+        let row = format!("| {shown} | {flat:.1} | {paged:.1} | {line:.1} |");
+        assert!(documentation.contains(&row), "the documentation lacks {row}");
+    }
+}
+
+/// Found in review: the textbook formula is too low for tiny filters, and sizing by it broke the promise by a seventh.
+#[test]
+fn tiny_filters_keep_their_promise_on_average() {
+    for (keys, rate) in [(10, 1e-2), (10, 1e-5), (50, 1e-5)] {
+        let layout = AnyLayout::sized(LayoutName::Flat, keys, rate).expect("sized");
+        let present: Vec<f64> = (0..20_000).map(|seed| filled(layout, keys, seed).present_rate()).collect();
+        let (mean, error) = mean_and_error(&present);
+        assert!(mean <= rate + DEVIATIONS * error, "{keys} at {rate}: {mean} +- {error}");
     }
 }
 
@@ -173,7 +176,7 @@ fn paged_filters_with_several_pages_a_key_keep_their_rate() {
         let expected = layout.expected_rate(keys);
         // Two pages of one key may coincide and loads are not quite independent: 1 % at ten pages.
         assert!(
-            (mean - expected).abs() < DEVIATIONS * error + 0.01 * expected,
+            (mean - expected).abs() < DEVIATIONS_ESTIMATED * error + 0.01 * expected,
             "{mean} +- {error}, not {expected}"
         );
     }

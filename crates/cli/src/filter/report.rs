@@ -22,7 +22,7 @@ pub(super) struct Report {
     k: u32,
     pages: u64,
     pages_per_key: u32,
-    bytes: u64,
+    memory_bytes: u64,
     key_fingerprint: String,
     public_key: bool,
     capacity: Option<u64>,
@@ -48,7 +48,7 @@ impl Report {
             k: layout.k(),
             pages: layout.pages(),
             pages_per_key: layout.pages_per_key(),
-            bytes: layout.pages() * PAGE_BYTES as u64,
+            memory_bytes: layout.pages() * PAGE_BYTES as u64,
             key_fingerprint: filter.fingerprint().to_string(),
             public_key: filter.fingerprint() == SipKey::public().fingerprint(),
             capacity: promise.map(|promise| promise.capacity),
@@ -77,7 +77,7 @@ impl Report {
             (Some(keys), Some(sd)) => format!("about {keys:.0} +- {sd:.0}"),
             _ => "more than can be told: every bit is set".into(),
         };
-        let key = if self.public_key { "public" } else { "secret" };
+        let key = if self.public_key { "the public key" } else { "a secret key" };
         let promise = match (self.capacity, self.promised_rate) {
             (Some(capacity), Some(rate)) => format!("{capacity} keys at a rate of {}", percent(rate)),
             _ => "none".into(),
@@ -96,10 +96,10 @@ impl Report {
                     "{} {}, {} bytes",
                     self.pages,
                     if self.pages == 1 { "page" } else { "pages" },
-                    self.bytes
+                    self.memory_bytes
                 ),
             ),
-            ("hash key", format!("{} ({key})", self.key_fingerprint)),
+            ("hashed", format!("under {key}, fingerprint {}", self.key_fingerprint)),
             ("keys", keys),
             ("fill", format!("{} of the bits", percent(self.fill_ratio))),
             ("promise", promise),

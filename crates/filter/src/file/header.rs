@@ -5,7 +5,6 @@ use crate::error::{FormatError, GeometryError};
 use crate::filter::Promise;
 use crate::hash::Fingerprint;
 use crate::layout::{AnyLayout, Flat, LINE_BITS, Layout, Line, Paged};
-use crate::maths::check_promise;
 use crate::memory::{PAGE_BITS, PAGE_BYTES};
 
 /// The version this release writes and reads.
@@ -143,8 +142,14 @@ fn promise_from(capacity: u64, rate: f64) -> Result<Option<Promise>, FormatError
     if capacity == 0 && rate.to_bits() == 0 {
         return Ok(None);
     }
-    check_promise(capacity, rate)
-        .map_err(|error| impossible("promise", format!("{capacity} keys at {rate}"), error))?;
+    // Looser than what this release would promise: other releases may know better.
+    if capacity == 0 || !(rate > 0.0 && rate < 1.0) {
+        return Err(impossible(
+            "promise",
+            format!("{capacity} keys at {rate}"),
+            "no keys, or no probability",
+        ));
+    }
     Ok(Some(Promise { capacity, rate }))
 }
 

@@ -9,7 +9,8 @@ use crate::hash::Hash128;
 use crate::layout::{AnyLayout, Layout};
 use crate::memory::PAGE_BITS;
 
-/// Opens in microseconds whatever the size, and never answers from a damaged page.
+/// Opens by looking at the header and the table, less than a hundredth of the file, and never answers from a page
+/// that is damaged or another file's.
 #[derive(Debug)]
 pub struct LazyFilter<'a> {
     view: FileView<'a>,
@@ -19,8 +20,9 @@ pub struct LazyFilter<'a> {
 }
 
 impl<'a> LazyFilter<'a> {
-    /// Takes an opened file; its bytes must be usable in place.
+    /// Takes an opened file, whose bytes must be usable in place, and checks its table.
     pub fn new(view: FileView<'a>) -> Result<Self, FormatError> {
+        view.check_table()?;
         let filter = view.filter()?;
         let pages = view.header().layout.pages();
         let sound = (0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();

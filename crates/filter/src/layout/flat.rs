@@ -63,7 +63,7 @@ impl Layout for Flat {
     }
 
     fn expected_pages(&self) -> f64 {
-        distinct_pages(self.bits as f64, PAGE_BITS as f64, self.k)
+        distinct_pages(self.bits, PAGE_BITS, self.k)
     }
 
     /// `q = (1 - 1/m)^k`; of a pair `(1 - 2/m)^k`.
@@ -76,7 +76,7 @@ impl Layout for Flat {
         AnyLayout::Flat(self)
     }
 
-    /// Scalar at every level. A gathering twin (AVX2 and AVX-512) was built and measured: members 1.5 times slower
+    /// Scalar at every level. A gathering twin (AVX2 and AVX-512) was measured (docs/race.md): members 1.5 times slower
     /// in the cache, strangers 1.3 times slower beyond it, because it cannot stop at the first unset bit.
     #[inline]
     fn contains(&self, _simd: Simd, words: &[u64], hash: Hash128) -> bool {

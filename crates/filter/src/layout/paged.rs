@@ -90,7 +90,7 @@ pub(super) static IN_PAGE: [u32; MAX_K as usize] = {
 /// Bit `i` of a key within its page: `lo` taken as two 32-bit words a (low) and b (high), `a * odd_i + b`.
 ///
 /// In 32 bits, so that a vector holds eight or sixteen of them; from both words, so that two keys of one page
-/// share all their bits with probability 2^-64 and not 2^-32, which would show at rates of 1e-5.
+/// share all of seven bits with probability 2^-49; one word alone would give 2^-32, which would show at rates of 1e-5.
 #[inline(always)]
 fn in_page(lo: u64, i: usize) -> u64 {
     let (a, b) = (lo as u32, (lo >> 32) as u32);
@@ -135,7 +135,7 @@ impl Layout for Paged {
     }
 
     fn expected_pages(&self) -> f64 {
-        distinct_pages(self.pages as f64, 1.0, self.pages_per_key)
+        distinct_pages(self.pages, 1, self.pages_per_key)
     }
 
     /// One of a key's pages leaves a bit alone unless it is the bit's own (1/w) and one of k throws hits it.

@@ -1,8 +1,9 @@
 //! Batched lookups in two rounds, for layouts whose keys touch several cache lines.
 //!
 //! A stranger is found out by its first two bits three times in four, when half of the bits are set. So the
-//! first round looks at two bits of every key, and only the keys that pass have their other lines fetched: a
-//! stranger costs 2 + (k-2)/4 lines, a member k, and either way the misses of many keys overlap.
+//! first round looks at two bits of every key (at more where k is large), and only the keys that pass have their
+//! other lines fetched: a stranger costs 2 + (k-2)/4 lines, a member k, and either way the misses of many keys
+//! overlap.
 //!
 //! `position` is the layout's, handed over as a closure so that what does not change from probe to probe (the
 //! page of a key, say) is computed once.
@@ -13,8 +14,15 @@ use super::{is_set, word_of};
 use crate::hash::{BATCH_KEYS, Hash128};
 use crate::memory::prefetch;
 
-/// Bits looked at in the first round. The expected lines of a stranger, `r + (k-r)/2^r`, are least at 2.
-const FIRST_ROUND: usize = 2;
+/// Bits looked at in the first round: the r at which the expected lines of a stranger, `r + (k-r)/2^r`, are fewest.
+#[inline(always)]
+fn first_round(probes: usize) -> usize {
+    match probes {
+        0..10 => probes.min(2),
+        10..19 => 3,
+        _ => 4,
+    }
+}
 
 /// Asks for the lines of the first round.
 #[inline(always)]
@@ -24,7 +32,7 @@ pub(super) fn prefetch_first<W>(
     probes: usize,
     position: impl Fn(Hash128, usize) -> u64,
 ) {
-    prefetch_probes(words, hashes, 0..FIRST_ROUND.min(probes), position);
+    prefetch_probes(words, hashes, 0..first_round(probes), position);
 }
 
 /// Asks for the lines of these probes.
@@ -52,7 +60,7 @@ pub(super) fn contains_batch(
     position: impl Fn(Hash128, usize) -> u64,
     contains: impl Fn(Hash128) -> bool,
 ) {
-    let first = FIRST_ROUND.min(probes);
+    let first = first_round(probes);
     let mut passed = [0u8; BATCH_KEYS];
     let mut count = 0;
     for (i, (&hash, found)) in hashes.iter().zip(found.iter_mut()).enumerate() {

@@ -2,12 +2,14 @@
 
 use super::{MAX_K, RATE_MIN, optimal_k};
 use crate::error::GeometryError;
+use crate::layout::{MAX_BITS, within};
+
+/// No filter holds more keys than bits and is worth asking.
+const MAX_CAPACITY: u64 = MAX_BITS;
 
 /// A promise has at least one key and a rate below 1 that is not too small to be kept.
 pub(crate) fn check_promise(capacity: u64, rate: f64) -> Result<(), GeometryError> {
-    if capacity == 0 {
-        return Err(GeometryError::Zero("capacity"));
-    }
+    within("capacity", capacity, MAX_CAPACITY)?;
     if !(rate > 0.0 && rate < 1.0) {
         return Err(GeometryError::Rate(rate));
     }
@@ -61,7 +63,7 @@ pub(super) fn smallest(wanted: Wanted, keeps: impl Fn(u64) -> bool) -> Option<u6
 pub(super) fn smallest_with_k(wanted: Wanted, rate: impl Fn(u64, u32) -> f64) -> Option<(u64, u32)> {
     let keeps = |size: u64| {
         let best = optimal_k(size as f64 * wanted.unit_bits as f64 / wanted.keys as f64);
-        // The mixture of loads moves the best k down by a little, never by two.
+        // The mixture of loads moves the best k down by a little: one is enough, two are looked at.
         let low = (best.floor() - 2.0).clamp(1.0, f64::from(MAX_K)) as u32;
         let high = (best.ceil() + 1.0).clamp(1.0, f64::from(MAX_K)) as u32;
         (low..=high).any(|k| rate(size, k) <= wanted.rate)
