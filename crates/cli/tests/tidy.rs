@@ -256,3 +256,21 @@ fn every_module_named_for_unsafe_code_has_some() {
     }
     assert_none(&format!("ARCHITECTURE.md is wrong under \"{UNSAFE_HEADING}\""), &offenders);
 }
+
+/// The README once pointed to a page that was not there. Links to files lead somewhere; those to the web are not tried.
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut offenders = Vec::new();
+    for source in sources().iter().filter(|source| source.kind == Kind::Markdown) {
+        let folder = root().join(source.path.parent().expect("a file lies in a folder"));
+        for (number, line) in source.lines() {
+            let targets = line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+            for target in targets.filter(|target| !target.is_empty() && !target.contains("://")) {
+                if !folder.join(target).exists() {
+                    offenders.push(format!("{}:{number}: {target}", source.path.display()));
+                }
+            }
+        }
+    }
+    assert_none("Links lead to files that are there", &offenders);
+}
