@@ -118,7 +118,7 @@ fn set(words: &mut [u64], position: u64) {
 /// Odd multipliers without structure, one a probe: probe i of a key comes from `lo * MULTIPLIERS[i] + hi`.
 ///
 /// Why not double hashing, `a + i b`: two keys whose progressions share two members share many, which raises
-/// small rates by up to 1.7. (The enhanced form repairs this with a term in i^3, but that term is lost where,
+/// small rates. (The enhanced form repairs this with a term in i^3, but that term is lost where,
 /// as here, positions come from the upper bits.) With unrelated multipliers two shared members say nothing
 /// about a third.
 pub(crate) const MULTIPLIERS: [u64; MAX_K as usize] = multipliers();

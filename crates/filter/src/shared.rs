@@ -97,7 +97,7 @@ impl<L: Layout> SharedFilter<L> {
         insert(&self.layout, self.pages.words(), hash);
     }
 
-    /// Looks up many keys at once, prefetching every line of a batch before it probes the one before.
+    /// Looks up many keys at once, prefetching the lines of one batch before it probes the one before.
     ///
     /// # Panics
     /// When `found` is not as long as `keys`.

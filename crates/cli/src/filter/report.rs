@@ -63,7 +63,7 @@ impl Report {
         }
     }
 
-    /// Whether the filter's present rate is above what it promises.
+    /// Whether it holds more keys than its promise was made for.
     pub(super) fn is_broken(&self) -> bool {
         self.promise_kept == Some(false)
     }
@@ -87,18 +87,11 @@ impl Report {
             Some(false) => " (PROMISE BROKEN: too many keys)",
             None => "",
         };
+        let pages = if self.pages == 1 { "page" } else { "pages" };
         let rows = [
             ("file", self.file.clone()),
             ("layout", format!("{}, {} bits, k = {}", self.layout, self.bits, self.k)),
-            (
-                "memory",
-                format!(
-                    "{} {}, {} bytes",
-                    self.pages,
-                    if self.pages == 1 { "page" } else { "pages" },
-                    self.memory_bytes
-                ),
-            ),
+            ("memory", format!("{} {pages}, {} bytes", self.pages, self.memory_bytes)),
             ("hashed", format!("under {key}, fingerprint {}", self.key_fingerprint)),
             ("keys", keys),
             ("fill", format!("{} of the bits", percent(self.fill_ratio))),

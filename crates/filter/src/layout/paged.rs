@@ -3,7 +3,7 @@
 //! A lookup costs one TLB entry, and one page read where the filter is on disk. The price in memory is below
 //! 1 % of flat: see [`maths::paged`](crate::maths::paged).
 
-use super::{AnyLayout, Layout, MAX_BITS, MULTIPLIERS, rounds, within};
+use super::{AnyLayout, Layout, MAX_BITS, MULTIPLIERS, is_set, rounds, set, within};
 use crate::error::GeometryError;
 use crate::hash::{Hash128, scale};
 use crate::maths::{MAX_K, cardinality::ZeroOdds, check_promise, distinct_pages, paged};
@@ -179,13 +179,12 @@ impl Layout for Paged {
             let hash = nth_hash(hash, nth);
             let page = &mut words.as_chunks_mut::<PAGE_WORDS>().0[self.page_of(hash)];
             for i in 0..self.k as usize {
-                let position = in_page(hash.lo, i);
-                page[super::word_of(position)] |= super::bit_of(position);
+                set(page, in_page(hash.lo, i));
             }
         }
     }
 
-    /// The first page a key uses decides about nearly every stranger; the others are left to the second round.
+    /// The first page of a key decides about most strangers; further ones, where there are any, are not prefetched.
     #[inline]
     fn prefetch_lookups<W>(&self, words: &[W], hashes: &[Hash128]) {
         rounds::prefetch_first(words, hashes, self.k as usize, |hash, i| self.in_first_page(hash, i));
@@ -205,8 +204,5 @@ impl Layout for Paged {
 
 #[inline(always)]
 fn contains(page: &[u64; PAGE_WORDS], lo: u64, k: u32) -> bool {
-    (0..k as usize).all(|i| {
-        let position = in_page(lo, i);
-        page[super::word_of(position)] & super::bit_of(position) != 0
-    })
+    (0..k as usize).all(|i| is_set(page, in_page(lo, i)))
 }
