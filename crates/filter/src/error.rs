@@ -56,6 +56,36 @@ pub enum GeometryError {
         /// The parts asked for.
         parts: u64,
     },
+    /// A page with a number of positions that no packing of cells gives.
+    #[error("slots per page is {0}, which is not a multiple of 512")]
+    Slots(u64),
+    /// A width no cell may have.
+    #[error("a cell has 1 to {most} bits, not {bits}")]
+    CellBits {
+        /// The width asked for.
+        bits: u32,
+        /// The widest.
+        most: u32,
+    },
+    /// A layout that counting filters do not have.
+    #[error("a counting filter is flat, or paged with one page a key, not {0}")]
+    NotForCounting(String),
+    /// Another number of cells than the layout has positions.
+    #[error("the layout has {positions} positions, but there are {cells} cells")]
+    CellsOfLayout {
+        /// What the layout says.
+        positions: u64,
+        /// What there is.
+        cells: u64,
+    },
+    /// A layout whose pages do not match those of the cells.
+    #[error("a page has {slots} slots in the layout, but holds {cells} cells")]
+    SlotsOfCells {
+        /// What the layout says.
+        slots: u64,
+        /// What fits.
+        cells: u64,
+    },
     /// A modulus universal hashing is not made for.
     #[error("p must be 2100000011 or 2^61 - 1, not {0}")]
     Prime(u64),
@@ -83,6 +113,28 @@ pub struct Unlike {
     /// Its value in the other one.
     pub right: String,
 }
+
+/// A cut that cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CutError {
+    /// Cells cannot tell whether they reach this threshold.
+    #[error("the threshold of a cut must lie between 1 and {cap}, the cap of a cell, not at {least}")]
+    Threshold {
+        /// The threshold asked for.
+        least: u64,
+        /// The largest value of a cell.
+        cap: u64,
+    },
+    /// The cut has no room.
+    #[error(transparent)]
+    Geometry(#[from] GeometryError),
+}
+
+/// A key that was never counted cannot be taken out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the key's count is 0, so it was never inserted and cannot be removed")]
+pub struct NotCounted;
 
 /// A file that is not an undamaged filter of ours.
 #[derive(Debug, thiserror::Error)]

@@ -141,14 +141,25 @@ impl<L: Layout, S: AsRef<[u64]>> Filter<L, S> {
     pub fn like<M: Layout, T: AsRef<[u64]>>(&self, other: &Filter<M, T>) -> Result<(), Unlike> {
         self.layout.any().like(&other.layout.any())?;
         same("key fingerprint", self.fingerprint.to_string(), other.fingerprint.to_string())?;
-        let capacity = |promise: Option<Promise>| promise.map_or(0, |promise| promise.capacity);
-        let rate = |promise: Option<Promise>| promise.map_or(0.0, |promise| promise.rate);
-        same("capacity", capacity(self.promise), capacity(other.promise))?;
-        same("rate", rate(self.promise), rate(other.promise))
+        same_promise(self.promise, other.promise)
     }
 }
 
+/// An error that names what two promises differ in.
+pub(crate) fn same_promise(left: Option<Promise>, right: Option<Promise>) -> Result<(), Unlike> {
+    let capacity = |promise: Option<Promise>| promise.map_or(0, |promise| promise.capacity);
+    let rate = |promise: Option<Promise>| promise.map_or(0.0, |promise| promise.rate);
+    same("capacity", capacity(left), capacity(right))?;
+    same("rate", rate(left), rate(right))
+}
+
 impl<L: Layout, S: AsRef<[u64]> + AsMut<[u64]>> Filter<L, S> {
+    /// Its bits, for those who know what they are doing to them.
+    #[inline(always)]
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        self.words.as_mut()
+    }
+
     /// Puts the key with this hash into the filter.
     #[inline]
     pub fn insert(&mut self, hash: Hash128) {

@@ -67,6 +67,8 @@
 //! filters" (ACSAC 2006), sections on the signature database; the split line is the known "split block" design,
 //! widened to 64-bit sectors.
 
+pub mod cells;
+pub mod counting;
 mod error;
 pub mod file;
 mod filter;
@@ -80,7 +82,7 @@ mod simd;
 #[cfg(test)]
 mod testing;
 
-pub use error::{FormatError, GeometryError, Unlike};
+pub use error::{CutError, FormatError, GeometryError, NotCounted, Unlike};
 pub use filter::{Fill, Filter, Promise};
 pub use layout::{AnyLayout, Flat, Layout, LayoutName, Line, Paged};
 pub use memory::{HugePages, PAGE_BITS, PAGE_BYTES, PAGE_WORDS, PageBuf};

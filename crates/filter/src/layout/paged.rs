@@ -17,28 +17,48 @@ pub const MAX_PAGES_PER_KEY: u32 = 8;
 pub(super) const IN_PAGE_SHIFT: u32 = 32 - PAGE_BITS.ilog2();
 
 /// w pages, l of them a key, k bits in each.
+///
+/// A page of a plain filter has 32,768 positions. A page of a counting filter has as many as cells fit into it, and so
+/// has its cut, whose "pages" are then smaller than 4096 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paged {
     pages: u64,
     pages_per_key: u32,
     k: u32,
+    slots: u64,
 }
 
 impl Paged {
     /// `pages` pages of 4096 bytes, of which a key uses `pages_per_key`, `k` bits in each.
     pub fn new(pages: u64, pages_per_key: u32, k: u32) -> Result<Self, GeometryError> {
+        Paged::with_slots(pages, pages_per_key, k, PAGE_BITS)
+    }
+
+    /// The same with `slots` positions a page: a multiple of 512 (a word's worth for each word of a page), at most
+    /// [`PAGE_BITS`].
+    pub fn with_slots(pages: u64, pages_per_key: u32, k: u32, slots: u64) -> Result<Self, GeometryError> {
         within("pages", pages, MAX_BITS / PAGE_BITS)?;
         within("pages per key", u64::from(pages_per_key), u64::from(MAX_PAGES_PER_KEY))?;
         within("k", u64::from(k), u64::from(MAX_K))?;
-        Ok(Paged { pages, pages_per_key, k })
+        within("slots per page", slots, PAGE_BITS)?;
+        if slots % PAGE_WORDS as u64 != 0 {
+            return Err(GeometryError::Slots(slots));
+        }
+        Ok(Paged { pages, pages_per_key, k, slots })
     }
 
     /// The smallest that holds `capacity` keys at `rate`, one page a key.
     pub fn sized(capacity: u64, rate: f64) -> Result<Self, GeometryError> {
+        Paged::sized_with_slots(capacity, rate, PAGE_BITS)
+    }
+
+    /// The same with `slots` positions a page.
+    pub fn sized_with_slots(capacity: u64, rate: f64, slots: u64) -> Result<Self, GeometryError> {
         check_promise(capacity, rate)?;
-        let (pages, k) = paged::size(PAGE_BITS, capacity, rate, MAX_BITS / PAGE_BITS)
+        Paged::with_slots(1, 1, 1, slots)?;
+        let (pages, k) = paged::size(slots, capacity, rate, MAX_BITS / PAGE_BITS)
             .ok_or(GeometryError::OutOfReach { layout: "paged", capacity, rate })?;
-        Paged::new(pages, 1, k)
+        Paged::with_slots(pages, 1, k, slots)
     }
 
     /// Bits a key sets in each of its pages.
@@ -51,6 +71,17 @@ impl Paged {
         self.pages_per_key
     }
 
+    /// Positions a page has.
+    pub fn slots(&self) -> u64 {
+        self.slots
+    }
+
+    /// Whether its pages are those of memory, as the kernels take for granted.
+    #[inline(always)]
+    fn is_whole(&self) -> bool {
+        self.slots == PAGE_BITS
+    }
+
     #[inline(always)]
     fn page_of(&self, hash: Hash128) -> usize {
         scale(hash.hi, self.pages) as usize
@@ -59,7 +90,7 @@ impl Paged {
     /// The position of bit `i` in the first page of a key.
     #[inline(always)]
     fn in_first_page(&self, hash: Hash128, i: usize) -> u64 {
-        self.page_of(hash) as u64 * PAGE_BITS + in_page(hash.lo, i)
+        self.page_of(hash) as u64 * self.slots + in_slots(hash.lo, i, self.slots)
     }
 }
 
@@ -93,8 +124,19 @@ pub(super) static IN_PAGE: [u32; MAX_K as usize] = {
 /// share all of seven bits with probability 2^-49; one word alone would give 2^-32, which would show at rates of 1e-5.
 #[inline(always)]
 fn in_page(lo: u64, i: usize) -> u64 {
+    u64::from(mixed(lo, i) >> IN_PAGE_SHIFT)
+}
+
+/// The same in a page of `slots` positions: the upper part of a product, which is the shift above for 32,768 of them.
+#[inline(always)]
+fn in_slots(lo: u64, i: usize, slots: u64) -> u64 {
+    u64::from(mixed(lo, i)) * slots >> 32
+}
+
+#[inline(always)]
+fn mixed(lo: u64, i: usize) -> u32 {
     let (a, b) = (lo as u32, (lo >> 32) as u32);
-    u64::from(a.wrapping_mul(IN_PAGE[i]).wrapping_add(b) >> IN_PAGE_SHIFT)
+    a.wrapping_mul(IN_PAGE[i]).wrapping_add(b)
 }
 
 /// The pages of a filter.
@@ -105,7 +147,7 @@ fn pages_of(words: &[u64]) -> &[[u64; PAGE_WORDS]] {
 
 impl Layout for Paged {
     fn bits(&self) -> u64 {
-        self.pages * PAGE_BITS
+        self.pages * self.slots
     }
 
     fn probes(&self) -> usize {
@@ -116,21 +158,21 @@ impl Layout for Paged {
     fn position(&self, hash: Hash128, probe: usize) -> u64 {
         let k = self.k as usize;
         let (nth, i) = if probe < k { (0, probe) } else { (probe / k, probe % k) };
-        let hash = nth_hash(hash, nth);
-        self.page_of(hash) as u64 * PAGE_BITS + in_page(hash.lo, i)
+        self.in_first_page(nth_hash(hash, nth), i)
     }
 
     fn expected_rate(&self, keys: u64) -> f64 {
-        paged::rate(PAGE_BITS, self.pages, self.pages_per_key, self.k, keys)
+        paged::rate(self.slots, self.pages, self.pages_per_key, self.k, keys)
     }
 
     /// The mean over the pages of `fill^k`, to the power of the pages a key uses.
     fn present_rate(&self, words: &[u64]) -> f64 {
-        let rate_of = |page: &[u64; PAGE_WORDS]| {
+        let rate_of = |page: &[u64]| {
             let ones: u32 = page.iter().map(|word| word.count_ones()).sum();
-            (f64::from(ones) / PAGE_BITS as f64).powi(self.k as i32)
+            (f64::from(ones) / self.slots as f64).powi(self.k as i32)
         };
-        let mean = pages_of(words).iter().map(rate_of).sum::<f64>() / self.pages as f64;
+        let pages = words.chunks_exact(self.slots as usize / 64).take(self.pages as usize);
+        let mean = pages.map(rate_of).sum::<f64>() / self.pages as f64;
         mean.powi(self.pages_per_key as i32)
     }
 
@@ -141,7 +183,7 @@ impl Layout for Paged {
     /// One of a key's pages leaves a bit alone unless it is the bit's own (1/w) and one of k throws hits it.
     fn zero_odds(&self) -> ZeroOdds {
         let (pages, l) = (self.pages as f64, f64::from(self.pages_per_key));
-        let (page_bits, k) = (PAGE_BITS as f64, f64::from(self.k));
+        let (page_bits, k) = (self.slots as f64, f64::from(self.k));
         let hit = |bits: f64| -(k * (-bits / page_bits).ln_1p()).exp_m1();
         let alone = |chance: f64| l * (-chance / pages).ln_1p();
         ZeroOdds {
@@ -160,6 +202,9 @@ impl Layout for Paged {
 
     #[inline]
     fn contains(&self, simd: Simd, words: &[u64], hash: Hash128) -> bool {
+        if !self.is_whole() {
+            return (0..self.probes()).all(|probe| is_set(words, self.position(hash, probe)));
+        }
         let pages = pages_of(words);
         (0..self.pages_per_key as usize).all(|nth| {
             let hash = nth_hash(hash, nth);
@@ -175,6 +220,10 @@ impl Layout for Paged {
     }
 
     fn insert(&self, _simd: Simd, words: &mut [u64], hash: Hash128) {
+        if !self.is_whole() {
+            (0..self.probes()).for_each(|probe| set(words, self.position(hash, probe)));
+            return;
+        }
         for nth in 0..self.pages_per_key as usize {
             let hash = nth_hash(hash, nth);
             let page = &mut words.as_chunks_mut::<PAGE_WORDS>().0[self.page_of(hash)];

@@ -1,0 +1,194 @@
+//! Small counters packed into 64-bit words: where a cell lies, and who holds it.
+//!
+//! A cell of w bits never straddles a word, hence no line and no page: a reader beside a writer sees the cell before or
+//! after, and one packing serves owned memory, memory that threads share, and files. A word holds `floor(64/w)` cells;
+//! what is left over is waste:
+//!
+//! | bits a cell | cells a word | waste |
+//! |---|---|---|
+//! | 1, 2, 4, 8, 16 | 64, 32, 16, 8, 4 | none |
+//! | 3, 7, 9 | 21, 9, 7 | 1.6 % |
+//! | 5, 6, 10, 12, 15 | 12, 10, 6, 5, 4 | 6.2 % |
+//! | 14 | 4 | 12.5 % |
+//! | 11 | 5 | 14.1 % |
+//! | 13 | 4 | 18.8 % |
+
+mod packed;
+
+pub use packed::PackedCells;
+
+use crate::error::GeometryError;
+use crate::memory::PAGE_WORDS;
+
+/// The widest packed cell. Counts beyond 65,535 are what split storage is for.
+pub const CELL_BITS_MAX: u32 = 16;
+
+/// How cells of one width lie in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    bits: u32,
+    per_word: u64,
+    /// `ceil(2^64 / per_word)`: its product with a cell number has the number of the word in its upper half.
+    reciprocal: u64,
+}
+
+impl Packing {
+    /// Cells of `bits` bits, 1 to [`CELL_BITS_MAX`].
+    pub fn new(bits: u32) -> Result<Self, GeometryError> {
+        if !(1..=CELL_BITS_MAX).contains(&bits) {
+            return Err(GeometryError::CellBits { bits, most: CELL_BITS_MAX });
+        }
+        let per_word = u64::from(64 / bits);
+        let reciprocal = (1u128 << 64).div_ceil(u128::from(per_word)) as u64;
+        Ok(Packing { bits, per_word, reciprocal })
+    }
+
+    /// Bits of a cell.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The largest value of a cell; one that holds it is *saturated* and may stand for more.
+    #[inline(always)]
+    pub fn cap(&self) -> u64 {
+        (1 << self.bits) - 1
+    }
+
+    /// Cells a word holds.
+    pub fn per_word(&self) -> u64 {
+        self.per_word
+    }
+
+    /// Cells a page holds.
+    pub fn per_page(&self) -> u64 {
+        self.per_word * PAGE_WORDS as u64
+    }
+
+    /// The pages that `cells` cells take.
+    pub fn pages(&self, cells: u64) -> u64 {
+        cells.div_ceil(self.per_page())
+    }
+
+    /// The share of memory that holds no cell.
+    pub fn waste(&self) -> f64 {
+        1.0 - (self.per_word * u64::from(self.bits)) as f64 / 64.0
+    }
+
+    /// The word of a cell, and how far its lowest bit lies from the word's.
+    ///
+    /// Exact for cells below 2^58: the reciprocal is too large by less than `per_word / 2^64`.
+    #[inline(always)]
+    pub fn place(&self, cell: u64) -> (usize, u32) {
+        let word = ((u128::from(cell) * u128::from(self.reciprocal)) >> 64) as u64;
+        (word as usize, (cell - word * self.per_word) as u32 * self.bits)
+    }
+
+    /// The cell at `shift` of a word.
+    #[inline(always)]
+    pub fn read(&self, word: u64, shift: u32) -> u64 {
+        word >> shift & self.cap()
+    }
+
+    /// The word with the cell at `shift` set to `value`, which is at most the cap.
+    #[inline(always)]
+    pub fn write(&self, word: u64, shift: u32, value: u64) -> u64 {
+        debug_assert!(value <= self.cap());
+        word & !(self.cap() << shift) | value << shift
+    }
+
+    /// Calls `visit` with the number and the shift of each cell of word `index` that has a bit in `marks`.
+    #[inline(always)]
+    pub(crate) fn for_each_marked(&self, index: usize, mut marks: u64, mut visit: impl FnMut(u64, u32)) {
+        let first = index as u64 * self.per_word;
+        while marks != 0 {
+            let slot = marks.trailing_zeros() / self.bits;
+            let shift = slot * self.bits;
+            visit(first + u64::from(slot), shift);
+            marks &= !(self.cap() << shift);
+        }
+    }
+}
+
+/// Numbered cells that can be read.
+pub trait Cells {
+    /// The largest value a cell can hold.
+    fn cap(&self) -> u64;
+
+    /// How many cells there are.
+    fn len(&self) -> u64;
+
+    /// Cells of one page: the unit of locality, locking, digesting and repair.
+    fn per_page(&self) -> u64;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of a cell.
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    fn get(&self, cell: u64) -> u64;
+
+    /// Asks for the memory of a cell.
+    fn prefetch(&self, cell: u64);
+
+    /// Calls `visit` with the number and the value of each cell that is not zero, in ascending order.
+    fn for_each_nonzero(&self, visit: impl FnMut(u64, u64));
+
+    /// Calls `visit` with the number, the value in `old` and the value here of each cell that differs, in ascending order.
+    ///
+    /// # Panics
+    /// When `old` has another number of cells.
+    fn for_each_change(&self, old: &Self, visit: impl FnMut(u64, u64, u64));
+}
+
+/// Cells that can be written by one owner.
+pub trait CellsMut: Cells {
+    /// Sets a cell to `value`, which is at most the cap.
+    fn set(&mut self, cell: u64, value: u64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_those_of_division() {
+        for bits in 1..=CELL_BITS_MAX {
+            let packing = Packing::new(bits).expect("a width");
+            let cells =
+                (0..1000).chain((0..40).map(|i| (1 << 57) + i * 0x1_2345_6789)).chain([(1 << 58) - 1]);
+            for cell in cells {
+                let expected =
+                    ((cell / packing.per_word()) as usize, (cell % packing.per_word()) as u32 * bits);
+                assert_eq!(packing.place(cell), expected, "{bits} bits, cell {cell}");
+                assert!(expected.1 + bits <= 64, "no cell straddles a word");
+            }
+        }
+        assert!(Packing::new(0).is_err() && Packing::new(17).is_err());
+    }
+
+    /// The table above.
+    #[test]
+    fn the_waste_is_as_stated() {
+        let stated = [
+            (&[1, 2, 4, 8, 16][..], "0.0"),
+            (&[3, 7, 9], "1.6"),
+            (&[5, 6, 10, 12, 15], "6.2"),
+            (&[14], "12.5"),
+            (&[11], "14.1"),
+            (&[13], "18.8"),
+        ];
+        let mut widths = 0;
+        for (bits, percent) in stated {
+            for &bits in bits {
+                let packing = Packing::new(bits).expect("a width");
+                assert_eq!(format!("{:.1}", packing.waste() * 100.0), percent, "{bits} bits");
+                widths += 1;
+            }
+        }
+        assert_eq!(widths, CELL_BITS_MAX);
+    }
+}

@@ -1,0 +1,311 @@
+//! Counting filters: how often was this key inserted? Never less than it was.
+//!
+//! A key has k cells; its count is their minimum. [`Refined`] insertion is the one to use: its counts are never above
+//! those of [`Intuitive`] insertion, and exact several times as often. [`Intuitive`] is for keys that must be taken
+//! out again, and for the papers' experiments.
+//!
+//! ```
+//! use seenit_filter::counting::{CountingFilter, Refined};
+//! use seenit_filter::cells::Packing;
+//! use seenit_filter::hash::{KeyHasher, SipKey};
+//! use seenit_filter::{Flat, HugePages};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let key = SipKey::public();
+//! let (layout, cells) = (Flat::sized(1000, 0.001)?, Packing::new(5)?);
+//! let mut counts = CountingFilter::<Refined, _>::packed(layout, cells, None, key.fingerprint(), HugePages::Default)?;
+//! let hash = key.hash(b"a digest");
+//! counts.insert_weighted(hash, 20);
+//! assert_eq!(counts.count(hash).value, 20);
+//! counts.insert_weighted(hash, 20);
+//! assert_eq!(counts.count(hash).to_string(), "at least 31");
+//!
+//! // An ordinary filter that answers "at least twenty?" for every key as the counts do.
+//! assert!(counts.at_least(20)?.contains(hash));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A refined filter cannot forget a key: cells stand for keys that never raised them. So there is no such method:
+//!
+//! ```compile_fail,E0599
+//! # use seenit_filter::counting::{CountingFilter, Refined};
+//! # use seenit_filter::hash::Hash128;
+//! fn forget(counts: &mut CountingFilter<Refined>, hash: Hash128) {
+//!     let _ = counts.remove(hash);
+//! }
+//! ```
+
+mod own_and_peers;
+mod rule;
+
+pub use own_and_peers::OwnAndPeers;
+pub use rule::{Intuitive, Refined, Rule};
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::cells::{Cells, CellsMut, PackedCells, Packing};
+use crate::error::{CutError, GeometryError, NotCounted, Unlike};
+use crate::filter::{Filter, Promise, same_promise};
+use crate::hash::{Fingerprint, Hash128, KeyHasher};
+use crate::layout::{AnyLayout, Layout, bit_of, same, word_of};
+use crate::maths::MAX_K;
+use crate::memory::HugePages;
+use crate::pipeline::Pipeline;
+
+/// Counts of keys: `R` is the insertion rule, `L` says which cells are a key's, `C` holds them.
+#[derive(Debug)]
+pub struct CountingFilter<R, L = AnyLayout, C = PackedCells> {
+    layout: L,
+    cells: C,
+    promise: Option<Promise>,
+    fingerprint: Fingerprint,
+    rule: PhantomData<R>,
+}
+
+/// What a counting filter says of a key: never below the truth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// How often the key was inserted, or a little more.
+    pub value: u64,
+    /// The cells hold no more: the truth may be any number from `value` on.
+    pub saturated: bool,
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.saturated { "at least " } else { "" }, self.value)
+    }
+}
+
+/// The cells of one key, in probe order; the same cell may come twice.
+#[inline(always)]
+pub(crate) fn cells_of<L: Layout>(layout: &L, hash: Hash128) -> ([u64; MAX_K as usize], usize) {
+    let mut cells = [0; MAX_K as usize];
+    let probes = layout.probes();
+    for (probe, cell) in cells[..probes].iter_mut().enumerate() {
+        *cell = layout.position(hash, probe);
+    }
+    (cells, probes)
+}
+
+/// The minimum over the cells of one key.
+#[inline(always)]
+pub(crate) fn count_in<L: Layout, C: Cells>(layout: &L, cells: &C, hash: Hash128) -> Count {
+    let value = (0..layout.probes())
+        .fold(u64::MAX, |least, probe| least.min(cells.get(layout.position(hash, probe))));
+    Count { value, saturated: value == cells.cap() }
+}
+
+/// Refuses layouts whose keys' cells do not lie as the cells do.
+pub(crate) fn check_layout<L: Layout>(layout: &L, per_page: u64) -> Result<(), GeometryError> {
+    match layout.any() {
+        AnyLayout::Flat(_) => Ok(()),
+        AnyLayout::Line(_) => Err(GeometryError::NotForCounting("line".into())),
+        AnyLayout::Paged(paged) if paged.pages_per_key() != 1 => {
+            Err(GeometryError::NotForCounting(format!("paged with {} pages a key", paged.pages_per_key())))
+        }
+        AnyLayout::Paged(paged) if paged.slots() != per_page => {
+            Err(GeometryError::SlotsOfCells { slots: paged.slots(), cells: per_page })
+        }
+        AnyLayout::Paged(_) => Ok(()),
+    }
+}
+
+impl<R: Rule, L: Layout> CountingFilter<R, L> {
+    /// An empty filter of packed cells, one for each position of `layout`; for a paged one,
+    /// [`Packing::per_page`] slots a page.
+    pub fn packed(
+        layout: L,
+        packing: Packing,
+        promise: Option<Promise>,
+        fingerprint: Fingerprint,
+        huge: HugePages,
+    ) -> Result<Self, GeometryError> {
+        check_layout(&layout, packing.per_page())?;
+        let cells = PackedCells::zeroed(packing, layout.bits(), huge)?;
+        CountingFilter::new(layout, cells, promise, fingerprint)
+    }
+}
+
+impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
+    /// A filter of these cells, one for each position of `layout`.
+    pub fn new(
+        layout: L,
+        cells: C,
+        promise: Option<Promise>,
+        fingerprint: Fingerprint,
+    ) -> Result<Self, GeometryError> {
+        check_layout(&layout, cells.per_page())?;
+        if cells.len() != layout.bits() {
+            return Err(GeometryError::CellsOfLayout { positions: layout.bits(), cells: cells.len() });
+        }
+        Ok(CountingFilter { layout, cells, promise, fingerprint, rule: PhantomData })
+    }
+
+    /// Which cells are a key's.
+    pub fn layout(&self) -> &L {
+        &self.layout
+    }
+
+    /// Its cells.
+    pub fn cells(&self) -> &C {
+        &self.cells
+    }
+
+    /// What it was sized for; `None` when it was given an explicit geometry.
+    pub fn promise(&self) -> Option<Promise> {
+        self.promise
+    }
+
+    /// The fingerprint of the key its hashes are made with.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// How often the key with this hash was inserted. Never below the truth.
+    #[inline]
+    pub fn count(&self, hash: Hash128) -> Count {
+        count_in(&self.layout, &self.cells, hash)
+    }
+
+    /// Counts many keys at once: hashes and prefetches one batch while it reads the one before.
+    ///
+    /// # Panics
+    /// When `counts` is not as long as `keys`.
+    pub fn count_many<K, H: KeyHasher<K>>(&self, hasher: &H, keys: &[K], counts: &mut [Count]) {
+        assert_eq!(keys.len(), counts.len(), "one answer a key");
+        let mut pipeline = Pipeline::new(hasher, keys);
+        self.prefetch(pipeline.ahead());
+        let mut counts = counts.iter_mut();
+        while pipeline.advance() {
+            self.prefetch(pipeline.ahead());
+            for (&hash, count) in pipeline.current().iter().zip(&mut counts) {
+                *count = self.count(hash);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, hashes: &[Hash128]) {
+        for &hash in hashes {
+            for probe in 0..self.layout.probes() {
+                self.cells.prefetch(self.layout.position(hash, probe));
+            }
+        }
+    }
+
+    /// The *cut* at `least`: a plain filter whose bit i says that cell i holds `least` or more. It answers
+    /// "was this key counted at least so often?" for every key exactly as this filter does.
+    pub fn at_least(&self, least: u64) -> Result<Filter<L>, CutError> {
+        if least == 0 || least > self.cells.cap() {
+            return Err(CutError::Threshold { least, cap: self.cells.cap() });
+        }
+        let mut cut = Filter::new(self.layout, None, self.fingerprint, HugePages::Default)?;
+        let words = cut.words_mut();
+        self.cells.for_each_nonzero(|cell, value| {
+            if value >= least {
+                words[word_of(cell)] |= bit_of(cell);
+            }
+        });
+        Ok(cut)
+    }
+
+    /// The chance that a key that was never inserted counts `least` or more: the share of cells that do, to the power of
+    /// k (paged: averaged over the pages), read off the cells.
+    ///
+    /// A formula that throws single increments at random is many orders of magnitude too low: a message reported a
+    /// hundred times raises the *same* cells a hundred times. [`maths::counting`](crate::maths::counting) has the
+    /// formula for cells nobody has yet.
+    pub fn rate_at_least(&self, least: u64) -> Result<f64, CutError> {
+        Ok(self.at_least(least)?.present_rate())
+    }
+
+    /// The share of cells that are saturated.
+    pub fn saturated_share(&self) -> f64 {
+        let mut saturated = 0u64;
+        self.cells.for_each_nonzero(|_, value| saturated += u64::from(value == self.cells.cap()));
+        saturated as f64 / self.cells.len() as f64
+    }
+
+    /// The first field in which `other` is not of the same kind: rule, layout, cells, key, promise.
+    pub fn like<Q: Rule, M: Layout, D: Cells>(&self, other: &CountingFilter<Q, M, D>) -> Result<(), Unlike> {
+        same("rule", R::NAME, Q::NAME)?;
+        self.layout.any().like(&other.layout.any())?;
+        same("cap of a cell", self.cells.cap(), other.cells.cap())?;
+        same("key fingerprint", self.fingerprint.to_string(), other.fingerprint.to_string())?;
+        same_promise(self.promise, other.promise)
+    }
+}
+
+impl<R: Rule, L: Layout, C: CellsMut> CountingFilter<R, L, C> {
+    /// Counts the key with this hash once more.
+    #[inline]
+    pub fn insert(&mut self, hash: Hash128) {
+        self.insert_weighted(hash, 1);
+    }
+
+    /// Counts the key `weight` times more, exactly as so many single insertions would.
+    #[inline]
+    pub fn insert_weighted(&mut self, hash: Hash128, weight: u64) {
+        let (cells, probes) = cells_of(&self.layout, hash);
+        R::add(&mut self.cells, &cells[..probes], weight);
+    }
+
+    /// Counts many keys once more each: hashes and prefetches one batch while it writes the one before.
+    pub fn insert_many<K, H: KeyHasher<K>>(&mut self, hasher: &H, keys: &[K]) {
+        let mut pipeline = Pipeline::new(hasher, keys);
+        self.prefetch(pipeline.ahead());
+        while pipeline.advance() {
+            self.prefetch(pipeline.ahead());
+            for &hash in pipeline.current() {
+                self.insert(hash);
+            }
+        }
+    }
+
+    /// Adds the counts of `other`, cell by cell, up to the cap. A key's count is then never below the sum of what
+    /// both were told. Refuses a filter of another kind and changes nothing then.
+    ///
+    /// Never insert into the sum when `R` is [`Refined`] and others go on adding to it: see
+    /// [`OwnAndPeers`].
+    pub fn merge<Q: Rule, M: Layout, D: Cells>(
+        &mut self,
+        other: &CountingFilter<Q, M, D>,
+    ) -> Result<(), Unlike> {
+        self.like(other)?;
+        let cells = &mut self.cells;
+        other.cells.for_each_nonzero(|cell, theirs| {
+            let sum = cells.get(cell).saturating_add(theirs).min(cells.cap());
+            cells.set(cell, sum);
+        });
+        Ok(())
+    }
+
+    /// Its cells, to be written by deltas.
+    pub(crate) fn cells_mut(&mut self) -> &mut C {
+        &mut self.cells
+    }
+}
+
+impl<L: Layout, C: CellsMut> CountingFilter<Intuitive, L, C> {
+    /// Takes one insertion of the key back. Only keys that were inserted may be removed: removing others makes
+    /// counts fall below the truth. A key whose count is zero was certainly not inserted, and is refused.
+    ///
+    /// A saturated cell stays: nobody knows its true value.
+    pub fn remove(&mut self, hash: Hash128) -> Result<(), NotCounted> {
+        if self.count(hash).value == 0 {
+            return Err(NotCounted);
+        }
+        let (key, probes) = cells_of(&self.layout, hash);
+        let key = &key[..probes];
+        for (i, &cell) in key.iter().enumerate() {
+            let value = self.cells.get(cell);
+            if value < self.cells.cap() && !key[..i].contains(&cell) {
+                self.cells.set(cell, value - 1);
+            }
+        }
+        Ok(())
+    }
+}
