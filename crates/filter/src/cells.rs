@@ -14,8 +14,15 @@
 //! | 13 | 4 | 18.8 % |
 
 mod packed;
+mod shared;
+pub mod split;
+mod word;
 
 pub use packed::PackedCells;
+pub use shared::{SharedCells, SharedPackedCells};
+#[cfg(test)]
+pub(crate) use shared::{read as read_shared, write as write_shared};
+pub use split::{Split, SplitCells};
 
 use crate::error::GeometryError;
 use crate::memory::PAGE_WORDS;

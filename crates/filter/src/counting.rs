@@ -38,9 +38,11 @@
 
 mod own_and_peers;
 mod rule;
+mod shared;
 
 pub use own_and_peers::OwnAndPeers;
 pub use rule::{Intuitive, Refined, Rule};
+pub use shared::SharedCountingFilter;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -96,6 +98,36 @@ pub(crate) fn count_in<L: Layout, C: Cells>(layout: &L, cells: &C, hash: Hash128
     let value = (0..layout.probes())
         .fold(u64::MAX, |least, probe| least.min(cells.get(layout.position(hash, probe))));
     Count { value, saturated: value == cells.cap() }
+}
+
+/// [`count_in`] for many keys, one batch ahead.
+fn count_many_in<L: Layout, C: Cells, K, H: KeyHasher<K>>(
+    layout: &L,
+    cells: &C,
+    hasher: &H,
+    keys: &[K],
+    counts: &mut [Count],
+) {
+    assert_eq!(keys.len(), counts.len(), "one answer a key");
+    let mut pipeline = Pipeline::new(hasher, keys);
+    prefetch_in(layout, cells, pipeline.ahead());
+    let mut counts = counts.iter_mut();
+    while pipeline.advance() {
+        prefetch_in(layout, cells, pipeline.ahead());
+        for (&hash, count) in pipeline.current().iter().zip(&mut counts) {
+            *count = count_in(layout, cells, hash);
+        }
+    }
+}
+
+/// Asks for the cells of these keys.
+#[inline(always)]
+fn prefetch_in<L: Layout, C: Cells>(layout: &L, cells: &C, hashes: &[Hash128]) {
+    for &hash in hashes {
+        for probe in 0..layout.probes() {
+            cells.prefetch(layout.position(hash, probe));
+        }
+    }
 }
 
 /// Refuses layouts whose keys' cells do not lie as the cells do.
@@ -175,25 +207,7 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
     /// # Panics
     /// When `counts` is not as long as `keys`.
     pub fn count_many<K, H: KeyHasher<K>>(&self, hasher: &H, keys: &[K], counts: &mut [Count]) {
-        assert_eq!(keys.len(), counts.len(), "one answer a key");
-        let mut pipeline = Pipeline::new(hasher, keys);
-        self.prefetch(pipeline.ahead());
-        let mut counts = counts.iter_mut();
-        while pipeline.advance() {
-            self.prefetch(pipeline.ahead());
-            for (&hash, count) in pipeline.current().iter().zip(&mut counts) {
-                *count = self.count(hash);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, hashes: &[Hash128]) {
-        for &hash in hashes {
-            for probe in 0..self.layout.probes() {
-                self.cells.prefetch(self.layout.position(hash, probe));
-            }
-        }
+        count_many_in(&self.layout, &self.cells, hasher, keys, counts);
     }
 
     /// The *cut* at `least`: a plain filter whose bit i says that cell i holds `least` or more. It answers
@@ -256,9 +270,9 @@ impl<R: Rule, L: Layout, C: CellsMut> CountingFilter<R, L, C> {
     /// Counts many keys once more each: hashes and prefetches one batch while it writes the one before.
     pub fn insert_many<K, H: KeyHasher<K>>(&mut self, hasher: &H, keys: &[K]) {
         let mut pipeline = Pipeline::new(hasher, keys);
-        self.prefetch(pipeline.ahead());
+        prefetch_in(&self.layout, &self.cells, pipeline.ahead());
         while pipeline.advance() {
-            self.prefetch(pipeline.ahead());
+            prefetch_in(&self.layout, &self.cells, pipeline.ahead());
             for &hash in pipeline.current() {
                 self.insert(hash);
             }

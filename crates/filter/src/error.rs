@@ -67,6 +67,14 @@ pub enum GeometryError {
         /// The widest.
         most: u32,
     },
+    /// A number of low bits that split storage cannot have.
+    #[error("split storage has 1 to {most} low bits, not {bits}")]
+    LowBits {
+        /// The bits asked for.
+        bits: u32,
+        /// The most.
+        most: u32,
+    },
     /// A layout that counting filters do not have.
     #[error("a counting filter is flat, or paged with one page a key, not {0}")]
     NotForCounting(String),

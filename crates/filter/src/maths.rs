@@ -11,6 +11,7 @@ mod mixture;
 pub mod paged;
 mod sizing;
 
+pub(crate) use mixture::binomial_mean;
 pub(crate) use sizing::check_promise;
 
 /// The most probes into one page or one flat filter: enough for [`RATE_MIN`] at the best size.

@@ -8,7 +8,7 @@ const SUMMED_MEAN_MAX: f64 = 1e6;
 /// Summed outwards from the mode by the ratio of neighbouring weights and divided by the weights' own sum, so
 /// that no factorials are needed. Terms below 1e-17 of the mode's are left off. The sum has some 17 standard
 /// deviations of terms; where the mean is beyond [`SUMMED_MEAN_MAX`], three nodes of a normal law stand for it.
-pub(super) fn binomial_mean(n: u64, p: f64, g: impl Fn(f64) -> f64) -> f64 {
+pub(crate) fn binomial_mean(n: u64, p: f64, g: impl Fn(f64) -> f64) -> f64 {
     const NEGLIGIBLE: f64 = 1e-17;
     let n = n as f64;
     if p >= 1.0 || n == 0.0 {

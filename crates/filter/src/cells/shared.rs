@@ -1,0 +1,127 @@
+//! Packed cells for many threads: readers take no lock, writers lock the page.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::word::AtomicWord;
+use super::{Cells, PackedCells, Packing};
+use crate::memory::{PAGE_WORDS, SharedPages, prefetch};
+
+/// The most locks a filter has; pages share them in turn. So many that a few hundred writers seldom meet, and no more
+/// than a handful of pages of memory.
+pub(crate) const LOCKS_MAX: u64 = 1024;
+
+/// Cells that threads share: any number of readers, and one writer a page at a time, which a lock of the caller's sees
+/// to ([`SharedCountingFilter`](crate::counting::SharedCountingFilter) has them).
+pub trait SharedCells: Cells + Sync {
+    /// How many locks guard the cells.
+    fn locks(&self) -> usize;
+
+    /// The lock that guards a cell, and all cells of its page.
+    fn lock_of(&self, cell: u64) -> usize;
+
+    /// Sets a cell to `value`, which is at most the cap. The caller holds the cell's lock.
+    fn store(&self, cell: u64, value: u64);
+}
+
+/// [`PackedCells`] for many threads.
+#[derive(Debug)]
+pub struct SharedPackedCells {
+    packing: Packing,
+    len: u64,
+    pages: SharedPages,
+}
+
+impl PackedCells {
+    /// Hands the cells to many threads at once.
+    pub fn share(self) -> SharedPackedCells {
+        let (packing, len) = (self.packing(), self.len());
+        SharedPackedCells { packing, len, pages: self.into_words().share() }
+    }
+}
+
+impl SharedPackedCells {
+    fn words(&self) -> &[AtomicU64] {
+        self.pages.words()
+    }
+
+    /// How they lie.
+    pub fn packing(&self) -> Packing {
+        self.packing
+    }
+}
+
+/// A cell never straddles a word, so one load has all of it. Relaxed: cells guard no other memory.
+#[inline(always)]
+pub(crate) fn read<W: AtomicWord>(words: &[W], packing: Packing, cell: u64) -> u64 {
+    let (word, shift) = packing.place(cell);
+    packing.read(words[word].load(Relaxed), shift)
+}
+
+/// Load and store, no atomic addition: nobody else writes to this word, since its page is locked.
+#[inline(always)]
+pub(crate) fn write<W: AtomicWord>(words: &[W], packing: Packing, cell: u64, value: u64) {
+    let (word, shift) = packing.place(cell);
+    let word = &words[word];
+    word.store(packing.write(word.load(Relaxed), shift, value), Relaxed);
+}
+
+impl Cells for SharedPackedCells {
+    #[inline(always)]
+    fn cap(&self) -> u64 {
+        self.packing.cap()
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn per_page(&self) -> u64 {
+        self.packing.per_page()
+    }
+
+    #[inline(always)]
+    fn get(&self, cell: u64) -> u64 {
+        read(self.words(), self.packing, cell)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, cell: u64) {
+        prefetch(self.words(), self.packing.place(cell).0);
+    }
+
+    fn for_each_nonzero(&self, mut visit: impl FnMut(u64, u64)) {
+        for (index, word) in self.words().iter().enumerate() {
+            let word = word.load(Relaxed);
+            self.packing.for_each_marked(index, word, |cell, shift| {
+                visit(cell, self.packing.read(word, shift));
+            });
+        }
+    }
+
+    fn for_each_change(&self, old: &Self, mut visit: impl FnMut(u64, u64, u64)) {
+        assert_eq!(self.len, old.len, "as many cells on both sides");
+        for (index, (new, old)) in self.words().iter().zip(old.words()).enumerate() {
+            let (new, old) = (new.load(Relaxed), old.load(Relaxed));
+            self.packing.for_each_marked(index, new ^ old, |cell, shift| {
+                visit(cell, self.packing.read(old, shift), self.packing.read(new, shift));
+            });
+        }
+    }
+}
+
+impl SharedCells for SharedPackedCells {
+    fn locks(&self) -> usize {
+        self.packing.pages(self.len).min(LOCKS_MAX) as usize
+    }
+
+    #[inline(always)]
+    fn lock_of(&self, cell: u64) -> usize {
+        self.packing.place(cell).0 / PAGE_WORDS % self.locks()
+    }
+
+    #[inline(always)]
+    fn store(&self, cell: u64, value: u64) {
+        write(self.words(), self.packing, cell, value);
+    }
+}

@@ -1,0 +1,197 @@
+//! The shared twin: many threads count, and look counts up without waiting for anybody.
+//!
+//! Refined insertion reads all of a key's cells, then writes some. Two threads that both read 0 and write 1 lose a
+//! count, whatever the words they write with; so a writer locks the pages of its key first: one page in the paged layout,
+//! up to k in the flat one, in ascending order so that no two writers wait for each other. A lookup takes no lock. It
+//! reads each cell whole, before or after: beside an insertion it answers with the count before it or one on
+//! the way to the count after it, never below what was inserted before.
+
+use std::marker::PhantomData;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{Count, CountingFilter, Rule, cells_of, count_in};
+use crate::cells::{Cells, CellsMut, PackedCells, SharedCells, SharedPackedCells, SplitCells};
+use crate::error::GeometryError;
+use crate::filter::Promise;
+use crate::hash::{Fingerprint, Hash128, KeyHasher};
+use crate::layout::{AnyLayout, Layout};
+use crate::maths::MAX_K;
+use crate::memory::HugePages;
+use crate::pipeline::Pipeline;
+
+/// A counting filter for many threads.
+#[derive(Debug)]
+pub struct SharedCountingFilter<R, L = AnyLayout, C = SharedPackedCells> {
+    layout: L,
+    cells: C,
+    locks: Box<[Mutex<()>]>,
+    promise: Option<Promise>,
+    fingerprint: Fingerprint,
+    rule: PhantomData<fn() -> R>,
+}
+
+impl<R: Rule, L: Layout> CountingFilter<R, L, PackedCells> {
+    /// Hands the filter to many threads at once.
+    pub fn share(self) -> SharedCountingFilter<R, L> {
+        SharedCountingFilter::new(self.layout, self.cells.share(), self.promise, self.fingerprint)
+    }
+}
+
+impl<R: Rule, L: Layout> CountingFilter<R, L, SplitCells> {
+    /// Hands the filter to many threads at once.
+    pub fn share(self) -> SharedCountingFilter<R, L, SplitCells> {
+        SharedCountingFilter::new(self.layout, self.cells, self.promise, self.fingerprint)
+    }
+}
+
+/// Something that lets one thread in at a time; a trait so that the model checker can put its own in place.
+pub(super) trait Lock {
+    type Guard<'a>
+    where
+        Self: 'a;
+    fn enter(&self) -> Self::Guard<'_>;
+}
+
+impl Lock for Mutex<()> {
+    type Guard<'a> = MutexGuard<'a, ()>;
+
+    /// A writer that panicked left whole cells behind: at worst its own key is counted in some of them only.
+    fn enter(&self) -> MutexGuard<'_, ()> {
+        self.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Cells whose lock the holder of this value has.
+struct Locked<'a, C>(&'a C);
+
+impl<C: SharedCells> Cells for Locked<'_, C> {
+    #[inline(always)]
+    fn cap(&self) -> u64 {
+        self.0.cap()
+    }
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+    fn per_page(&self) -> u64 {
+        self.0.per_page()
+    }
+    #[inline(always)]
+    fn get(&self, cell: u64) -> u64 {
+        self.0.get(cell)
+    }
+    fn prefetch(&self, cell: u64) {
+        self.0.prefetch(cell);
+    }
+    fn for_each_nonzero(&self, visit: impl FnMut(u64, u64)) {
+        self.0.for_each_nonzero(visit);
+    }
+    fn for_each_change(&self, old: &Self, visit: impl FnMut(u64, u64, u64)) {
+        self.0.for_each_change(old.0, visit);
+    }
+}
+
+impl<C: SharedCells> CellsMut for Locked<'_, C> {
+    #[inline(always)]
+    fn set(&mut self, cell: u64, value: u64) {
+        self.0.store(cell, value);
+    }
+}
+
+/// Counts the key with these cells, alone on their pages.
+#[inline]
+pub(super) fn add<R: Rule, C: SharedCells, M: Lock>(cells: &C, locks: &[M], key: &[u64], weight: u64) {
+    let mut needed = [0; MAX_K as usize];
+    let needed = &mut needed[..key.len()];
+    for (lock, &cell) in needed.iter_mut().zip(key) {
+        *lock = cells.lock_of(cell);
+    }
+    needed.sort_unstable();
+    let mut guards = [const { None }; MAX_K as usize];
+    let mut last = None;
+    for (guard, &lock) in guards.iter_mut().zip(&*needed) {
+        if last.replace(lock) != Some(lock) {
+            *guard = Some(locks[lock].enter());
+        }
+    }
+    R::add(&mut Locked(cells), key, weight);
+}
+
+impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
+    fn new(layout: L, cells: C, promise: Option<Promise>, fingerprint: Fingerprint) -> Self {
+        let locks = (0..cells.locks()).map(|_| Mutex::new(())).collect();
+        SharedCountingFilter { layout, cells, locks, promise, fingerprint, rule: PhantomData }
+    }
+
+    /// Which cells are a key's.
+    pub fn layout(&self) -> &L {
+        &self.layout
+    }
+
+    /// Its cells.
+    pub fn cells(&self) -> &C {
+        &self.cells
+    }
+
+    /// How often the key with this hash was inserted. Takes no lock.
+    #[inline]
+    pub fn count(&self, hash: Hash128) -> Count {
+        count_in(&self.layout, &self.cells, hash)
+    }
+
+    /// Counts many keys at once, prefetching one batch while it reads the one before. Takes no lock.
+    ///
+    /// # Panics
+    /// When `counts` is not as long as `keys`.
+    pub fn count_many<K, H: KeyHasher<K>>(&self, hasher: &H, keys: &[K], counts: &mut [Count]) {
+        super::count_many_in(&self.layout, &self.cells, hasher, keys, counts);
+    }
+
+    /// Counts the key with this hash once more.
+    #[inline]
+    pub fn insert(&self, hash: Hash128) {
+        self.insert_weighted(hash, 1);
+    }
+
+    /// Counts the key `weight` times more, exactly as so many single insertions would.
+    #[inline]
+    pub fn insert_weighted(&self, hash: Hash128, weight: u64) {
+        let (key, probes) = cells_of(&self.layout, hash);
+        add::<R, C, _>(&self.cells, &self.locks, &key[..probes], weight);
+    }
+
+    /// Counts many keys once more each, prefetching one batch while it writes the one before.
+    pub fn insert_many<K, H: KeyHasher<K>>(&self, hasher: &H, keys: &[K]) {
+        let mut pipeline = Pipeline::new(hasher, keys);
+        super::prefetch_in(&self.layout, &self.cells, pipeline.ahead());
+        while pipeline.advance() {
+            super::prefetch_in(&self.layout, &self.cells, pipeline.ahead());
+            for &hash in pipeline.current() {
+                self.insert(hash);
+            }
+        }
+    }
+
+    /// Copies the cells into `empty`, cells of the same number and cap: everything inserted before the call, and
+    /// perhaps part of what is inserted during it.
+    fn copied<D: CellsMut>(&self, mut empty: D) -> Result<CountingFilter<R, L, D>, GeometryError> {
+        self.cells.for_each_nonzero(|cell, value| empty.set(cell, value));
+        CountingFilter::new(self.layout, empty, self.promise, self.fingerprint)
+    }
+}
+
+impl<R: Rule, L: Layout> SharedCountingFilter<R, L> {
+    /// A copy for one owner: everything inserted before the call, and perhaps part of what is inserted during it.
+    pub fn snapshot(&self) -> Result<CountingFilter<R, L>, GeometryError> {
+        self.copied(PackedCells::zeroed(self.cells.packing(), self.cells.len(), HugePages::Default)?)
+    }
+}
+
+impl<R: Rule, L: Layout> SharedCountingFilter<R, L, SplitCells> {
+    /// A copy for one owner: everything inserted before the call, and perhaps part of what is inserted during it.
+    pub fn snapshot(&self) -> Result<CountingFilter<R, L, SplitCells>, GeometryError> {
+        self.copied(SplitCells::zeroed(self.cells.split(), self.cells.len(), HugePages::Default)?)
+    }
+}
+
+#[cfg(test)]
+mod tests;
