@@ -1,9 +1,10 @@
-//! `seenit filter`: build, inspect, query and unite filter files.
+//! `seenit filter`: build, inspect, query, unite and retouch filter files.
 
 mod build;
 mod info;
 mod query;
 mod report;
+mod retouch;
 mod union;
 
 use std::process::ExitCode;
@@ -20,6 +21,8 @@ pub(crate) enum Command {
     Info(info::Arguments),
     /// Look keys up in a filter file
     Query(query::Arguments),
+    /// Take keys out of a filter file that hit and should not, at a stated price in members
+    Retouch(retouch::Arguments),
     /// Unite filter files built with one geometry and one key
     Union(union::Arguments),
 }
@@ -29,6 +32,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Problem> {
         Command::Build(arguments) => build::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),
+        Command::Retouch(arguments) => retouch::run(&arguments),
         Command::Union(arguments) => union::run(&arguments),
     }
 }

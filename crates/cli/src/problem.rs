@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use seenit_filter::{FormatError, GeometryError, Unlike};
+use seenit_filter::{FormatError, GeometryError, RetouchError, Unlike};
 
 /// Why a command stopped. The codes are those of sysexits.h.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,15 @@ pub(crate) enum Problem {
     /// Exit 2, or 71 when it is memory that is missing.
     #[error("{0}")]
     Geometry(#[from] GeometryError),
+    /// Exit 2: an algorithm that must know the members.
+    #[error("--algorithm {0} needs --members; random, maximum-fp and improved-maximum-fp do without")]
+    NoMembers(&'static str),
+    /// Exit 2: two key files from one pipe.
+    #[error("standard input (-) can be only one of the key files")]
+    StdinTwice,
+    /// Exit 2: more than can be retouched with.
+    #[error("{0}")]
+    Retouch(#[from] RetouchError),
     /// Exit 66: an input that cannot be opened.
     #[error("cannot open {}: {error}", path.display())]
     Input { path: PathBuf, error: io::Error },
@@ -67,7 +76,7 @@ impl Problem {
             Problem::Format { .. } | Problem::Unlike { .. } | Problem::Key { .. } => 65,
             Problem::NoKeys(_) | Problem::KeyLength { .. } => 65,
             Problem::Geometry(GeometryError::Memory { .. }) => 71,
-            Problem::Geometry(_) => 2,
+            Problem::Geometry(_) | Problem::NoMembers(_) | Problem::StdinTwice | Problem::Retouch(_) => 2,
             Problem::Input { error, .. } | Problem::Io { error, .. } if no_memory(error) => 71,
             Problem::Input { .. } => 66,
             Problem::Output { .. } => 73,

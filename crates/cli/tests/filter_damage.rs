@@ -22,6 +22,7 @@ fn refused_everywhere(folder: &Folder, bytes: &[u8], says: &str) {
         "query bad --keys keys",
         "union bad sound -o out",
         "union sound bad -o out",
+        "retouch bad --remove keys -o out",
         "info bad --json",
     ] {
         folder.run(&format!("filter {command}")).refused(65, says);

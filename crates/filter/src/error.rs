@@ -204,3 +204,31 @@ pub enum FormatError {
     #[error("the bytes cannot be used in place: {0}")]
     InPlace(&'static str),
 }
+
+/// A filter that cannot be retouched as asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RetouchError {
+    /// An algorithm name nobody knows.
+    #[error(
+        "there is no algorithm {0:?}; there are random, minimum-fn, maximum-fp, ratio, improved-minimum-fn, \
+         improved-maximum-fp and improved-ratio"
+    )]
+    Algorithm(String),
+    /// The algorithm weighs members, and nobody said who they are.
+    #[error(
+        "{0} weighs the members, and they are not given; random, maximum-fp and improved-maximum-fp do without"
+    )]
+    NoMembers(&'static str),
+    /// All known false positives should weigh, and nobody said which they are.
+    #[error("{0} should weigh all known false positives, and they are not given")]
+    NoFalsePositives(&'static str),
+    /// More elements than can be counted.
+    #[error("{elements} elements are too many to retouch with; the limit for this layout is {limit}")]
+    TooMany {
+        /// The size of the largest set.
+        elements: u64,
+        /// What it may be at most.
+        limit: u64,
+    },
+}

@@ -2,7 +2,7 @@
 
 use crate::error::{GeometryError, Unlike};
 use crate::hash::{Fingerprint, Hash128, KeyHasher};
-use crate::layout::{AnyLayout, Layout, same};
+use crate::layout::{AnyLayout, Layout, clear, same};
 use crate::maths::cardinality::Estimate;
 use crate::memory::{HugePages, PageBuf};
 use crate::pipeline::Pipeline;
@@ -23,6 +23,7 @@ pub struct Filter<L = AnyLayout, S = PageBuf> {
     layout: L,
     promise: Option<Promise>,
     fingerprint: Fingerprint,
+    cleared: u64,
     words: S,
     simd: Simd,
 }
@@ -65,7 +66,13 @@ impl<L: Layout, S: AsRef<[u64]>> Filter<L, S> {
         words: S,
     ) -> Self {
         debug_assert_eq!(words.as_ref().len() as u64 * 64, layout.pages() * crate::memory::PAGE_BITS);
-        Filter { layout, promise, fingerprint, words, simd: Simd::detect() }
+        Filter { layout, promise, fingerprint, cleared: 0, words, simd: Simd::detect() }
+    }
+
+    /// The same filter, of which it is known that `cleared` bits were cleared.
+    pub(crate) fn with_cleared(mut self, cleared: u64) -> Self {
+        self.cleared = cleared;
+        self
     }
 
     /// The same filter with its kernels limited to `simd`; for comparing the twins.
@@ -89,13 +96,20 @@ impl<L: Layout, S: AsRef<[u64]>> Filter<L, S> {
         self.fingerprint
     }
 
+    /// How many bits [retouching](crate::retouch) cleared, in this filter and in those united with it. When it is
+    /// not zero the filter may miss keys that were inserted.
+    pub fn cleared_bits(&self) -> u64 {
+        self.cleared
+    }
+
     /// Its bits, in whole pages.
     #[inline(always)]
     pub fn words(&self) -> &[u64] {
         self.words.as_ref()
     }
 
-    /// Whether the key with this hash may be in the filter. Never false for one that is.
+    /// Whether the key with this hash may be in the filter. Never false for one that is, unless
+    /// [bits were cleared](Self::cleared_bits).
     #[inline]
     pub fn contains(&self, hash: Hash128) -> bool {
         self.layout.contains(self.simd, self.words(), hash)
@@ -126,6 +140,9 @@ impl<L: Layout, S: AsRef<[u64]>> Filter<L, S> {
     }
 
     /// How many distinct keys it holds, with an error bar; `None` when every bit is set.
+    ///
+    /// Too low when [bits were cleared](Self::cleared_bits): it is read off the zeros, and the error bar knows
+    /// nothing of zeros that were made.
     pub fn cardinality(&self) -> Option<Estimate> {
         let fill = self.fill();
         // A file whose pages nobody checked may have bits set behind its last one.
@@ -178,12 +195,22 @@ impl<L: Layout, S: AsRef<[u64]> + AsMut<[u64]>> Filter<L, S> {
     }
 
     /// Adds everything `other` holds: a bitwise OR. Refuses a filter of another kind and changes nothing then.
+    ///
+    /// Where either misses keys the union may miss them too, so the numbers of cleared bits are added.
     pub fn union<M: Layout, T: AsRef<[u64]>>(&mut self, other: &Filter<M, T>) -> Result<(), Unlike> {
         self.like(other)?;
         for (word, theirs) in self.words.as_mut().iter_mut().zip(other.words()) {
             *word |= theirs;
         }
+        self.cleared = self.cleared.saturating_add(other.cleared);
         Ok(())
+    }
+
+    /// Clears the bit at `position`, if it is set, and counts it.
+    pub(crate) fn clear(&mut self, position: u64) {
+        if clear(self.words.as_mut(), position) {
+            self.cleared = self.cleared.saturating_add(1);
+        }
     }
 }
 
@@ -196,5 +223,6 @@ impl<L: Layout> Filter<L> {
             self.fingerprint,
             self.words.share(),
         )
+        .with_cleared(self.cleared)
     }
 }

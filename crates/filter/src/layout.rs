@@ -115,6 +115,13 @@ fn set(words: &mut [u64], position: u64) {
     words[word_of(position)] |= bit_of(position);
 }
 
+/// Clears a bit and says whether it was set.
+pub(crate) fn clear(words: &mut [u64], position: u64) -> bool {
+    let was_set = is_set(words, position);
+    words[word_of(position)] &= !bit_of(position);
+    was_set
+}
+
 /// Odd multipliers without structure, one a probe: probe i of a key comes from `lo * MULTIPLIERS[i] + hi`.
 ///
 /// Why not double hashing, `a + i b`: two keys whose progressions share two members share many, which raises

@@ -49,11 +49,11 @@
 //! # When not to use it
 //!
 //! When keys must be listed, counted or taken out, or when the set is small enough for a hash set. A plain filter
-//! forgets nothing but everything.
+//! forgets nothing but everything. (Strangers that hit can be taken out, at a price in members: [`retouch`].)
 //!
 //! # What is certain
 //!
-//! * A key that was inserted is always found.
+//! * A key that was inserted is always found, unless bits were cleared since: [`Filter::cleared_bits`].
 //! * The false-positive rate of a filter holding its capacity is, on average over hash keys, the promised one or
 //!   less; [`Filter::present_rate`] tells what a particular filter's bits amount to. Formulas are in [`maths`].
 //! * Equal keys in any order give equal bits, on every processor: kernels for AVX2 and AVX-512 are chosen at run
@@ -65,7 +65,7 @@
 //! The page-local layout is Zawierucha's ("Minimizing page faults of Bloom filters"); merging by OR, universal
 //! hashing and the utilisable size of chunked digests are from "Enhancing collaborative spam detection with Bloom
 //! filters" (ACSAC 2006), sections on the signature database; the split line is the known "split block" design,
-//! widened to 64-bit sectors.
+//! widened to 64-bit sectors. Retouching is Donnet, Baynat and Friedman's ("Retouched Bloom filters").
 
 pub mod cells;
 pub mod counting;
@@ -77,12 +77,12 @@ pub mod layout;
 pub mod maths;
 mod memory;
 mod pipeline;
+mod random;
+pub mod retouch;
 mod shared;
 mod simd;
-#[cfg(test)]
-mod testing;
 
-pub use error::{CutError, FormatError, GeometryError, NotCounted, Unlike};
+pub use error::{CutError, FormatError, GeometryError, NotCounted, RetouchError, Unlike};
 pub use filter::{Fill, Filter, Promise};
 pub use layout::{AnyLayout, Flat, Layout, LayoutName, Line, Paged};
 pub use memory::{HugePages, PAGE_BITS, PAGE_BYTES, PAGE_WORDS, PageBuf};

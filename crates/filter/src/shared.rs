@@ -20,6 +20,7 @@ pub struct SharedFilter<L = AnyLayout> {
     layout: L,
     promise: Option<Promise>,
     fingerprint: Fingerprint,
+    cleared: u64,
     pages: SharedPages,
 }
 
@@ -77,12 +78,23 @@ impl<L: Layout> SharedFilter<L> {
         fingerprint: Fingerprint,
         pages: SharedPages,
     ) -> Self {
-        SharedFilter { layout, promise, fingerprint, pages }
+        SharedFilter { layout, promise, fingerprint, cleared: 0, pages }
+    }
+
+    /// The same filter, of which it is known that `cleared` bits were cleared.
+    pub(crate) fn with_cleared(mut self, cleared: u64) -> Self {
+        self.cleared = cleared;
+        self
     }
 
     /// Where its bits lie.
     pub fn layout(&self) -> &L {
         &self.layout
+    }
+
+    /// How many bits were cleared, as [`Filter::cleared_bits`] says.
+    pub fn cleared_bits(&self) -> u64 {
+        self.cleared
     }
 
     /// Whether the key with this hash may be in the filter.
@@ -134,7 +146,7 @@ impl<L: Layout> SharedFilter<L> {
         for (word, shared) in copy.as_mut().iter_mut().zip(self.pages.words()) {
             *word = shared.read();
         }
-        Ok(Filter::from_parts(self.layout, self.promise, self.fingerprint, copy))
+        Ok(Filter::from_parts(self.layout, self.promise, self.fingerprint, copy).with_cleared(self.cleared))
     }
 }
 

@@ -165,7 +165,7 @@ fn impossible_fields_are_refused_by_name() {
         ("promise:", 48, &[0; 8]),
         ("promise:", 56, &2.0f64.to_le_bytes()),
         ("promise:", 56, &f64::NAN.to_le_bytes()),
-        ("reserved:", 112, &[1]),
+        ("reserved:", 120, &[1]),
         ("reserved:", PAGE_BYTES - 33, &[1]),
     ] {
         let refused = lie(at, value);

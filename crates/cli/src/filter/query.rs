@@ -1,4 +1,4 @@
-//! `seenit filter query`: which keys a filter may hold, and which it surely does not.
+//! `seenit filter query`: which keys a filter may hold, and which it surely does not, unless it was retouched.
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;

@@ -28,18 +28,25 @@ pub(super) struct Report {
     capacity: Option<u64>,
     promised_rate: Option<f64>,
     present_rate: f64,
+    /// Null also when bits were cleared: a filter that may miss keys does not hold as many as it promised, and the
+    /// rate it has left says nothing about how many it was given.
     promise_kept: Option<bool>,
     ones: u64,
     fill_ratio: f64,
+    /// Null when bits were cleared: what is read off the bits would be too low, nobody knows by how much.
     estimated_keys: Option<f64>,
     estimated_keys_sd: Option<f64>,
+    /// When it is not zero the filter may miss keys.
+    cleared_bits: u64,
     expected_pages_per_lookup: f64,
 }
 
 impl Report {
     pub(super) fn of<S: AsRef<[u64]>>(path: &Path, filter: &Filter<AnyLayout, S>) -> Self {
         let (layout, fill, promise) = (filter.layout(), filter.fill(), filter.promise());
-        let (cardinality, present_rate) = (filter.cardinality(), filter.present_rate());
+        let (cleared_bits, present_rate) = (filter.cleared_bits(), filter.present_rate());
+        let is_whole = cleared_bits == 0;
+        let cardinality = if is_whole { filter.cardinality() } else { None };
         Report {
             file: path.display().to_string(),
             keys_read: None,
@@ -54,11 +61,14 @@ impl Report {
             capacity: promise.map(|promise| promise.capacity),
             promised_rate: promise.map(|promise| promise.rate),
             present_rate,
-            promise_kept: promise.map(|promise| keeps(promise, present_rate, cardinality)),
+            promise_kept: promise
+                .filter(|_| is_whole)
+                .map(|promise| keeps(promise, present_rate, cardinality)),
             ones: fill.ones,
             fill_ratio: fill.ratio(),
             estimated_keys: cardinality.map(|estimate| estimate.value),
             estimated_keys_sd: cardinality.map(|estimate| estimate.sd),
+            cleared_bits,
             expected_pages_per_lookup: layout.expected_pages(),
         }
     }
@@ -75,6 +85,7 @@ impl Report {
     fn lines(&self) -> String {
         let keys = match (self.estimated_keys, self.estimated_keys_sd) {
             (Some(keys), Some(sd)) => format!("about {keys:.0} +- {sd:.0}"),
+            _ if self.cleared_bits > 0 => "cannot be told: bits were cleared".into(),
             _ => "more than can be told: every bit is set".into(),
         };
         let key = if self.public_key { "the public key" } else { "a secret key" };
@@ -88,7 +99,7 @@ impl Report {
             None => "",
         };
         let pages = if self.pages == 1 { "page" } else { "pages" };
-        let rows = [
+        let mut rows = vec![
             ("file", self.file.clone()),
             ("layout", format!("{}, {} bits, k = {}", self.layout, self.bits, self.k)),
             ("memory", format!("{} {pages}, {} bytes", self.pages, self.memory_bytes)),
@@ -99,6 +110,9 @@ impl Report {
             ("present", format!("a rate of {}{verdict}", percent(self.present_rate))),
             ("a lookup", format!("touches {:.1} pages", self.expected_pages_per_lookup)),
         ];
+        if self.cleared_bits > 0 {
+            rows.push(("cleared", format!("{} bits: IT MAY MISS KEYS that were put in", self.cleared_bits)));
+        }
         rows.iter().map(|(name, value)| format!("{name:<9} {value}\n")).collect()
     }
 }
@@ -112,7 +126,7 @@ fn keeps(promise: Promise, present_rate: f64, keys: Option<Estimate>) -> bool {
     present_rate <= promise.rate || surely <= promise.capacity as f64
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent != 0.0 && percent < 0.01 { format!("{percent:.2e} %") } else { format!("{percent:.3} %") }
 }

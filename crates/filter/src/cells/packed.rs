@@ -114,7 +114,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> CellsMut for PackedCells<S> {
 mod tests {
     use super::*;
     use crate::cells::CELL_BITS_MAX;
-    use crate::testing::SplitMix;
+    use crate::random::SplitMix;
 
     #[test]
     fn cells_are_an_array_of_numbers() {

@@ -256,7 +256,8 @@ impl SplitCells {
     /// The flags of all cells of a word.
     fn flags_of_word(&self) -> u64 {
         let base = self.split.base;
-        (0..base.per_word()).fold(0, |flags, slot| flags | self.split.flag() << (slot * u64::from(base.bits())))
+        (0..base.per_word())
+            .fold(0, |flags, slot| flags | self.split.flag() << (slot * u64::from(base.bits())))
     }
 }
 
@@ -297,7 +298,11 @@ impl Cells for SplitCells {
 
     /// A count that gained a multiple of 2^s has the base it had before: flagged cells are always looked at.
     fn for_each_change(&self, old: &Self, mut visit: impl FnMut(u64, u64, u64)) {
-        assert_eq!((self.len, self.split.base), (old.len, old.split.base), "cells of one shape on both sides");
+        assert_eq!(
+            (self.len, self.split.base),
+            (old.len, old.split.base),
+            "cells of one shape on both sides"
+        );
         let flags = self.flags_of_word();
         for (index, (new_word, old_word)) in self.words().iter().zip(old.words()).enumerate() {
             let (new_word, old_word) = (new_word.load(Acquire), old_word.load(Acquire));

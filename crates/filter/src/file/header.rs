@@ -17,7 +17,7 @@ const KIND_PLAIN: u32 = 1;
 /// Where the header's own digest lies; it covers everything before it.
 const DIGEST_AT: usize = PAGE_BYTES - DIGEST_BYTES;
 /// Where the fields end; from here to the digest all is zero.
-const FIELDS_END: usize = 112;
+const FIELDS_END: usize = 120;
 
 /// The header of a filter file.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +30,8 @@ pub struct Header {
     pub fingerprint: Fingerprint,
     /// The BLAKE3 digest of the table of page digests, padding included.
     pub table_digest: [u8; DIGEST_BYTES],
+    /// How many bits retouching cleared; zero for a filter that misses none of its keys.
+    pub cleared_bits: u64,
 }
 
 impl Header {
@@ -60,6 +62,7 @@ impl Header {
         put(&self.promise.map_or(0.0, |promise| promise.rate).to_le_bytes());
         put(&self.fingerprint.0);
         put(&self.table_digest);
+        put(&self.cleared_bits.to_le_bytes());
         debug_assert_eq!(at, FIELDS_END);
         let digest = blake3::hash(&page[..DIGEST_AT]);
         page[DIGEST_AT..].copy_from_slice(digest.as_bytes());
@@ -91,6 +94,7 @@ impl Header {
         }
         let promise = promise_from(fields.u64(), f64::from_bits(fields.u64()))?;
         let (fingerprint, table_digest) = (Fingerprint(fields.bytes()), fields.bytes());
+        let cleared_bits = fields.u64();
         if reserved != 0 || page[FIELDS_END..DIGEST_AT].iter().any(|&byte| byte != 0) {
             return Err(impossible(
                 "reserved",
@@ -98,7 +102,7 @@ impl Header {
                 "this release knows no such field",
             ));
         }
-        Ok(Header { layout, promise, fingerprint, table_digest })
+        Ok(Header { layout, promise, fingerprint, table_digest, cleared_bits })
     }
 }
 

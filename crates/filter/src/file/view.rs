@@ -81,7 +81,7 @@ impl<'a> FileView<'a> {
         }
         let words = bytemuck::try_cast_slice(self.pages.as_flattened())
             .map_err(|_| FormatError::InPlace("they are not aligned to 8 bytes"))?;
-        Ok(Filter::from_parts(self.header.layout, self.header.promise, self.header.fingerprint, words))
+        Ok(self.described(words))
     }
 
     /// A copy of the filter in memory of its own, unchecked; on any machine and any alignment.
@@ -91,7 +91,13 @@ impl<'a> FileView<'a> {
         for (word, bytes) in pages.as_mut().iter_mut().zip(bytes) {
             *word = u64::from_le_bytes(*bytes);
         }
-        Ok(Filter::from_parts(self.header.layout, self.header.promise, self.header.fingerprint, pages))
+        Ok(self.described(pages))
+    }
+
+    /// The filter that the header describes, with these words.
+    fn described<S: AsRef<[u64]>>(&self, words: S) -> Filter<AnyLayout, S> {
+        let Header { layout, promise, fingerprint, cleared_bits, .. } = self.header;
+        Filter::from_parts(layout, promise, fingerprint, words).with_cleared(cleared_bits)
     }
 
     fn padding_is_zero(&self) -> bool {

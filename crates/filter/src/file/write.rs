@@ -21,6 +21,7 @@ pub fn write<L: Layout, S: AsRef<[u64]>>(filter: &Filter<L, S>, out: &mut impl i
         promise: filter.promise(),
         fingerprint: filter.fingerprint(),
         table_digest: blake3::hash(&table).into(),
+        cleared_bits: filter.cleared_bits(),
     };
     out.write_all(&header.encode())?;
     out.write_all(&table)?;

@@ -66,7 +66,7 @@ fn below(n: u64, draw: &mut impl FnMut() -> u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::SplitMix;
+    use crate::random::SplitMix;
 
     #[test]
     fn pairwise_collisions_come_at_the_universal_rate() {

@@ -8,7 +8,7 @@ use loom::sync::atomic::AtomicU64 as LoomWord;
 use super::*;
 use crate::hash::SipKey;
 use crate::layout::{Flat, Line, Paged};
-use crate::testing::SplitMix;
+use crate::random::SplitMix;
 
 impl SharedWord for LoomWord {
     fn read(&self) -> u64 {

@@ -7,9 +7,9 @@ use seenit_filter::{AnyLayout, Filter, Flat, HugePages, Layout, LayoutName, Line
 /// The three layouts.
 pub(crate) const LAYOUTS: [LayoutName; 3] = [LayoutName::Flat, LayoutName::Paged, LayoutName::Line];
 
-#[path = "../../src/testing.rs"]
-mod testing;
-pub(crate) use testing::SplitMix;
+#[path = "../../src/random.rs"]
+mod random;
+pub(crate) use random::SplitMix;
 
 impl SplitMix {
     /// A hash as a pseudo-random function would give it.

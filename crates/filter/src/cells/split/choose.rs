@@ -42,7 +42,11 @@ pub struct Flat {
 pub fn choose(cells: u64, histogram: &[(u64, u64)]) -> Result<Savings, GeometryError> {
     let counted = histogram.iter().fold(0u64, |sum, &(_, count)| sum.saturating_add(count));
     if counted > cells || cells == 0 {
-        return Err(GeometryError::TooLarge { field: "cells in the histogram", value: counted, limit: cells });
+        return Err(GeometryError::TooLarge {
+            field: "cells in the histogram",
+            value: counted,
+            limit: cells,
+        });
     }
     let above = |limit: u64| -> u64 {
         histogram.iter().filter(|&&(value, _)| value > limit).map(|&(_, count)| count).sum()
@@ -62,12 +66,18 @@ pub fn choose(cells: u64, histogram: &[(u64, u64)]) -> Result<Savings, GeometryE
     let worth = |(split, bytes): &&(Split, f64)| {
         split.low_bits() == best.0.low_bits() && *bytes <= best.1 * CHUNKS_WORTH
     };
-    let (split, bytes) = all.iter().filter(worth).fold(best, |most, next| {
-        if next.0.chunks() > most.0.chunks() { *next } else { most }
-    });
+    let (split, bytes) = all
+        .iter()
+        .filter(worth)
+        .fold(best, |most, next| if next.0.chunks() > most.0.chunks() { *next } else { most });
     let flat = [8, 16, 32].map(|bits| {
         let flat_bytes = (cells * u64::from(bits) / 8).next_multiple_of(PAGE_BYTES as u64) as f64;
-        Flat { bits, bytes: flat_bytes, saved: 1.0 - bytes / flat_bytes, too_small_for: above((1 << bits) - 1) }
+        Flat {
+            bits,
+            bytes: flat_bytes,
+            saved: 1.0 - bytes / flat_bytes,
+            too_small_for: above((1 << bits) - 1),
+        }
     });
     Ok(Savings { split, bytes, flat })
 }
@@ -91,7 +101,7 @@ mod tests {
     use super::*;
     use crate::cells::{CellsMut, SplitCells};
     use crate::memory::HugePages;
-    use crate::testing::SplitMix;
+    use crate::random::SplitMix;
 
     /// A hundred thousand cells of which the n-th largest holds about 40,000/n.
     fn zipf(cells: u64) -> Vec<(u64, u64)> {
@@ -140,7 +150,11 @@ mod tests {
         for low_bits in 1..=LOW_BITS_MAX {
             let other = Split::new(low_bits, choice.split.chunks()).expect("a shape");
             let other_bytes = built(other, cells, &histogram, 9);
-            assert!(bytes <= other_bytes * 1.02, "{bytes} for {:?}, {other_bytes} for {other:?}", choice.split);
+            assert!(
+                bytes <= other_bytes * 1.02,
+                "{bytes} for {:?}, {other_bytes} for {other:?}",
+                choice.split
+            );
         }
         let [eight, sixteen, thirty_two] = choice.flat;
         assert_eq!((eight.bytes, eight.too_small_for), (200_704.0, 156));

@@ -124,7 +124,7 @@ pub(super) fn memory_of(used: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::SplitMix;
+    use crate::random::SplitMix;
     use std::collections::HashMap;
     use std::sync::atomic::AtomicU64;
 

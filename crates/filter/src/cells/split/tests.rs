@@ -6,7 +6,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::AtomicU64 as LoomWord;
 
 use super::*;
-use crate::testing::SplitMix;
+use crate::random::SplitMix;
 
 #[test]
 fn split_cells_are_an_array_of_numbers() {

@@ -10,7 +10,7 @@ use crate::cells::{Packing, Split, read_shared, write_shared};
 use crate::counting::{Intuitive, Refined};
 use crate::hash::SipKey;
 use crate::layout::{Flat, Paged};
-use crate::testing::SplitMix;
+use crate::random::SplitMix;
 
 /// Shared cells in the model checker's words, two to a "page".
 struct LoomCells {
@@ -121,8 +121,14 @@ fn threads_lose_no_count() {
         );
         race(&counts.expect("memory").share(), &key, &keys, THREADS);
         let make = || {
-            CountingFilter::<Intuitive, _>::packed(layout, packing, None, key.fingerprint(), HugePages::Default)
-                .expect("memory")
+            CountingFilter::<Intuitive, _>::packed(
+                layout,
+                packing,
+                None,
+                key.fingerprint(),
+                HugePages::Default,
+            )
+            .expect("memory")
         };
         let shared = make().share();
         race(&shared, &key, &keys, THREADS);

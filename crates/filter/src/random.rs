@@ -1,6 +1,7 @@
-//! A small seeded generator for tests: fixed seeds, the same numbers on every machine.
+//! A small generator: every random choice comes from a seed the caller gives, the same numbers on every machine.
 
 /// SplitMix64.
+#[derive(Clone, Debug)]
 pub(crate) struct SplitMix(pub(crate) u64);
 
 impl SplitMix {
@@ -11,5 +12,10 @@ impl SplitMix {
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ z >> 31
+    }
+
+    /// A number below `n`. Some are likelier than others by `n / 2^64`, which nobody could measure.
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 }
