@@ -2,6 +2,7 @@
 
 pub mod canary;
 mod case;
+mod counting;
 pub mod forge;
 pub mod format;
 mod model;

@@ -6,7 +6,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
-use seenit_filter::Layout;
 use seenit_filter::file::FileView;
 
 use crate::problem::Problem;
@@ -39,7 +38,7 @@ impl Mapped {
     /// The file as a filter, every page checked.
     pub(crate) fn checked(&self) -> Result<FileView<'_>, Problem> {
         let view = FileView::open(&self.map).map_err(Problem::format(&self.path))?;
-        let mut progress = Progress::new("checking pages", Some(view.header().layout.pages()));
+        let mut progress = Progress::new("checking pages", Some(view.header().pages()));
         view.check_all(|_| progress.advance(1)).map_err(Problem::format(&self.path))?;
         Ok(view)
     }

@@ -73,6 +73,7 @@ impl Problem {
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
+            Problem::Format { error: FormatError::Geometry(GeometryError::Memory { .. }), .. } => 71,
             Problem::Format { .. } | Problem::Unlike { .. } | Problem::Key { .. } => 65,
             Problem::NoKeys(_) | Problem::KeyLength { .. } => 65,
             Problem::Geometry(GeometryError::Memory { .. }) => 71,

@@ -107,6 +107,8 @@ impl Packing {
     #[inline(always)]
     pub(crate) fn for_each_marked(&self, index: usize, mut marks: u64, mut visit: impl FnMut(u64, u32)) {
         let first = index as u64 * self.per_word;
+        // Bits beside the cells mean nothing, whatever a file has there.
+        marks &= u64::MAX >> (64 - self.per_word as u32 * self.bits);
         while marks != 0 {
             let slot = marks.trailing_zeros() / self.bits;
             let shift = slot * self.bits;

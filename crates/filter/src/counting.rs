@@ -41,7 +41,7 @@ mod rule;
 mod shared;
 
 pub use own_and_peers::OwnAndPeers;
-pub use rule::{Intuitive, Refined, Rule};
+pub use rule::{Intuitive, Refined, Rule, RuleName};
 pub use shared::SharedCountingFilter;
 
 use std::fmt;
@@ -245,7 +245,7 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
 
     /// The first field in which `other` is not of the same kind: rule, layout, cells, key, promise.
     pub fn like<Q: Rule, M: Layout, D: Cells>(&self, other: &CountingFilter<Q, M, D>) -> Result<(), Unlike> {
-        same("rule", R::NAME, Q::NAME)?;
+        same("rule", R::NAME.as_str(), Q::NAME.as_str())?;
         self.layout.any().like(&other.layout.any())?;
         same("cap of a cell", self.cells.cap(), other.cells.cap())?;
         same("key fingerprint", self.fingerprint.to_string(), other.fingerprint.to_string())?;

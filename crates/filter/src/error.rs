@@ -200,6 +200,17 @@ pub enum FormatError {
         /// The fingerprint in the file.
         found: Fingerprint,
     },
+    /// Another kind of filter than was asked for.
+    #[error("kind: the file holds {found}, not {wanted}")]
+    OtherKind {
+        /// What the file holds.
+        found: &'static str,
+        /// What was wanted.
+        wanted: &'static str,
+    },
+    /// A sound file for which there is no memory.
+    #[error(transparent)]
+    Geometry(#[from] GeometryError),
     /// Bytes that cannot be used in place.
     #[error("the bytes cannot be used in place: {0}")]
     InPlace(&'static str),

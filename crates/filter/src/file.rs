@@ -8,15 +8,19 @@
 //!
 //! Digests show damage, not forgery: whoever can write the file can make them anew.
 
+mod counting;
 mod header;
+mod kind;
 mod lazy;
+mod padding;
 mod view;
 mod write;
 
 pub use header::{FORMAT_VERSION, Header};
+pub use kind::Kind;
 pub use lazy::LazyFilter;
 pub use view::FileView;
-pub use write::write;
+pub use write::{Stored, StoredCells, write};
 
 /// Bytes of a BLAKE3 digest.
 pub const DIGEST_BYTES: usize = 32;

@@ -158,14 +158,15 @@ fn impossible_fields_are_refused_by_name() {
         ("geometry:", 20, &[0, 0, 0, 0]),
         ("geometry:", 20, &[33, 0, 0, 0]),
         ("pages per key:", 24, &[1, 0, 0, 0]),
-        ("reserved:", 28, &[1, 0, 0, 0]),
+        ("slots per page:", 28, &[1, 0, 0, 0]),
         ("geometry:", 32, &huge),
         ("geometry:", 32, &[0; 8]),
         ("pages:", 40, &[2, 0, 0, 0, 0, 0, 0, 0]),
         ("promise:", 48, &[0; 8]),
         ("promise:", 56, &2.0f64.to_le_bytes()),
         ("promise:", 56, &f64::NAN.to_le_bytes()),
-        ("reserved:", 120, &[1]),
+        ("kind:", 120, &[1]),
+        ("reserved:", 144, &[1]),
         ("reserved:", PAGE_BYTES - 33, &[1]),
     ] {
         let refused = lie(at, value);

@@ -99,7 +99,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mapped = Mapped::open(&arguments.file)?;
     let view = mapped.checked()?;
     view.expect_key(key.fingerprint()).map_err(Problem::format(mapped.path()))?;
-    let mut filter = view.to_filter(HugePages::Default)?;
+    let mut filter = view.to_filter(HugePages::Default).map_err(Problem::format(mapped.path()))?;
 
     let sets = Sets::read(arguments, &key)?;
     let known = Known { members: sets.members.as_deref(), others: sets.others.as_deref() };

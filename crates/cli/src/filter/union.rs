@@ -29,7 +29,8 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (first, others) = arguments.files.split_first().expect("clap asks for at least one file");
-    let mut sum = Mapped::open(first)?.checked()?.to_filter(HugePages::Default)?;
+    let mapped = Mapped::open(first)?;
+    let mut sum = mapped.checked()?.to_filter(HugePages::Default).map_err(Problem::format(first))?;
     for path in others {
         let mapped = Mapped::open(path)?;
         let filter = mapped.checked()?.filter().map_err(Problem::format(path))?;

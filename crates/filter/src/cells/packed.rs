@@ -84,7 +84,10 @@ impl<S: AsRef<[u64]>> Cells for PackedCells<S> {
     fn for_each_nonzero(&self, mut visit: impl FnMut(u64, u64)) {
         for (index, &word) in self.words().iter().enumerate() {
             self.packing.for_each_marked(index, word, |cell, shift| {
-                visit(cell, self.packing.read(word, shift));
+                // A file whose pages nobody checked may have something behind its last cell.
+                if cell < self.len {
+                    visit(cell, self.packing.read(word, shift));
+                }
             });
         }
     }

@@ -235,6 +235,11 @@ impl SplitCells {
         self.base.words()
     }
 
+    /// A page of the base.
+    pub(crate) fn base_page(&self, page: usize) -> [u64; PAGE_WORDS] {
+        std::array::from_fn(|word| self.words()[page * PAGE_WORDS + word].load(Acquire))
+    }
+
     #[inline(always)]
     fn chunk_of(&self, word: usize) -> usize {
         (word / PAGE_WORDS) / self.pages_per_chunk as usize

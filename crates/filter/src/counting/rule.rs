@@ -20,10 +20,41 @@ mod sealed {
 /// An insertion rule. There are two.
 pub trait Rule: sealed::Sealed + 'static {
     /// Its name, in files and on the command line.
-    const NAME: &'static str;
+    const NAME: RuleName;
 
     /// Counts the key with these cells (at most [`MAX_K`], repeats allowed) `weight` times more.
     fn add<C: CellsMut>(cells: &mut C, key: &[u64], weight: u64);
+}
+
+/// The names of the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleName {
+    /// [`Intuitive`]
+    Intuitive,
+    /// [`Refined`]
+    Refined,
+}
+
+impl RuleName {
+    /// `intuitive` or `refined`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RuleName::Intuitive => "intuitive",
+            RuleName::Refined => "refined",
+        }
+    }
+
+    /// The number that stands for it in files.
+    pub(crate) fn code(self) -> u32 {
+        match self {
+            RuleName::Intuitive => 1,
+            RuleName::Refined => 2,
+        }
+    }
+
+    pub(crate) fn from_code(code: u32) -> Option<Self> {
+        [RuleName::Intuitive, RuleName::Refined].into_iter().find(|rule| rule.code() == code)
+    }
 }
 
 /// Every cell of the key counts the key.
@@ -35,7 +66,7 @@ pub enum Intuitive {}
 pub enum Refined {}
 
 impl Rule for Intuitive {
-    const NAME: &'static str = "intuitive";
+    const NAME: RuleName = RuleName::Intuitive;
 
     #[inline]
     fn add<C: CellsMut>(cells: &mut C, key: &[u64], weight: u64) {
@@ -49,7 +80,7 @@ impl Rule for Intuitive {
 }
 
 impl Rule for Refined {
-    const NAME: &'static str = "refined";
+    const NAME: RuleName = RuleName::Refined;
 
     /// Raises every cell to at least the minimum plus `weight`, which is what `weight` single insertions do.
     #[inline]

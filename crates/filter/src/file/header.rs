@@ -1,5 +1,6 @@
 //! The header page: what the filter is, and a digest that vouches for it.
 
+use super::kind::{self, Kind, impossible};
 use super::{DIGEST_BYTES, table_bytes};
 use crate::error::{FormatError, GeometryError};
 use crate::filter::Promise;
@@ -12,17 +13,17 @@ pub const FORMAT_VERSION: u32 = 1;
 
 /// The first byte is no text, the last one is a newline: transfers that mangle either are noticed at once.
 const MAGIC: [u8; 8] = *b"\x89seenit\n";
-/// The only kind of filter so far: one bit a position.
-const KIND_PLAIN: u32 = 1;
 /// Where the header's own digest lies; it covers everything before it.
 const DIGEST_AT: usize = PAGE_BYTES - DIGEST_BYTES;
 /// Where the fields end; from here to the digest all is zero.
-const FIELDS_END: usize = 120;
+const FIELDS_END: usize = 144;
 
 /// The header of a filter file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Header {
-    /// Where the bits lie.
+    /// Bits or cells.
+    pub kind: Kind,
+    /// Where they lie.
     pub layout: AnyLayout,
     /// What it was sized for.
     pub promise: Option<Promise>,
@@ -35,9 +36,14 @@ pub struct Header {
 }
 
 impl Header {
+    /// The number of 4 KiB pages behind the table.
+    pub fn pages(&self) -> u64 {
+        self.kind.pages(&self.layout)
+    }
+
     /// The length of the whole file.
     pub fn file_bytes(&self) -> u64 {
-        let pages = self.layout.pages();
+        let pages = self.pages();
         PAGE_BYTES as u64 + table_bytes(pages) + pages * PAGE_BYTES as u64
     }
 
@@ -51,18 +57,23 @@ impl Header {
         };
         put(&MAGIC);
         put(&FORMAT_VERSION.to_le_bytes());
-        put(&KIND_PLAIN.to_le_bytes());
+        let kind = self.kind.fields();
+        put(&kind.kind.to_le_bytes());
         put(&layout_code(&self.layout).to_le_bytes());
         put(&self.layout.k().to_le_bytes());
         put(&self.layout.pages_per_key().to_le_bytes());
-        put(&[0; 4]);
+        put(&slots_field(&self.layout).to_le_bytes());
         put(&self.layout.bits().to_le_bytes());
-        put(&self.layout.pages().to_le_bytes());
+        put(&self.pages().to_le_bytes());
         put(&self.promise.map_or(0, |promise| promise.capacity).to_le_bytes());
         put(&self.promise.map_or(0.0, |promise| promise.rate).to_le_bytes());
         put(&self.fingerprint.0);
         put(&self.table_digest);
         put(&self.cleared_bits.to_le_bytes());
+        put(&kind.rule.to_le_bytes());
+        put(&kind.cell_bits.to_le_bytes());
+        put(&kind.chunks.to_le_bytes());
+        put(&kind.highs.to_le_bytes());
         debug_assert_eq!(at, FIELDS_END);
         let digest = blake3::hash(&page[..DIGEST_AT]);
         page[DIGEST_AT..].copy_from_slice(digest.as_bytes());
@@ -83,31 +94,33 @@ impl Header {
             return Err(FormatError::HeaderDigest);
         }
         let kind = fields.u32();
-        if kind != KIND_PLAIN {
-            return Err(impossible("kind", kind, "this release knows kind 1 only"));
-        }
-        let (code, k, pages_per_key, reserved) = (fields.u32(), fields.u32(), fields.u32(), fields.u32());
+        let (code, k, pages_per_key, slots) = (fields.u32(), fields.u32(), fields.u32(), fields.u32());
         let (bits, pages) = (fields.u64(), fields.u64());
-        let layout = layout_from(code, bits, k, pages_per_key)?;
-        if pages != layout.pages() {
-            return Err(impossible("pages", pages, "the bits take another number of pages"));
-        }
+        let layout = layout_from(code, bits, k, pages_per_key, slots)?;
         let promise = promise_from(fields.u64(), f64::from_bits(fields.u64()))?;
         let (fingerprint, table_digest) = (Fingerprint(fields.bytes()), fields.bytes());
         let cleared_bits = fields.u64();
-        if reserved != 0 || page[FIELDS_END..DIGEST_AT].iter().any(|&byte| byte != 0) {
-            return Err(impossible(
-                "reserved",
-                "a value other than zero",
-                "this release knows no such field",
-            ));
+        let kind = kind::Fields {
+            kind,
+            rule: fields.u32(),
+            cell_bits: fields.u32(),
+            chunks: fields.u64(),
+            highs: fields.u64(),
+        };
+        let kind = Kind::from_fields(kind, &layout)?;
+        if page[FIELDS_END..DIGEST_AT].iter().any(|&byte| byte != 0) {
+            let why = "this release knows no such field";
+            return Err(impossible("reserved", "a value other than zero", why));
         }
-        Ok(Header { layout, promise, fingerprint, table_digest, cleared_bits })
+        if cleared_bits > 0 && kind != Kind::Plain {
+            return Err(impossible("cleared bits", cleared_bits, "counting filters are not retouched"));
+        }
+        let header = Header { kind, layout, promise, fingerprint, table_digest, cleared_bits };
+        if pages != header.pages() {
+            return Err(impossible("pages", pages, "the bits or cells take another number of pages"));
+        }
+        Ok(header)
     }
-}
-
-fn impossible(field: &'static str, value: impl ToString, why: impl ToString) -> FormatError {
-    FormatError::Field { field, value: value.to_string(), why: why.to_string() }
 }
 
 fn layout_code(layout: &AnyLayout) -> u32 {
@@ -118,12 +131,30 @@ fn layout_code(layout: &AnyLayout) -> u32 {
     }
 }
 
+/// Slots a page, where they are not the 32,768 bits it has.
+fn slots_field(layout: &AnyLayout) -> u32 {
+    match layout.slots() {
+        PAGE_BITS => 0,
+        slots => slots as u32,
+    }
+}
+
 /// A header may claim anything; the constructors decide what can be.
-fn layout_from(code: u32, bits: u64, k: u32, pages_per_key: u32) -> Result<AnyLayout, FormatError> {
+fn layout_from(
+    code: u32,
+    bits: u64,
+    k: u32,
+    pages_per_key: u32,
+    slots: u32,
+) -> Result<AnyLayout, FormatError> {
+    let slots_per_page = if slots == 0 { PAGE_BITS } else { u64::from(slots) };
     let refused = |error: GeometryError| impossible("geometry", format!("{bits} bits, k {k}"), error);
     let layout = match code {
         1 => Flat::new(bits, k).map_err(refused)?.any(),
-        2 => Paged::new(bits / PAGE_BITS, pages_per_key, k).map_err(refused)?.any(),
+        2 => {
+            let pages = bits / slots_per_page;
+            Paged::with_slots(pages, pages_per_key, k, slots_per_page).map_err(refused)?.any()
+        }
         3 => Line::new(bits / LINE_BITS).map_err(refused)?.any(),
         _ => {
             return Err(impossible("layout", code, "this release knows 1 (flat), 2 (paged) and 3 (line)"));
@@ -137,6 +168,9 @@ fn layout_from(code: u32, bits: u64, k: u32, pages_per_key: u32) -> Result<AnyLa
     }
     if layout.pages_per_key() != pages_per_key {
         return Err(impossible("pages per key", pages_per_key, "not so in this layout"));
+    }
+    if slots_field(&layout) != slots {
+        return Err(impossible("slots per page", slots, "not so in this layout"));
     }
     Ok(layout)
 }

@@ -1,18 +1,18 @@
 //! Reading a filter file in place: open looks at the header alone, pages are checked when asked.
 
-use super::{DIGEST_BYTES, Header, table_bytes};
+use super::{DIGEST_BYTES, Header, Kind, table_bytes};
 use crate::error::{FormatError, GeometryError};
 use crate::filter::Filter;
 use crate::hash::Fingerprint;
-use crate::layout::{AnyLayout, Layout};
-use crate::memory::{HugePages, PAGE_BITS, PAGE_BYTES, PageBuf};
+use crate::layout::AnyLayout;
+use crate::memory::{HugePages, PAGE_BYTES, PageBuf};
 
 /// A filter file's bytes, most often a mapping, whose header has been checked.
 #[derive(Clone, Copy, Debug)]
 pub struct FileView<'a> {
-    header: Header,
+    pub(super) header: Header,
     table: &'a [u8],
-    pages: &'a [[u8; PAGE_BYTES]],
+    pub(super) pages: &'a [[u8; PAGE_BYTES]],
 }
 
 impl<'a> FileView<'a> {
@@ -24,7 +24,7 @@ impl<'a> FileView<'a> {
         if header.file_bytes() != found {
             return Err(FormatError::Length { expected: header.file_bytes(), found });
         }
-        let (table, pages) = rest.split_at(table_bytes(header.layout.pages()) as usize);
+        let (table, pages) = rest.split_at(table_bytes(header.pages()) as usize);
         Ok(FileView { header, table, pages: pages.as_chunks().0 })
     }
 
@@ -50,7 +50,7 @@ impl<'a> FileView<'a> {
         Ok(())
     }
 
-    /// Checks one page against the table, and the last one's padding. A page that is not there is not sound.
+    /// Checks one page against the table, and that bits which belong to no cell are zero. A page that is not there is not sound.
     pub fn check_page(&self, page: usize) -> Result<(), FormatError> {
         let (digests, _) = self.table.as_chunks::<DIGEST_BYTES>();
         let sound =
@@ -58,7 +58,7 @@ impl<'a> FileView<'a> {
         if !sound {
             return Err(FormatError::Page(page as u64));
         }
-        if page + 1 == self.pages.len() && !self.padding_is_zero() {
+        if !self.padding_is_zero(page) {
             return Err(FormatError::Padding);
         }
         Ok(())
@@ -74,38 +74,47 @@ impl<'a> FileView<'a> {
         })
     }
 
-    /// The filter, in place and unchecked. The bytes must be aligned for words, as mappings are.
+    /// The plain filter, in place and unchecked. The bytes must be aligned for words, as mappings are.
     pub fn filter(&self) -> Result<Filter<AnyLayout, &'a [u64]>, FormatError> {
+        self.expect_plain()?;
+        Ok(self.described(self.words_in_place()?))
+    }
+
+    /// A copy of the plain filter in memory of its own, unchecked; on any machine and any alignment.
+    pub fn to_filter(&self, huge: HugePages) -> Result<Filter, FormatError> {
+        self.expect_plain()?;
+        Ok(self.described(self.copied_words(huge)?))
+    }
+
+    /// All pages as words, in place.
+    pub(super) fn words_in_place(&self) -> Result<&'a [u64], FormatError> {
         if cfg!(target_endian = "big") {
             return Err(FormatError::InPlace("this machine is big-endian"));
         }
-        let words = bytemuck::try_cast_slice(self.pages.as_flattened())
-            .map_err(|_| FormatError::InPlace("they are not aligned to 8 bytes"))?;
-        Ok(self.described(words))
+        bytemuck::try_cast_slice(self.pages.as_flattened())
+            .map_err(|_| FormatError::InPlace("they are not aligned to 8 bytes"))
     }
 
-    /// A copy of the filter in memory of its own, unchecked; on any machine and any alignment.
-    pub fn to_filter(&self, huge: HugePages) -> Result<Filter, GeometryError> {
-        let mut pages = PageBuf::zeroed(self.header.layout.pages(), huge)?;
+    /// All pages in memory of their own.
+    pub(super) fn copied_words(&self, huge: HugePages) -> Result<PageBuf, GeometryError> {
+        let mut pages = PageBuf::zeroed(self.pages.len() as u64, huge)?;
         let (bytes, _) = self.pages.as_flattened().as_chunks::<8>();
         for (word, bytes) in pages.as_mut().iter_mut().zip(bytes) {
             *word = u64::from_le_bytes(*bytes);
         }
-        Ok(self.described(pages))
+        Ok(pages)
+    }
+
+    fn expect_plain(&self) -> Result<(), FormatError> {
+        match self.header.kind {
+            Kind::Plain => Ok(()),
+            other => Err(FormatError::OtherKind { found: other.as_str(), wanted: Kind::Plain.as_str() }),
+        }
     }
 
     /// The filter that the header describes, with these words.
     fn described<S: AsRef<[u64]>>(&self, words: S) -> Filter<AnyLayout, S> {
         let Header { layout, promise, fingerprint, cleared_bits, .. } = self.header;
         Filter::from_parts(layout, promise, fingerprint, words).with_cleared(cleared_bits)
-    }
-
-    fn padding_is_zero(&self) -> bool {
-        let used = self.header.layout.bits() % PAGE_BITS;
-        let Some(last) = self.pages.last().filter(|_| used > 0) else {
-            return true;
-        };
-        let (whole, bits) = ((used / 8) as usize, used % 8);
-        last[whole] >> bits == 0 && last[whole + 1..].iter().all(|&byte| byte == 0)
     }
 }

@@ -2,33 +2,124 @@
 
 use std::io;
 
-use super::{DIGEST_BYTES, Header, table_bytes};
+use super::kind::HIGH_BYTES;
+use super::{DIGEST_BYTES, Header, Kind, table_bytes};
+use crate::cells::{Cells, PackedCells, SplitCells};
+use crate::counting::{CountingFilter, Rule, RuleName};
 use crate::filter::Filter;
 use crate::layout::Layout;
 use crate::memory::{PAGE_BYTES, PAGE_WORDS};
 
+/// A filter that can be written to a file.
+pub trait Stored {
+    /// Its header, the digest of its table aside.
+    fn header(&self) -> Header;
+
+    /// Calls `page` with each page of the file, in order, until one fails.
+    fn for_each_page(&self, page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()>;
+}
+
 /// Writes `filter` to `out`: header, table, pages. No timestamps, no padding of unknown content.
-pub fn write<L: Layout, S: AsRef<[u64]>>(filter: &Filter<L, S>, out: &mut impl io::Write) -> io::Result<()> {
-    let (pages, _) = filter.words().as_chunks::<PAGE_WORDS>();
-    let mut table = Vec::with_capacity(table_bytes(pages.len() as u64) as usize);
-    for page in pages {
-        table.extend_from_slice(blake3::hash(&le_bytes(page)).as_bytes());
-    }
-    debug_assert_eq!(table.len(), pages.len() * DIGEST_BYTES);
-    table.resize(table_bytes(pages.len() as u64) as usize, 0);
-    let header = Header {
-        layout: filter.layout().any(),
-        promise: filter.promise(),
-        fingerprint: filter.fingerprint(),
-        table_digest: blake3::hash(&table).into(),
-        cleared_bits: filter.cleared_bits(),
-    };
+pub fn write(filter: &impl Stored, out: &mut impl io::Write) -> io::Result<()> {
+    let header = filter.header();
+    let mut table = Vec::with_capacity(table_bytes(header.pages()) as usize);
+    filter.for_each_page(|page| {
+        table.extend_from_slice(blake3::hash(page).as_bytes());
+        Ok(())
+    })?;
+    debug_assert_eq!(table.len() as u64, header.pages() * DIGEST_BYTES as u64);
+    table.resize(table_bytes(header.pages()) as usize, 0);
+    let header = Header { table_digest: blake3::hash(&table).into(), ..header };
     out.write_all(&header.encode())?;
     out.write_all(&table)?;
-    for page in pages {
-        out.write_all(&le_bytes(page))?;
-    }
+    filter.for_each_page(|page| out.write_all(page))?;
     out.flush()
+}
+
+impl<L: Layout, S: AsRef<[u64]>> Stored for Filter<L, S> {
+    fn header(&self) -> Header {
+        Header {
+            kind: Kind::Plain,
+            layout: self.layout().any(),
+            promise: self.promise(),
+            fingerprint: self.fingerprint(),
+            table_digest: [0; DIGEST_BYTES],
+            cleared_bits: self.cleared_bits(),
+        }
+    }
+
+    fn for_each_page(&self, page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()> {
+        write_words(self.words(), page)
+    }
+}
+
+/// Cells that know how they stand in a file.
+pub trait StoredCells: Cells {
+    /// The kind of a filter of these cells.
+    fn kind(&self, rule: RuleName) -> Kind;
+
+    /// Calls `page` with each page of the file, in order, until one fails.
+    fn for_each_page(&self, page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()>;
+}
+
+impl<R: Rule, L: Layout, C: StoredCells> Stored for CountingFilter<R, L, C> {
+    fn header(&self) -> Header {
+        Header {
+            kind: self.cells().kind(R::NAME),
+            layout: self.layout().any(),
+            promise: self.promise(),
+            fingerprint: self.fingerprint(),
+            table_digest: [0; DIGEST_BYTES],
+            cleared_bits: 0,
+        }
+    }
+
+    fn for_each_page(&self, page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()> {
+        self.cells().for_each_page(page)
+    }
+}
+
+impl<S: AsRef<[u64]>> StoredCells for PackedCells<S> {
+    fn kind(&self, rule: RuleName) -> Kind {
+        Kind::Packed { rule, packing: self.packing() }
+    }
+
+    fn for_each_page(&self, page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()> {
+        write_words(self.words(), page)
+    }
+}
+
+/// The base, then the high parts in the order of their cells: tables depend on the order of insertion, files do not.
+impl StoredCells for SplitCells {
+    fn kind(&self, rule: RuleName) -> Kind {
+        let mut highs = 0;
+        self.for_each_nonzero(|_, value| highs += u64::from(self.split().high_of(value) > 0));
+        Kind::Split { rule, split: self.split(), highs }
+    }
+
+    fn for_each_page(&self, mut page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()> {
+        let pages = self.split().base().pages(self.len()) as usize;
+        (0..pages).try_for_each(|index| page(&le_bytes(&self.base_page(index))))?;
+        let (mut bytes, mut used, mut result) = ([0; PAGE_BYTES], 0, Ok(()));
+        self.for_each_nonzero(|_, value| {
+            let high = self.split().high_of(value) as u32;
+            if high == 0 || result.is_err() {
+                return;
+            }
+            bytes[used..used + HIGH_BYTES as usize].copy_from_slice(&high.to_le_bytes());
+            used += HIGH_BYTES as usize;
+            if used == PAGE_BYTES {
+                result = page(&bytes);
+                (bytes, used) = ([0; PAGE_BYTES], 0);
+            }
+        });
+        result?;
+        if used > 0 { page(&bytes) } else { Ok(()) }
+    }
+}
+
+fn write_words(words: &[u64], mut page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()> {
+    words.as_chunks::<PAGE_WORDS>().0.iter().try_for_each(|words| page(&le_bytes(words)))
 }
 
 /// A page as it stands in the file, on machines of either byte order.

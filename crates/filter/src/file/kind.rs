@@ -1,0 +1,133 @@
+//! What lies at the positions of a filter: bits, packed cells, or cells in split storage.
+
+use crate::cells::{Packing, Split};
+use crate::counting::RuleName;
+use crate::error::{FormatError, GeometryError};
+use crate::layout::{AnyLayout, Layout};
+use crate::memory::PAGE_BYTES;
+
+/// Bytes of a high part in a file.
+pub(super) const HIGH_BYTES: u64 = 4;
+
+/// The kind of a filter file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One bit a position.
+    Plain,
+    /// A counting filter of packed cells.
+    Packed {
+        /// The insertion rule.
+        rule: RuleName,
+        /// How cells lie.
+        packing: Packing,
+    },
+    /// A counting filter in split storage.
+    Split {
+        /// The insertion rule.
+        rule: RuleName,
+        /// Low bits and chunks.
+        split: Split,
+        /// How many counts have a high part.
+        highs: u64,
+    },
+}
+
+/// The fields of the header that describe a kind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fields {
+    pub(super) kind: u32,
+    pub(super) rule: u32,
+    pub(super) cell_bits: u32,
+    pub(super) chunks: u64,
+    pub(super) highs: u64,
+}
+
+impl Kind {
+    /// What it is, for messages.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Kind::Plain => "a plain filter",
+            Kind::Packed { .. } => "a counting filter of packed cells",
+            Kind::Split { .. } => "a counting filter in split storage",
+        }
+    }
+
+    /// The rule of a counting filter.
+    pub fn rule(&self) -> Option<RuleName> {
+        match *self {
+            Kind::Plain => None,
+            Kind::Packed { rule, .. } | Kind::Split { rule, .. } => Some(rule),
+        }
+    }
+
+    /// The pages that hold bits or cells.
+    pub(super) fn base_pages(&self, layout: &AnyLayout) -> u64 {
+        match self {
+            Kind::Plain => layout.pages(),
+            Kind::Packed { packing, .. } => packing.pages(layout.bits()),
+            Kind::Split { split, .. } => split.base().pages(layout.bits()),
+        }
+    }
+
+    /// All pages: high parts follow the base.
+    pub(super) fn pages(&self, layout: &AnyLayout) -> u64 {
+        let highs = match self {
+            Kind::Split { highs, .. } => *highs,
+            _ => 0,
+        };
+        self.base_pages(layout) + (highs * HIGH_BYTES).div_ceil(PAGE_BYTES as u64)
+    }
+
+    pub(super) fn fields(&self) -> Fields {
+        match *self {
+            Kind::Plain => Fields { kind: 1, rule: 0, cell_bits: 0, chunks: 0, highs: 0 },
+            Kind::Packed { rule, packing } => {
+                Fields { kind: 2, rule: rule.code(), cell_bits: packing.bits(), chunks: 0, highs: 0 }
+            }
+            Kind::Split { rule, split, highs } => Fields {
+                kind: 3,
+                rule: rule.code(),
+                cell_bits: split.base().bits(),
+                chunks: split.chunks(),
+                highs,
+            },
+        }
+    }
+
+    /// A header may claim anything; the constructors decide what can be.
+    pub(super) fn from_fields(fields: Fields, layout: &AnyLayout) -> Result<Self, FormatError> {
+        let refused = |error: GeometryError| impossible("cells", format!("{} bits", fields.cell_bits), error);
+        let counted = |per_page: u64| crate::counting::check_layout(layout, per_page).map_err(refused);
+        let kind = match fields.kind {
+            1 => Kind::Plain,
+            2 => {
+                let packing = Packing::new(fields.cell_bits).map_err(refused)?;
+                counted(packing.per_page())?;
+                Kind::Packed { rule: rule_of(fields.rule)?, packing }
+            }
+            3 => {
+                let low_bits = fields.cell_bits.saturating_sub(1);
+                let split = Split::new(low_bits, fields.chunks).map_err(refused)?;
+                counted(split.base().per_page())?;
+                if fields.highs > layout.bits() {
+                    return Err(impossible("high parts", fields.highs, "more than there are cells"));
+                }
+                Kind::Split { rule: rule_of(fields.rule)?, split, highs: fields.highs }
+            }
+            other => return Err(impossible("kind", other, "this release knows kinds 1, 2 and 3")),
+        };
+        if kind.fields() != fields {
+            return Err(impossible("kind", fields.kind, "it has no such cells, chunks or high parts"));
+        }
+        Ok(kind)
+    }
+}
+
+fn rule_of(code: u32) -> Result<RuleName, FormatError> {
+    RuleName::from_code(code)
+        .ok_or_else(|| impossible("rule", code, "this release knows 1 (intuitive) and 2 (refined)"))
+}
+
+pub(super) fn impossible(field: &'static str, value: impl ToString, why: impl ToString) -> FormatError {
+    FormatError::Field { field, value: value.to_string(), why: why.to_string() }
+}
