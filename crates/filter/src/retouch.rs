@@ -141,7 +141,7 @@ impl<L: Layout, S: AsRef<[u64]> + AsMut<[u64]>> Filter<L, S> {
         self.check(plan)?;
         let removed: Vec<Hash128> = self.hits(plan.remove).collect();
         let mut index = Index::new(self.layout(), &removed);
-        let mut weights = self.weights(plan, &removed, &mut index, &mut progress);
+        let mut weights = self.weights(plan, &removed, &index, &mut progress);
         let before = Census::of(self, &plan.known, removed.len() as u64);
         let (mut cleared, mut rng) = (0, SplitMix(plan.seed));
         for stride in removed.chunks(STRIDE) {
@@ -193,7 +193,7 @@ impl<L: Layout, S: AsRef<[u64]> + AsMut<[u64]>> Filter<L, S> {
         &self,
         plan: &Plan<'_>,
         removed: &[Hash128],
-        index: &mut Index,
+        index: &Index,
         progress: &mut impl FnMut(u64),
     ) -> Weights {
         let mut weights = Weights::new(plan.algorithm, index);
