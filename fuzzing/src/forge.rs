@@ -24,7 +24,7 @@ pub mod mode {
 
 /// Where the number of pages stands in the header.
 const PAGE_COUNT_AT: usize = 40;
-/// Where the table's digest stands, right behind the fields.
+/// Where the table's digest stands, behind the fields that a compact input gives; patches reach those behind it.
 pub const TABLE_DIGEST_AT: usize = 80;
 /// Where the header's own digest stands.
 const HEADER_DIGEST_AT: usize = PAGE_BYTES - DIGEST_BYTES;

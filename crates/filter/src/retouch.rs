@@ -28,11 +28,12 @@
 //!
 //! A retouched filter is no longer free of false negatives, and [says so](Filter::cleared_bits), also in its file.
 
+mod algorithm;
 mod weights;
 #[cfg(test)]
 mod work;
 
-use std::str::FromStr;
+pub use algorithm::Algorithm;
 
 use crate::error::RetouchError;
 use crate::filter::Filter;
@@ -47,78 +48,6 @@ pub const PAIRS_MAX: u64 = u32::MAX as u64;
 
 /// Elements between two calls to `progress`.
 const STRIDE: usize = 4096;
-
-/// How the bit to clear is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Algorithm {
-    /// Any of the key's bits.
-    Random,
-    /// The bit with the fewest members, counted once.
-    MinimumFn,
-    /// The bit with the most false positives, counted once.
-    MaximumFp,
-    /// The bit with the fewest members for each false positive, counted once.
-    Ratio,
-    /// The bit with the fewest members that are not lost yet.
-    ImprovedMinimumFn,
-    /// The bit with the most false positives that are not removed yet.
-    ImprovedMaximumFp,
-    /// The bit with the fewest members not lost yet for each false positive not removed yet.
-    ImprovedRatio,
-}
-
-impl Algorithm {
-    /// All of them, in the order of the table above.
-    pub const ALL: [Algorithm; 7] = [
-        Algorithm::Random,
-        Algorithm::MinimumFn,
-        Algorithm::MaximumFp,
-        Algorithm::Ratio,
-        Algorithm::ImprovedMinimumFn,
-        Algorithm::ImprovedMaximumFp,
-        Algorithm::ImprovedRatio,
-    ];
-
-    /// Its name, for people and scripts.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Algorithm::Random => "random",
-            Algorithm::MinimumFn => "minimum-fn",
-            Algorithm::MaximumFp => "maximum-fp",
-            Algorithm::Ratio => "ratio",
-            Algorithm::ImprovedMinimumFn => "improved-minimum-fn",
-            Algorithm::ImprovedMaximumFp => "improved-maximum-fp",
-            Algorithm::ImprovedRatio => "improved-ratio",
-        }
-    }
-
-    /// Whether it weighs members, and so must be given them.
-    pub fn weighs_members(self) -> bool {
-        use Algorithm::*;
-        matches!(self, MinimumFn | Ratio | ImprovedMinimumFn | ImprovedRatio)
-    }
-
-    /// Whether it weighs false positives.
-    pub fn weighs_false_positives(self) -> bool {
-        use Algorithm::*;
-        matches!(self, MaximumFp | Ratio | ImprovedMaximumFp | ImprovedRatio)
-    }
-
-    /// Whether its counts stay exact.
-    pub fn is_improved(self) -> bool {
-        use Algorithm::*;
-        matches!(self, ImprovedMinimumFn | ImprovedMaximumFp | ImprovedRatio)
-    }
-}
-
-impl FromStr for Algorithm {
-    type Err = RetouchError;
-
-    fn from_str(name: &str) -> Result<Self, RetouchError> {
-        let named = Algorithm::ALL.into_iter().find(|algorithm| algorithm.as_str() == name);
-        named.ok_or_else(|| RetouchError::Algorithm(name.into()))
-    }
-}
 
 /// Which false positives `v_B` counts.
 ///
@@ -212,7 +141,7 @@ impl<L: Layout, S: AsRef<[u64]> + AsMut<[u64]>> Filter<L, S> {
         self.check(plan)?;
         let removed: Vec<Hash128> = self.hits(plan.remove).collect();
         let mut index = Index::new(self.layout(), &removed);
-        let mut weights = self.weights(plan, &removed, &mut index, &mut progress);
+        let mut weights = self.weights(plan, &removed, &index, &mut progress);
         let before = Census::of(self, &plan.known, removed.len() as u64);
         let (mut cleared, mut rng) = (0, SplitMix(plan.seed));
         for stride in removed.chunks(STRIDE) {
@@ -264,7 +193,7 @@ impl<L: Layout, S: AsRef<[u64]> + AsMut<[u64]>> Filter<L, S> {
         &self,
         plan: &Plan<'_>,
         removed: &[Hash128],
-        index: &mut Index,
+        index: &Index,
         progress: &mut impl FnMut(u64),
     ) -> Weights {
         let mut weights = Weights::new(plan.algorithm, index);

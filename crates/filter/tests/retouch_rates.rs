@@ -54,6 +54,10 @@ impl World {
     }
 }
 
+fn worlds(size: Size, count: u64) -> Vec<World> {
+    (0..count).map(|seed| World::new(size, seed)).collect()
+}
+
 /// The mean and the standard error of the mean.
 fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
@@ -68,13 +72,12 @@ const DEVIATIONS: f64 = 4.5;
 /// A bit that is cleared blindly hits members and strangers alike: both survive with `(1 - s/(p_1 m))^k`, and chi is 1.
 #[test]
 fn random_clearing_treats_members_and_strangers_alike() {
-    let runs = 40;
+    let worlds = worlds(TENTH, 40);
     let p_1 = 1.0 - (1.0 - 1.0 / TENTH.m as f64).powi(K as i32 * TENTH.n as i32);
     for bits in [50, 500, 1500] {
         let survival = (1.0 - bits as f64 / (p_1 * TENTH.m as f64)).powi(K as i32);
         let (mut members, mut strangers, mut differences) = (Vec::new(), Vec::new(), Vec::new());
-        for seed in 0..runs {
-            let world = World::new(TENTH, seed);
+        for (seed, world) in (0..).zip(&worlds) {
             let known = Known { members: Some(&world.members), others: Some(&world.positives) };
             let report = world.copy().clear_random(bits, seed, &known);
             let gone = report.false_positives_share().expect("known");
@@ -103,9 +106,9 @@ struct Means {
     chi: (f64, f64),
 }
 
-fn means(size: Size, runs: u64, algorithm: Algorithm, weighing: Weighing, beta: f64) -> Means {
-    let reports: Vec<Retouched> =
-        (0..runs).map(|seed| World::new(size, seed).retouched(algorithm, weighing, beta, seed)).collect();
+fn means(worlds: &[World], algorithm: Algorithm, weighing: Weighing, beta: f64) -> Means {
+    let retouched = |(seed, world): (u64, &World)| world.retouched(algorithm, weighing, beta, seed);
+    let reports: Vec<Retouched> = (0..).zip(worlds).map(retouched).collect();
     let of = |what: fn(&Retouched) -> f64| mean_and_error(&reports.iter().map(what).collect::<Vec<_>>());
     Means {
         side_effects: of(|report| report.side_effects.expect("known") as f64),
@@ -118,8 +121,8 @@ fn means(size: Size, runs: u64, algorithm: Algorithm, weighing: Weighing, beta: 
 #[test]
 fn the_algorithms_rank_as_in_the_paper() {
     use Algorithm::*;
-    let all =
-        Algorithm::ALL.map(|algorithm| (algorithm, means(TENTH, 8, algorithm, Weighing::AllKnown, 0.1)));
+    let worlds = worlds(TENTH, 8);
+    let all = Algorithm::ALL.map(|algorithm| (algorithm, means(&worlds, algorithm, Weighing::AllKnown, 0.1)));
     let of =
         |wanted: Algorithm| &all.iter().find(|(algorithm, _)| *algorithm == wanted).expect("one of all").1;
     let lost = |algorithm| of(algorithm).false_negatives.0;
@@ -145,7 +148,8 @@ fn the_algorithms_rank_as_in_the_paper() {
 /// Where the keys to remove weigh alone, side effects on others come by chance.
 #[test]
 fn weighing_all_known_false_positives_removes_more_of_them() {
-    let side_effects = |weighing| means(TENTH, 8, Algorithm::MaximumFp, weighing, 0.1).side_effects.0;
+    let worlds = worlds(TENTH, 8);
+    let side_effects = |weighing| means(&worlds, Algorithm::MaximumFp, weighing, 0.1).side_effects.0;
     let (some, all) = (side_effects(Weighing::Removed), side_effects(Weighing::AllKnown));
     assert!(all > 1.2 * some, "{all} with all known, {some} with those to remove");
 }
@@ -162,9 +166,9 @@ const TABLES: [(Algorithm, [(f64, f64); 2]); 4] = [
 fn the_papers_tables_come_out() {
     /// Student's t with 14 degrees of freedom, two-sided 95 %: from half-widths back to standard errors.
     const HALF_WIDTH: f64 = 2.145;
-    let (runs, mut wrong) = (5, Vec::new());
+    let (worlds, mut wrong) = (worlds(PAPER, 5), Vec::new());
     for algorithm in Algorithm::ALL {
-        let ours = means(PAPER, runs, algorithm, Weighing::AllKnown, 0.1);
+        let ours = means(&worlds, algorithm, Weighing::AllKnown, 0.1);
         println!(
             "{:<20} |B'| {:.0} +- {:.0}, |A'| {:.0} +- {:.0}, chi {:.3} +- {:.3}",
             algorithm.as_str(),

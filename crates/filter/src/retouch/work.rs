@@ -39,7 +39,7 @@ fn losing_elements_costs_at_most_two_steps_a_probe() {
             known: Known { members: Some(&members), others: Some(&others) },
         };
         let mut index = Index::new(&layout, &removed);
-        let mut weights = filter.weights(&plan, &removed, &mut index, &mut |_| ());
+        let mut weights = filter.weights(&plan, &removed, &index, &mut |_| ());
         for &hash in &removed {
             if filter.contains(hash) {
                 let position = layout.position(hash, weights.choose(index.slots_of(&layout, hash)));
@@ -69,8 +69,8 @@ fn only_who_shares_a_bit_is_recorded() {
         seed: 0,
         known: Known { members: Some(&members), others: None },
     };
-    let mut index = Index::new(filter.layout(), removed);
-    let weights = filter.weights(&plan, removed, &mut index, &mut |_| ());
+    let index = Index::new(filter.layout(), removed);
+    let weights = filter.weights(&plan, removed, &index, &mut |_| ());
     assert!(weights.false_positives.lists.is_none(), "nobody weighs them");
     let recorded = weights.members.lists.expect("improved").elements_recorded();
     assert!((100..400).contains(&recorded), "{recorded} of {} members", members.len());
