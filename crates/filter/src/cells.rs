@@ -90,6 +90,20 @@ impl Packing {
         (word as usize, (cell - word * self.per_word) as u32 * self.bits)
     }
 
+    /// The same in one number.
+    #[inline(always)]
+    pub(crate) fn address(&self, cell: u64) -> u64 {
+        let (word, shift) = self.place(cell);
+        address_of(word as u64, u64::from(shift))
+    }
+
+    /// The number of the cell at an address.
+    #[inline(always)]
+    pub(crate) fn cell_at(&self, address: u64) -> u64 {
+        let (word, shift) = place_at(address);
+        word as u64 * self.per_word + u64::from(shift / self.bits)
+    }
+
     /// The cell at `shift` of a word.
     #[inline(always)]
     pub fn read(&self, word: u64, shift: u32) -> u64 {
@@ -118,7 +132,22 @@ impl Packing {
     }
 }
 
+/// A word and a shift in one number; a shift is less than 64.
+#[inline(always)]
+pub(crate) fn address_of(word: u64, shift: u64) -> u64 {
+    word << 6 | shift
+}
+
+/// The word and the shift of an address.
+#[inline(always)]
+pub(crate) fn place_at(address: u64) -> (usize, u32) {
+    ((address >> 6) as usize, (address & 63) as u32)
+}
+
 /// Numbered cells that can be read.
+///
+/// Who looks at a cell more than once turns its number into an *address* first: packed cells lie at a word and a shift,
+/// which take a division to find. For other cells the address is the number.
 pub trait Cells {
     /// The largest value a cell can hold.
     fn cap(&self) -> u64;
@@ -140,8 +169,29 @@ pub trait Cells {
     /// When there is no such cell.
     fn get(&self, cell: u64) -> u64;
 
-    /// Asks for the memory of a cell.
-    fn prefetch(&self, cell: u64);
+    /// How the cells are packed, for layouts that find an address more quickly than by the number of the cell.
+    #[inline(always)]
+    fn packing(&self) -> Option<Packing> {
+        None
+    }
+
+    /// The address of a cell.
+    #[inline(always)]
+    fn address(&self, cell: u64) -> u64 {
+        match self.packing() {
+            Some(packing) => packing.address(cell),
+            None => cell,
+        }
+    }
+
+    /// The value of the cell at an address.
+    #[inline(always)]
+    fn get_at(&self, address: u64) -> u64 {
+        self.get(address)
+    }
+
+    /// Asks for the memory at an address.
+    fn prefetch(&self, address: u64);
 
     /// Calls `visit` with the number and the value of each cell that is not zero, in ascending order.
     fn for_each_nonzero(&self, visit: impl FnMut(u64, u64));
@@ -157,6 +207,12 @@ pub trait Cells {
 pub trait CellsMut: Cells {
     /// Sets a cell to `value`, which is at most the cap.
     fn set(&mut self, cell: u64, value: u64);
+
+    /// Sets the cell at an address.
+    #[inline(always)]
+    fn set_at(&mut self, address: u64, value: u64) {
+        self.set(address, value);
+    }
 }
 
 #[cfg(test)]
@@ -174,6 +230,7 @@ mod tests {
                     ((cell / packing.per_word()) as usize, (cell % packing.per_word()) as u32 * bits);
                 assert_eq!(packing.place(cell), expected, "{bits} bits, cell {cell}");
                 assert!(expected.1 + bits <= 64, "no cell straddles a word");
+                assert_eq!(packing.cell_at(packing.address(cell)), cell);
             }
         }
         assert!(Packing::new(0).is_err() && Packing::new(17).is_err());

@@ -36,6 +36,7 @@
 //! }
 //! ```
 
+mod ahead;
 mod own_and_peers;
 mod rule;
 mod shared;
@@ -47,6 +48,7 @@ pub use shared::SharedCountingFilter;
 use std::fmt;
 use std::marker::PhantomData;
 
+use self::ahead::Ahead;
 use crate::cells::{Cells, CellsMut, PackedCells, Packing};
 use crate::error::{CutError, GeometryError, NotCounted, Unlike};
 use crate::filter::{Filter, Promise, same_promise};
@@ -54,7 +56,6 @@ use crate::hash::{Fingerprint, Hash128, KeyHasher};
 use crate::layout::{AnyLayout, Layout, bit_of, same, word_of};
 use crate::maths::MAX_K;
 use crate::memory::HugePages;
-use crate::pipeline::Pipeline;
 
 /// Counts of keys: `R` is the insertion rule, `L` says which cells are a key's, `C` holds them.
 #[derive(Debug)]
@@ -81,26 +82,38 @@ impl fmt::Display for Count {
     }
 }
 
-/// The cells of one key, in probe order; the same cell may come twice.
+/// The addresses of one key's cells, in probe order; the same may come twice.
 #[inline(always)]
-pub(crate) fn cells_of<L: Layout>(layout: &L, hash: Hash128) -> ([u64; MAX_K as usize], usize) {
-    let mut cells = [0; MAX_K as usize];
-    let probes = layout.probes();
-    for (probe, cell) in cells[..probes].iter_mut().enumerate() {
-        *cell = layout.position(hash, probe);
-    }
-    (cells, probes)
+pub(crate) fn addresses_of<L: Layout, C: Cells>(
+    layout: &L,
+    cells: &C,
+    hash: Hash128,
+) -> ([u64; MAX_K as usize], usize) {
+    let mut addresses = [0; MAX_K as usize];
+    let mut probes = 0;
+    layout.for_each_address(cells, hash, |address| {
+        addresses[probes] = address;
+        probes += 1;
+    });
+    (addresses, probes)
 }
 
 /// The minimum over the cells of one key.
 #[inline(always)]
 pub(crate) fn count_in<L: Layout, C: Cells>(layout: &L, cells: &C, hash: Hash128) -> Count {
-    let value = (0..layout.probes())
-        .fold(u64::MAX, |least, probe| least.min(cells.get(layout.position(hash, probe))));
+    let mut value = u64::MAX;
+    layout.for_each_address(cells, hash, |address| value = value.min(cells.get_at(address)));
     Count { value, saturated: value == cells.cap() }
 }
 
-/// [`count_in`] for many keys, one batch ahead.
+/// The minimum over the cells at these addresses.
+#[inline(always)]
+pub(crate) fn count_at<C: Cells>(cells: &C, key: &[u64]) -> Count {
+    let value = key.iter().fold(u64::MAX, |least, &address| least.min(cells.get_at(address)));
+    Count { value, saturated: value == cells.cap() }
+}
+
+/// [`count_at`] for many keys, one batch ahead.
 fn count_many_in<L: Layout, C: Cells, K, H: KeyHasher<K>>(
     layout: &L,
     cells: &C,
@@ -109,23 +122,11 @@ fn count_many_in<L: Layout, C: Cells, K, H: KeyHasher<K>>(
     counts: &mut [Count],
 ) {
     assert_eq!(keys.len(), counts.len(), "one answer a key");
-    let mut pipeline = Pipeline::new(hasher, keys);
-    prefetch_in(layout, cells, pipeline.ahead());
+    let mut ahead = Ahead::new(layout, cells, hasher, keys);
     let mut counts = counts.iter_mut();
-    while pipeline.advance() {
-        prefetch_in(layout, cells, pipeline.ahead());
-        for (&hash, count) in pipeline.current().iter().zip(&mut counts) {
-            *count = count_in(layout, cells, hash);
-        }
-    }
-}
-
-/// Asks for the cells of these keys.
-#[inline(always)]
-fn prefetch_in<L: Layout, C: Cells>(layout: &L, cells: &C, hashes: &[Hash128]) {
-    for &hash in hashes {
-        for probe in 0..layout.probes() {
-            cells.prefetch(layout.position(hash, probe));
+    while let Some(batch) = ahead.next(cells) {
+        for (key, count) in batch.zip(&mut counts) {
+            *count = count_at(cells, key);
         }
     }
 }
@@ -263,18 +264,16 @@ impl<R: Rule, L: Layout, C: CellsMut> CountingFilter<R, L, C> {
     /// Counts the key `weight` times more, exactly as so many single insertions would.
     #[inline]
     pub fn insert_weighted(&mut self, hash: Hash128, weight: u64) {
-        let (cells, probes) = cells_of(&self.layout, hash);
-        R::add(&mut self.cells, &cells[..probes], weight);
+        let (key, probes) = addresses_of(&self.layout, &self.cells, hash);
+        R::add_at(&mut self.cells, &key[..probes], weight);
     }
 
     /// Counts many keys once more each: hashes and prefetches one batch while it writes the one before.
     pub fn insert_many<K, H: KeyHasher<K>>(&mut self, hasher: &H, keys: &[K]) {
-        let mut pipeline = Pipeline::new(hasher, keys);
-        prefetch_in(&self.layout, &self.cells, pipeline.ahead());
-        while pipeline.advance() {
-            prefetch_in(&self.layout, &self.cells, pipeline.ahead());
-            for &hash in pipeline.current() {
-                self.insert(hash);
+        let mut ahead = Ahead::new(&self.layout, &self.cells, hasher, keys);
+        while let Some(batch) = ahead.next(&self.cells) {
+            for key in batch {
+                R::add_at(&mut self.cells, key, 1);
             }
         }
     }
@@ -296,11 +295,6 @@ impl<R: Rule, L: Layout, C: CellsMut> CountingFilter<R, L, C> {
         });
         Ok(())
     }
-
-    /// Its cells, to be written by deltas.
-    pub(crate) fn cells_mut(&mut self) -> &mut C {
-        &mut self.cells
-    }
 }
 
 impl<L: Layout, C: CellsMut> CountingFilter<Intuitive, L, C> {
@@ -312,12 +306,12 @@ impl<L: Layout, C: CellsMut> CountingFilter<Intuitive, L, C> {
         if self.count(hash).value == 0 {
             return Err(NotCounted);
         }
-        let (key, probes) = cells_of(&self.layout, hash);
+        let (key, probes) = addresses_of(&self.layout, &self.cells, hash);
         let key = &key[..probes];
-        for (i, &cell) in key.iter().enumerate() {
-            let value = self.cells.get(cell);
-            if value < self.cells.cap() && !key[..i].contains(&cell) {
-                self.cells.set(cell, value - 1);
+        for (i, &address) in key.iter().enumerate() {
+            let value = self.cells.get_at(address);
+            if value < self.cells.cap() && !key[..i].contains(&address) {
+                self.cells.set_at(address, value - 1);
             }
         }
         Ok(())

@@ -25,6 +25,7 @@ pub use flat::Flat;
 pub use line::{LINE_BITS, LINE_SECTORS, Line, SECTOR_BITS};
 pub use paged::{MAX_PAGES_PER_KEY, Paged};
 
+use crate::cells::Cells;
 use crate::hash::Hash128;
 use crate::maths::{MAX_K, cardinality::ZeroOdds};
 use crate::memory::PAGE_BITS;
@@ -44,6 +45,14 @@ pub trait Layout: Copy + PartialEq + std::fmt::Debug {
 
     /// The position in `0..bits` of probe `probe` in `0..probes`: the definition of the layout.
     fn position(&self, hash: Hash128, probe: usize) -> u64;
+
+    /// Calls `visit` with the address of each of a key's cells among `cells`, one a probe.
+    #[inline(always)]
+    fn for_each_address<C: Cells>(&self, cells: &C, hash: Hash128, mut visit: impl FnMut(u64)) {
+        for probe in 0..self.probes() {
+            visit(cells.address(self.position(hash, probe)));
+        }
+    }
 
     /// The expected false-positive rate after `keys` distinct keys.
     fn expected_rate(&self, keys: u64) -> f64;

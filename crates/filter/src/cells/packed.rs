@@ -1,6 +1,6 @@
 //! Cells in words of one owner: pages in memory, or the words of a mapped file.
 
-use super::{Cells, CellsMut, Packing};
+use super::{Cells, CellsMut, Packing, place_at};
 use crate::error::GeometryError;
 use crate::memory::{HugePages, PageBuf, prefetch};
 
@@ -34,7 +34,7 @@ impl<S: AsRef<[u64]>> PackedCells<S> {
     }
 
     /// How they lie.
-    pub fn packing(&self) -> Packing {
+    pub fn shape(&self) -> Packing {
         self.packing
     }
 
@@ -46,13 +46,6 @@ impl<S: AsRef<[u64]>> PackedCells<S> {
 
     pub(crate) fn into_words(self) -> S {
         self.words
-    }
-}
-
-impl<S: AsRef<[u64]> + AsMut<[u64]>> PackedCells<S> {
-    #[inline(always)]
-    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
-        self.words.as_mut()
     }
 }
 
@@ -72,13 +65,23 @@ impl<S: AsRef<[u64]>> Cells for PackedCells<S> {
 
     #[inline(always)]
     fn get(&self, cell: u64) -> u64 {
-        let (word, shift) = self.packing.place(cell);
+        self.get_at(self.packing.address(cell))
+    }
+
+    #[inline(always)]
+    fn packing(&self) -> Option<Packing> {
+        Some(self.packing)
+    }
+
+    #[inline(always)]
+    fn get_at(&self, address: u64) -> u64 {
+        let (word, shift) = place_at(address);
         self.packing.read(self.words()[word], shift)
     }
 
     #[inline(always)]
-    fn prefetch(&self, cell: u64) {
-        prefetch(self.words(), self.packing.place(cell).0);
+    fn prefetch(&self, address: u64) {
+        prefetch(self.words(), place_at(address).0);
     }
 
     fn for_each_nonzero(&self, mut visit: impl FnMut(u64, u64)) {
@@ -107,7 +110,12 @@ impl<S: AsRef<[u64]>> Cells for PackedCells<S> {
 impl<S: AsRef<[u64]> + AsMut<[u64]>> CellsMut for PackedCells<S> {
     #[inline(always)]
     fn set(&mut self, cell: u64, value: u64) {
-        let (word, shift) = self.packing.place(cell);
+        self.set_at(self.packing.address(cell), value);
+    }
+
+    #[inline(always)]
+    fn set_at(&mut self, address: u64, value: u64) {
+        let (word, shift) = place_at(address);
         let word = &mut self.words.as_mut()[word];
         *word = self.packing.write(*word, shift, value);
     }
@@ -117,6 +125,8 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> CellsMut for PackedCells<S> {
 mod tests {
     use super::*;
     use crate::cells::CELL_BITS_MAX;
+    use crate::hash::Hash128;
+    use crate::layout::{Flat, Layout, Paged};
     use crate::random::SplitMix;
 
     #[test]
@@ -142,6 +152,30 @@ mod tests {
                 .map(|(cell, &new)| (cell, 0, new))
                 .collect();
             assert_eq!(changes, expected, "{bits} bits");
+        }
+    }
+
+    /// Layouts may find addresses in their own way; they must be those of the positions.
+    #[test]
+    fn addresses_are_those_of_the_positions() {
+        let mut rng = SplitMix(9);
+        for bits in 1..=CELL_BITS_MAX {
+            let packing = Packing::new(bits).expect("a width");
+            let layouts = [
+                Paged::with_slots(7, 1, 32, packing.per_page()).expect("in range").any(),
+                Flat::new(packing.per_page() * 6 + 17, 32).expect("in range").any(),
+            ];
+            for layout in layouts {
+                let cells = PackedCells::zeroed(packing, layout.bits(), HugePages::Default).expect("memory");
+                for _ in 0..300 {
+                    let hash = Hash128 { lo: rng.next(), hi: rng.next() };
+                    let mut addresses = Vec::new();
+                    layout.for_each_address(&cells, hash, |address| addresses.push(address));
+                    let expected: Vec<u64> =
+                        (0..32).map(|probe| cells.address(layout.position(hash, probe))).collect();
+                    assert_eq!(addresses, expected, "{layout:?}");
+                }
+            }
         }
     }
 }

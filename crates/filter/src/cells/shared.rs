@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::word::AtomicWord;
-use super::{Cells, PackedCells, Packing};
+use super::{Cells, PackedCells, Packing, place_at};
 use crate::memory::{PAGE_WORDS, SharedPages, prefetch};
 
 /// The most locks a filter has; pages share them in turn. So many that a few hundred writers seldom meet, and no more
@@ -17,11 +17,11 @@ pub trait SharedCells: Cells + Sync {
     /// How many locks guard the cells.
     fn locks(&self) -> usize;
 
-    /// The lock that guards a cell, and all cells of its page.
-    fn lock_of(&self, cell: u64) -> usize;
+    /// The lock that guards the cell at an address, and all cells of its page.
+    fn lock_of(&self, address: u64) -> usize;
 
-    /// Sets a cell to `value`, which is at most the cap. The caller holds the cell's lock.
-    fn store(&self, cell: u64, value: u64);
+    /// Sets the cell at an address to `value`, which is at most the cap. The caller holds its lock.
+    fn store(&self, address: u64, value: u64);
 }
 
 /// [`PackedCells`] for many threads.
@@ -35,7 +35,7 @@ pub struct SharedPackedCells {
 impl PackedCells {
     /// Hands the cells to many threads at once.
     pub fn share(self) -> SharedPackedCells {
-        let (packing, len) = (self.packing(), self.len());
+        let (packing, len) = (self.shape(), self.len());
         SharedPackedCells { packing, len, pages: self.into_words().share() }
     }
 }
@@ -46,22 +46,22 @@ impl SharedPackedCells {
     }
 
     /// How they lie.
-    pub fn packing(&self) -> Packing {
+    pub fn shape(&self) -> Packing {
         self.packing
     }
 }
 
 /// A cell never straddles a word, so one load has all of it. Relaxed: cells guard no other memory.
 #[inline(always)]
-pub(crate) fn read<W: AtomicWord>(words: &[W], packing: Packing, cell: u64) -> u64 {
-    let (word, shift) = packing.place(cell);
+pub(crate) fn read<W: AtomicWord>(words: &[W], packing: Packing, address: u64) -> u64 {
+    let (word, shift) = place_at(address);
     packing.read(words[word].load(Relaxed), shift)
 }
 
 /// Load and store, no atomic addition: nobody else writes to this word, since its page is locked.
 #[inline(always)]
-pub(crate) fn write<W: AtomicWord>(words: &[W], packing: Packing, cell: u64, value: u64) {
-    let (word, shift) = packing.place(cell);
+pub(crate) fn write<W: AtomicWord>(words: &[W], packing: Packing, address: u64, value: u64) {
+    let (word, shift) = place_at(address);
     let word = &words[word];
     word.store(packing.write(word.load(Relaxed), shift, value), Relaxed);
 }
@@ -82,12 +82,22 @@ impl Cells for SharedPackedCells {
 
     #[inline(always)]
     fn get(&self, cell: u64) -> u64 {
-        read(self.words(), self.packing, cell)
+        self.get_at(self.packing.address(cell))
     }
 
     #[inline(always)]
-    fn prefetch(&self, cell: u64) {
-        prefetch(self.words(), self.packing.place(cell).0);
+    fn packing(&self) -> Option<Packing> {
+        Some(self.packing)
+    }
+
+    #[inline(always)]
+    fn get_at(&self, address: u64) -> u64 {
+        read(self.words(), self.packing, address)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, address: u64) {
+        prefetch(self.words(), place_at(address).0);
     }
 
     fn for_each_nonzero(&self, mut visit: impl FnMut(u64, u64)) {
@@ -116,12 +126,12 @@ impl SharedCells for SharedPackedCells {
     }
 
     #[inline(always)]
-    fn lock_of(&self, cell: u64) -> usize {
-        self.packing.place(cell).0 / PAGE_WORDS % self.locks()
+    fn lock_of(&self, address: u64) -> usize {
+        place_at(address).0 / PAGE_WORDS % self.locks()
     }
 
     #[inline(always)]
-    fn store(&self, cell: u64, value: u64) {
-        write(self.words(), self.packing, cell, value);
+    fn store(&self, address: u64, value: u64) {
+        write(self.words(), self.packing, address, value);
     }
 }

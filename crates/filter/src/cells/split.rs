@@ -22,7 +22,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use self::table::Table;
 use super::shared::SharedCells;
 use super::word::AtomicWord;
-use super::{CELL_BITS_MAX, Cells, CellsMut, Packing};
+use super::{CELL_BITS_MAX, Cells, CellsMut, Packing, place_at};
 use crate::error::GeometryError;
 use crate::memory::{HugePages, PAGE_WORDS, PageBuf, SharedPages, prefetch};
 
@@ -245,8 +245,8 @@ impl SplitCells {
         (word / PAGE_WORDS) / self.pages_per_chunk as usize
     }
 
-    fn place(&self, cell: u64) -> Place<'_, AtomicU64> {
-        let (word, shift) = self.split.base.place(cell);
+    fn place(&self, address: u64) -> Place<'_, AtomicU64> {
+        let (word, shift) = place_at(address);
         let chunk = self.chunk_of(word);
         let first = chunk as u64 * self.pages_per_chunk * self.split.base.per_page();
         Place {
@@ -254,7 +254,7 @@ impl SplitCells {
             word: &self.words()[word],
             shift,
             chunk: &self.chunks[chunk],
-            offset: cell - first,
+            offset: self.split.base.cell_at(address) - first,
         }
     }
 
@@ -282,17 +282,27 @@ impl Cells for SplitCells {
 
     #[inline(always)]
     fn get(&self, cell: u64) -> u64 {
-        let (word, shift) = self.split.base.place(cell);
+        self.get_at(self.split.base.address(cell))
+    }
+
+    #[inline(always)]
+    fn packing(&self) -> Option<Packing> {
+        Some(self.split.base)
+    }
+
+    #[inline(always)]
+    fn get_at(&self, address: u64) -> u64 {
+        let (word, shift) = place_at(address);
         let base = self.split.base.read(self.words()[word].load(Acquire), shift);
         if !self.split.is_flagged(base) {
             return base;
         }
-        self.place(cell).read()
+        self.place(address).read()
     }
 
     #[inline(always)]
-    fn prefetch(&self, cell: u64) {
-        prefetch(self.words(), self.split.base.place(cell).0);
+    fn prefetch(&self, address: u64) {
+        prefetch(self.words(), place_at(address).0);
     }
 
     fn for_each_nonzero(&self, mut visit: impl FnMut(u64, u64)) {
@@ -325,7 +335,12 @@ impl Cells for SplitCells {
 impl CellsMut for SplitCells {
     #[inline(always)]
     fn set(&mut self, cell: u64, value: u64) {
-        self.store(cell, value);
+        self.store(self.split.base.address(cell), value);
+    }
+
+    #[inline(always)]
+    fn set_at(&mut self, address: u64, value: u64) {
+        self.store(address, value);
     }
 }
 
@@ -335,13 +350,13 @@ impl SharedCells for SplitCells {
     }
 
     #[inline(always)]
-    fn lock_of(&self, cell: u64) -> usize {
-        self.chunk_of(self.split.base.place(cell).0)
+    fn lock_of(&self, address: u64) -> usize {
+        self.chunk_of(place_at(address).0)
     }
 
     #[inline(always)]
-    fn store(&self, cell: u64, value: u64) {
+    fn store(&self, address: u64, value: u64) {
         debug_assert!(value <= self.cap());
-        self.place(cell).write(value);
+        self.place(address).write(value);
     }
 }

@@ -22,8 +22,21 @@ pub trait Rule: sealed::Sealed + 'static {
     /// Its name, in files and on the command line.
     const NAME: RuleName;
 
-    /// Counts the key with these cells (at most [`MAX_K`], repeats allowed) `weight` times more.
-    fn add<C: CellsMut>(cells: &mut C, key: &[u64], weight: u64);
+    /// Counts the key whose cells lie at these addresses (at most [`MAX_K`], repeats allowed) `weight` times more.
+    fn add_at<C: CellsMut>(cells: &mut C, key: &[u64], weight: u64);
+
+    /// The same for the numbers of the cells.
+    ///
+    /// # Panics
+    /// When there are more than [`MAX_K`] of them.
+    fn add<C: CellsMut>(cells: &mut C, key: &[u64], weight: u64) {
+        let mut addresses = [0; MAX_K as usize];
+        let addresses = &mut addresses[..key.len()];
+        for (address, &cell) in addresses.iter_mut().zip(key) {
+            *address = cells.address(cell);
+        }
+        Self::add_at(cells, addresses, weight);
+    }
 }
 
 /// The names of the rules.
@@ -69,11 +82,11 @@ impl Rule for Intuitive {
     const NAME: RuleName = RuleName::Intuitive;
 
     #[inline]
-    fn add<C: CellsMut>(cells: &mut C, key: &[u64], weight: u64) {
-        for (i, &cell) in key.iter().enumerate() {
-            if !key[..i].contains(&cell) {
-                let raised = cells.get(cell).saturating_add(weight).min(cells.cap());
-                cells.set(cell, raised);
+    fn add_at<C: CellsMut>(cells: &mut C, key: &[u64], weight: u64) {
+        for (i, &address) in key.iter().enumerate() {
+            if !key[..i].contains(&address) {
+                let raised = cells.get_at(address).saturating_add(weight).min(cells.cap());
+                cells.set_at(address, raised);
             }
         }
     }
@@ -84,18 +97,18 @@ impl Rule for Refined {
 
     /// Raises every cell to at least the minimum plus `weight`, which is what `weight` single insertions do.
     #[inline]
-    fn add<C: CellsMut>(cells: &mut C, key: &[u64], weight: u64) {
+    fn add_at<C: CellsMut>(cells: &mut C, key: &[u64], weight: u64) {
         let mut values = [0; MAX_K as usize];
         let values = &mut values[..key.len()];
         let mut least = u64::MAX;
-        for (value, &cell) in values.iter_mut().zip(key) {
-            *value = cells.get(cell);
+        for (value, &address) in values.iter_mut().zip(key) {
+            *value = cells.get_at(address);
             least = least.min(*value);
         }
         let target = least.saturating_add(weight).min(cells.cap());
-        for (&value, &cell) in values.iter().zip(key) {
+        for (&value, &address) in values.iter().zip(key) {
             if value < target {
-                cells.set(cell, target);
+                cells.set_at(address, target);
             }
         }
     }

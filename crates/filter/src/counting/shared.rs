@@ -9,15 +9,15 @@
 use std::marker::PhantomData;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Count, CountingFilter, Rule, cells_of, count_in};
-use crate::cells::{Cells, CellsMut, PackedCells, SharedCells, SharedPackedCells, SplitCells};
+use super::ahead::Ahead;
+use super::{Count, CountingFilter, Rule, addresses_of, count_in};
+use crate::cells::{Cells, CellsMut, PackedCells, Packing, SharedCells, SharedPackedCells, SplitCells};
 use crate::error::GeometryError;
 use crate::filter::Promise;
 use crate::hash::{Fingerprint, Hash128, KeyHasher};
 use crate::layout::{AnyLayout, Layout};
 use crate::maths::MAX_K;
 use crate::memory::HugePages;
-use crate::pipeline::Pipeline;
 
 /// A counting filter for many threads.
 #[derive(Debug)]
@@ -75,12 +75,19 @@ impl<C: SharedCells> Cells for Locked<'_, C> {
     fn per_page(&self) -> u64 {
         self.0.per_page()
     }
-    #[inline(always)]
     fn get(&self, cell: u64) -> u64 {
         self.0.get(cell)
     }
-    fn prefetch(&self, cell: u64) {
-        self.0.prefetch(cell);
+    #[inline(always)]
+    fn packing(&self) -> Option<Packing> {
+        self.0.packing()
+    }
+    #[inline(always)]
+    fn get_at(&self, address: u64) -> u64 {
+        self.0.get_at(address)
+    }
+    fn prefetch(&self, address: u64) {
+        self.0.prefetch(address);
     }
     fn for_each_nonzero(&self, visit: impl FnMut(u64, u64)) {
         self.0.for_each_nonzero(visit);
@@ -91,19 +98,22 @@ impl<C: SharedCells> Cells for Locked<'_, C> {
 }
 
 impl<C: SharedCells> CellsMut for Locked<'_, C> {
-    #[inline(always)]
     fn set(&mut self, cell: u64, value: u64) {
-        self.0.store(cell, value);
+        self.0.store(self.0.address(cell), value);
+    }
+    #[inline(always)]
+    fn set_at(&mut self, address: u64, value: u64) {
+        self.0.store(address, value);
     }
 }
 
-/// Counts the key with these cells, alone on their pages.
+/// Counts the key whose cells lie at these addresses, alone on their pages.
 #[inline]
 pub(super) fn add<R: Rule, C: SharedCells, M: Lock>(cells: &C, locks: &[M], key: &[u64], weight: u64) {
     let mut needed = [0; MAX_K as usize];
     let needed = &mut needed[..key.len()];
-    for (lock, &cell) in needed.iter_mut().zip(key) {
-        *lock = cells.lock_of(cell);
+    for (lock, &address) in needed.iter_mut().zip(key) {
+        *lock = cells.lock_of(address);
     }
     needed.sort_unstable();
     let mut guards = [const { None }; MAX_K as usize];
@@ -113,7 +123,7 @@ pub(super) fn add<R: Rule, C: SharedCells, M: Lock>(cells: &C, locks: &[M], key:
             *guard = Some(locks[lock].enter());
         }
     }
-    R::add(&mut Locked(cells), key, weight);
+    R::add_at(&mut Locked(cells), key, weight);
 }
 
 impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
@@ -155,18 +165,16 @@ impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
     /// Counts the key `weight` times more, exactly as so many single insertions would.
     #[inline]
     pub fn insert_weighted(&self, hash: Hash128, weight: u64) {
-        let (key, probes) = cells_of(&self.layout, hash);
+        let (key, probes) = addresses_of(&self.layout, &self.cells, hash);
         add::<R, C, _>(&self.cells, &self.locks, &key[..probes], weight);
     }
 
     /// Counts many keys once more each, prefetching one batch while it writes the one before.
     pub fn insert_many<K, H: KeyHasher<K>>(&self, hasher: &H, keys: &[K]) {
-        let mut pipeline = Pipeline::new(hasher, keys);
-        super::prefetch_in(&self.layout, &self.cells, pipeline.ahead());
-        while pipeline.advance() {
-            super::prefetch_in(&self.layout, &self.cells, pipeline.ahead());
-            for &hash in pipeline.current() {
-                self.insert(hash);
+        let mut ahead = Ahead::new(&self.layout, &self.cells, hasher, keys);
+        while let Some(batch) = ahead.next(&self.cells) {
+            for key in batch {
+                add::<R, C, _>(&self.cells, &self.locks, key, 1);
             }
         }
     }
@@ -182,7 +190,7 @@ impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
 impl<R: Rule, L: Layout> SharedCountingFilter<R, L> {
     /// A copy for one owner: everything inserted before the call, and perhaps part of what is inserted during it.
     pub fn snapshot(&self) -> Result<CountingFilter<R, L>, GeometryError> {
-        self.copied(PackedCells::zeroed(self.cells.packing(), self.cells.len(), HugePages::Default)?)
+        self.copied(PackedCells::zeroed(self.cells.shape(), self.cells.len(), HugePages::Default)?)
     }
 }
 

@@ -81,7 +81,7 @@ impl<R: Rule, L: Layout, C: StoredCells> Stored for CountingFilter<R, L, C> {
 
 impl<S: AsRef<[u64]>> StoredCells for PackedCells<S> {
     fn kind(&self, rule: RuleName) -> Kind {
-        Kind::Packed { rule, packing: self.packing() }
+        Kind::Packed { rule, packing: self.shape() }
     }
 
     fn for_each_page(&self, page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! A fast unkeyed hash of integers, for races against filters that hash likewise.
+//! A fast unkeyed hash of integers, for races against filters and maps that hash likewise.
 
 use super::{Hash128, KeyHasher};
 
@@ -17,8 +17,20 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 impl KeyHasher<u64> for Unkeyed {
     #[inline(always)]
     fn hash(&self, key: &u64) -> Hash128 {
-        let product = u128::from(key ^ PI_DIGITS) * u128::from(PI_DIGITS_NEXT);
-        let hi = (product as u64) ^ ((product >> 64) as u64);
-        Hash128 { lo: hi.wrapping_mul(GOLDEN), hi }
+        folded(key ^ PI_DIGITS, PI_DIGITS_NEXT)
     }
+}
+
+impl KeyHasher<u128> for Unkeyed {
+    #[inline(always)]
+    fn hash(&self, key: &u128) -> Hash128 {
+        folded(*key as u64 ^ PI_DIGITS, (*key >> 64) as u64 ^ PI_DIGITS_NEXT)
+    }
+}
+
+#[inline(always)]
+fn folded(a: u64, b: u64) -> Hash128 {
+    let product = u128::from(a) * u128::from(b);
+    let hi = (product as u64) ^ ((product >> 64) as u64);
+    Hash128 { lo: hi.wrapping_mul(GOLDEN), hi }
 }

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use super::{Flat, Layout, Line, Paged};
+use crate::cells::Cells;
 use crate::error::{GeometryError, Unlike};
 use crate::hash::Hash128;
 use crate::maths::cardinality::ZeroOdds;
@@ -136,6 +137,10 @@ impl Layout for AnyLayout {
     #[inline]
     fn position(&self, hash: Hash128, probe: usize) -> u64 {
         each!(self, layout => layout.position(hash, probe))
+    }
+    #[inline(always)]
+    fn for_each_address<C: Cells>(&self, cells: &C, hash: Hash128, visit: impl FnMut(u64)) {
+        each!(self, layout => layout.for_each_address(cells, hash, visit));
     }
     fn expected_rate(&self, keys: u64) -> f64 {
         each!(self, layout => layout.expected_rate(keys))

@@ -4,6 +4,7 @@
 //! 1 % of flat: see [`maths::paged`](crate::maths::paged).
 
 use super::{AnyLayout, Layout, MAX_BITS, MULTIPLIERS, is_set, rounds, set, within};
+use crate::cells::{Cells, address_of};
 use crate::error::GeometryError;
 use crate::hash::{Hash128, scale};
 use crate::maths::{MAX_K, cardinality::ZeroOdds, check_promise, distinct_pages, paged};
@@ -15,6 +16,9 @@ pub const MAX_PAGES_PER_KEY: u32 = 8;
 
 /// A bit of a page is named by 15 bits, the upper ones of a 32-bit word.
 pub(super) const IN_PAGE_SHIFT: u32 = 32 - PAGE_BITS.ilog2();
+
+/// A word of a page is named by 9 bits, a cell of the word by the rest.
+const IN_WORD_BITS: u32 = 32 - PAGE_WORDS.ilog2();
 
 /// w pages, l of them a key, k bits in each.
 ///
@@ -159,6 +163,24 @@ impl Layout for Paged {
         let k = self.k as usize;
         let (nth, i) = if probe < k { (0, probe) } else { (probe / k, probe % k) };
         self.in_first_page(nth_hash(hash, nth), i)
+    }
+
+    /// A page of packed cells is 512 words: the upper 9 bits of a mixed word are the word, the others say which of
+    /// its cells. That is where the position would lead, without its division.
+    #[inline(always)]
+    fn for_each_address<C: Cells>(&self, cells: &C, hash: Hash128, mut visit: impl FnMut(u64)) {
+        match cells.packing() {
+            Some(packing) if packing.per_page() == self.slots && self.pages_per_key == 1 => {
+                let first_word = (self.page_of(hash) * PAGE_WORDS) as u64;
+                for i in 0..self.k as usize {
+                    let mixed = u64::from(mixed(hash.lo, i));
+                    let slot = (mixed & ((1 << IN_WORD_BITS) - 1)) * packing.per_word() >> IN_WORD_BITS;
+                    let word = first_word + (mixed >> IN_WORD_BITS);
+                    visit(address_of(word, slot * u64::from(packing.bits())));
+                }
+            }
+            _ => (0..self.probes()).for_each(|probe| visit(cells.address(self.position(hash, probe)))),
+        }
     }
 
     fn expected_rate(&self, keys: u64) -> f64 {

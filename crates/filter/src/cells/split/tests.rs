@@ -136,7 +136,9 @@ fn counts_only_rise_under_readers() {
     thread::scope(|scope| {
         for chunk in 0..2 {
             let cells = &cells;
-            scope.spawn(move || (1..=TOP).for_each(|n| watched(chunk).for_each(|cell| cells.store(cell, n))));
+            scope.spawn(move || {
+                (1..=TOP).for_each(|n| watched(chunk).for_each(|cell| cells.store(cells.address(cell), n)))
+            });
             scope.spawn(move || {
                 let mut last = [0; 7];
                 while last[6] < TOP {

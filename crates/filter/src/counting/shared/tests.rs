@@ -6,7 +6,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::AtomicU64 as LoomWord;
 
 use super::*;
-use crate::cells::{Packing, Split, read_shared, write_shared};
+use crate::cells::{Split, read_shared, write_shared};
 use crate::counting::{Intuitive, Refined};
 use crate::hash::SipKey;
 use crate::layout::{Flat, Paged};
@@ -29,9 +29,15 @@ impl Cells for LoomCells {
         self.packing.per_word()
     }
     fn get(&self, cell: u64) -> u64 {
-        read_shared(&self.words, self.packing, cell)
+        self.get_at(self.packing.address(cell))
     }
-    fn prefetch(&self, _cell: u64) {}
+    fn packing(&self) -> Option<Packing> {
+        Some(self.packing)
+    }
+    fn get_at(&self, address: u64) -> u64 {
+        read_shared(&self.words, self.packing, address)
+    }
+    fn prefetch(&self, _address: u64) {}
     fn for_each_nonzero(&self, _visit: impl FnMut(u64, u64)) {}
     fn for_each_change(&self, _old: &Self, _visit: impl FnMut(u64, u64, u64)) {}
 }
@@ -40,11 +46,11 @@ impl SharedCells for LoomCells {
     fn locks(&self) -> usize {
         self.words.len()
     }
-    fn lock_of(&self, cell: u64) -> usize {
-        (cell / self.packing.per_word()) as usize
+    fn lock_of(&self, address: u64) -> usize {
+        (self.packing.cell_at(address) / self.packing.per_word()) as usize
     }
-    fn store(&self, cell: u64, value: u64) {
-        write_shared(&self.words, self.packing, cell, value);
+    fn store(&self, address: u64, value: u64) {
+        write_shared(&self.words, self.packing, address, value);
     }
 }
 
@@ -72,12 +78,12 @@ fn two_writers_of_one_key<R: Rule, M: Lock + Send + Sync + 'static>(lock: fn() -
         };
         let shared = Arc::new((cells, [lock(), lock()]));
         // Out of order, and one cell twice: locks must be taken in order, and once.
-        let key = [5, 1, 5];
+        let key = [5, 1, 5].map(|cell| shared.0.address(cell));
         let writers = [(); 2].map(|()| {
             let shared = Arc::clone(&shared);
             loom::thread::spawn(move || add::<R, _, _>(&shared.0, &shared.1, &key, 1))
         });
-        let count = || key.iter().map(|&cell| shared.0.get(cell)).min();
+        let count = || key.iter().map(|&address| shared.0.get_at(address)).min();
         let (one, two) = (count(), count());
         assert!(one <= two, "a count went back");
         for writer in writers {

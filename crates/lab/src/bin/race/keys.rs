@@ -94,6 +94,35 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
+/// Signatures with counts that fall like one over their rank.
+pub(crate) struct Zipf {
+    /// Distinct signatures, in the order they are asked for.
+    pub(crate) keys: Vec<u128>,
+    /// How often each of them comes.
+    pub(crate) counts: Vec<u32>,
+    /// Every occurrence, in random order.
+    pub(crate) stream: Vec<u128>,
+}
+
+/// `keys` signatures; the one of rank i, from 1 on, comes `max(1, top/i)` times.
+pub(crate) fn zipf(keys: u64, top: u64) -> Zipf {
+    let signature = |rank: u64| u128::from(key(2 * rank)) << 64 | u128::from(key(2 * rank + 1));
+    let count = |rank: u64| (top / (rank + 1)).max(1) as u32;
+    let mut stream: Vec<u128> =
+        (0..keys).flat_map(|rank| (0..count(rank)).map(move |_| signature(rank))).collect();
+    for i in (1..stream.len()).rev() {
+        // The counters of keys end far below these.
+        let j = (u128::from(key(u64::MAX - i as u64)) * (i as u128 + 1)) >> 64;
+        stream.swap(i, j as usize);
+    }
+    let order: Vec<u64> = strided(keys).collect();
+    Zipf {
+        keys: order.iter().map(|&rank| signature(rank)).collect(),
+        counts: order.iter().map(|&rank| count(rank)).collect(),
+        stream,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +147,18 @@ mod tests {
             hits.sort_unstable();
             assert_eq!(present, hits, "{n}");
         }
+    }
+
+    #[test]
+    fn zipf_streams_have_every_signature_as_often_as_they_say() {
+        let zipf = zipf(1000, 50);
+        let mut seen: std::collections::HashMap<u128, u32> = std::collections::HashMap::new();
+        zipf.stream.iter().for_each(|&key| *seen.entry(key).or_default() += 1);
+        assert_eq!(seen.len(), 1000);
+        assert!(zipf.keys.iter().zip(&zipf.counts).all(|(key, count)| seen[key] == *count));
+        let mut sorted = zipf.counts;
+        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        assert_eq!(sorted[..5], [50, 25, 16, 12, 10]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! a busy machine hits all of them alike. Reported are medians over the rounds. [`contender`] has the rules.
 
 mod contender;
+mod counting;
 mod floor;
 mod keys;
 mod report;
@@ -28,7 +29,8 @@ Examples:
   cargo run --release -p seenit-lab --bin race -- \\
       filters --keys 50000000 --huge-pages --json > race.json
   cargo run --release -p seenit-lab --bin race -- \\
-      filters --keys 10000000 --only seenit-line,seenit-line-batched,fastbloom,floor-one-line";
+      filters --keys 10000000 --only seenit-line,seenit-line-batched,fastbloom,floor-one-line
+  cargo run --release -p seenit-lab --bin race -- counting --json";
 
 /// Races against other filters.
 #[derive(Parser)]
@@ -43,6 +45,9 @@ enum Command {
     /// Filters of all crates, in memory, on one thread: nanoseconds a key, bits a key, false positives.
     #[command(after_help = EXAMPLES)]
     Filters(FiltersArgs),
+    /// Counting filters against a hash map of counts: nanoseconds and bytes a key, wrong counts.
+    #[command(after_help = EXAMPLES)]
+    Counting(counting::CountingArgs),
 }
 
 #[derive(Args)]
@@ -98,8 +103,11 @@ impl SimdChoice {
 }
 
 fn main() -> ExitCode {
-    let Command::Filters(args) = Cli::parse().command;
-    match filters(&args) {
+    let result = match Cli::parse().command {
+        Command::Filters(args) => filters(&args),
+        Command::Counting(args) => counting::run(&args),
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("race: {error}");

@@ -52,7 +52,7 @@ pub(crate) fn find<'a>(rows: &'a [Row], name: &str) -> Option<&'a Row> {
 }
 
 /// The middle one, or the mean of the middle two.
-fn median(mut values: Vec<f64>) -> Option<f64> {
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     let upper = *values.get(middle)?;
@@ -62,7 +62,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     Some((values[middle - 1] + upper) / 2.0)
 }
 
-fn to_2_decimals<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn to_2_decimals<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     value.map(|value| (value * 100.0).round() / 100.0).serialize(serializer)
 }
 
