@@ -67,6 +67,7 @@
 //! filters" (ACSAC 2006), sections on the signature database; the split line is the known "split block" design,
 //! widened to 64-bit sectors.
 
+pub mod bins;
 mod error;
 pub mod file;
 mod filter;
@@ -75,12 +76,13 @@ pub mod layout;
 pub mod maths;
 mod memory;
 mod pipeline;
+mod random;
 mod shared;
 mod simd;
 #[cfg(test)]
 mod testing;
 
-pub use error::{FormatError, GeometryError, Unlike};
+pub use error::{BinError, FormatError, GeometryError, Unlike};
 pub use filter::{Fill, Filter, Promise};
 pub use layout::{AnyLayout, Flat, Layout, LayoutName, Line, Paged};
 pub use memory::{HugePages, PAGE_BITS, PAGE_BYTES, PAGE_WORDS, PageBuf};
