@@ -23,6 +23,18 @@
 //! A [`Plan`] is cuts and bits. [`best_cuts`] finds optimal cuts, [`anneal`] the paper's; a [`Goal`] says what
 //! is minimised and splits the memory; [`compare`] sets a plan beside its two rivals. Costs are in
 //! [`maths::bins`](crate::maths::bins).
+//!
+//! # Which plan
+//!
+//! For scoring mail: [`Weights::even_cuts`] with [`Goal::StrangerCredit`]. Measured on 3,000 evenly spaced weights and
+//! 10 bits a key, ten even bins credit strangers with a quarter less than ten filters of one rate do. Cuts that
+//! minimise the paper's cost make that credit larger, not smaller, because the cost charges small bins little. One filter
+//! that credits the mean weight credits strangers far less than any bins, and tells members nothing about their weight. Below
+//! about 1.4 bits a key no plan is worth its memory: keep the heaviest keys in one filter.
+//!
+//! # Source
+//!
+//! "Optimization of Bloom filter using simulated annealing for spam filtering", whose cost, cuts and Table 1 are here.
 
 mod anneal;
 mod compare;
@@ -34,7 +46,7 @@ mod weights;
 
 pub use anneal::{Annealed, MOVES_MAX, Schedule, Shift, anneal};
 pub use compare::{Comparison, Standing, compare};
-pub use cuts::{BestCuts, KEYS_CUT_MAX, KEYS_SQUARED_MAX, best_cuts};
+pub use cuts::{BestCuts, KEYS_CUT_MAX, best_cuts};
 pub use split::whole_bits;
 pub use weights::Weights;
 
@@ -80,13 +92,9 @@ pub struct Plan {
 impl Plan {
     /// Bins that end at `cuts`, ranks by falling weight, with `bits` bits each. Some may have none, not all.
     pub fn new(cuts: Vec<usize>, bits: Vec<u64>) -> Result<Self, BinError> {
-        within("bins", cuts.len() as u64, BINS_MAX as u64)?;
+        check_cuts(&cuts)?;
         if bits.len() != cuts.len() {
             return Err(BinError::Count { what: "sizes", found: bits.len(), expected: cuts.len() });
-        }
-        if let Some((index, (_, cut))) = weights::ranges(&cuts).enumerate().find(|(_, (from, to))| from >= to)
-        {
-            return Err(BinError::Cut { index, cut });
         }
         within("bits", bits.iter().fold(0, |sum: u64, &bits| sum.saturating_add(bits)), MAX_BITS)?;
         Ok(Plan { cuts, bits })
@@ -95,6 +103,14 @@ impl Plan {
     /// The best cuts at ideal rates, and then the best whole bits for real filters.
     pub fn best(goal: Goal, weights: &Weights, bins: usize, bits: u64) -> Result<Self, BinError> {
         let cuts = best_cuts(goal, weights, bins, bits)?.cuts;
+        Plan::for_cuts(goal, weights, cuts, bits)
+    }
+
+    /// These cuts, and the best whole bits for real filters.
+    pub fn for_cuts(goal: Goal, weights: &Weights, cuts: Vec<usize>, bits: u64) -> Result<Self, BinError> {
+        within("bits", bits, MAX_BITS)?;
+        check_cuts(&cuts)?;
+        check_keys(&cuts, weights)?;
         let split = goal.real_split(&weights.bins(&cuts), bits);
         Plan::new(cuts, split)
     }
@@ -113,15 +129,24 @@ impl Plan {
     pub fn total_bits(&self) -> u64 {
         self.bits.iter().sum()
     }
+}
 
-    /// Refuses weights of more or fewer keys than were cut.
-    fn check(&self, weights: &Weights) -> Result<(), BinError> {
-        let expected = *self.cuts.last().expect("a plan has a bin");
-        if weights.keys() != expected {
-            return Err(BinError::Count { what: "weights", found: weights.keys(), expected });
-        }
-        Ok(())
+/// Refuses no bins, too many, and empty ones.
+fn check_cuts(cuts: &[usize]) -> Result<(), BinError> {
+    within("bins", cuts.len() as u64, BINS_MAX as u64)?;
+    match weights::ranges(cuts).enumerate().find(|(_, (from, to))| from >= to) {
+        Some((index, (_, cut))) => Err(BinError::Cut { index, cut }),
+        None => Ok(()),
     }
+}
+
+/// Refuses weights of more or fewer keys than were cut.
+fn check_keys(cuts: &[usize], weights: &Weights) -> Result<(), BinError> {
+    let expected = cuts.last().copied().unwrap_or(0);
+    if weights.keys() != expected {
+        return Err(BinError::Count { what: "weights", found: weights.keys(), expected });
+    }
+    Ok(())
 }
 
 /// What a word is credited with.
@@ -164,7 +189,7 @@ impl BinFilter {
         weights: &Weights,
         plan: &Plan,
     ) -> Result<Self, BinError> {
-        plan.check(weights)?;
+        check_keys(&plan.cuts, weights)?;
         if keys.len() != weights.keys() {
             return Err(BinError::Count { what: "keys", found: keys.len(), expected: weights.keys() });
         }

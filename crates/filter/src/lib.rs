@@ -58,7 +58,7 @@
 //!   less; [`Filter::present_rate`] tells what a particular filter's bits amount to. Formulas are in [`maths`].
 //! * Equal keys in any order give equal bits, on every processor: kernels for AVX2 and AVX-512 are chosen at run
 //!   time and give what the scalar ones give.
-//! * Nothing here reads a clock, opens a file or draws a random number.
+//! * Nothing here reads a clock or opens a file, and what is random comes from a seed of the caller's.
 //!
 //! # Sources
 //!

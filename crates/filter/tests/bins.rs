@@ -81,7 +81,7 @@ fn bins_fire_independently_given_their_bits() {
             let sip = sip(seed);
             let filter = build(&sip, &weights, &plan);
             let (bins, rates) = present(&filter);
-            let credits = strangers(&filter, &sip, 20_000);
+            let credits = strangers(&filter, &sip, 10_000);
             let queries = credits.len() as f64;
             let share = any_fires(&rates);
             let fired = credits.iter().filter(|credit| credit.fired != 0).count() as f64;
@@ -199,6 +199,9 @@ fn plans_and_keys_that_do_not_fit_are_refused() {
     assert!(build(4, 3).expect_err("refused").to_string().contains("4 keys, not 3"));
     assert!(build(4, 4).expect_err("refused").to_string().contains("4 weights, not 3"));
     assert!(compare(&rising(4), &plan).is_err());
+    let for_cuts = |cuts: &[usize], bits| Plan::for_cuts(Goal::Invalidation, &rising(4), cuts.to_vec(), bits);
+    assert!(for_cuts(&[2, 4], 9).is_ok());
+    assert!(for_cuts(&[2, 2], 9).is_err() && for_cuts(&[2, 3], 9).is_err() && for_cuts(&[2, 4], 0).is_err());
 }
 
 proptest! {

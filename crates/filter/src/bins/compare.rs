@@ -44,7 +44,7 @@ pub struct Comparison {
 
 /// Sets `plan` beside L filters of one common rate and beside one filter that credits the mean weight.
 pub fn compare(weights: &Weights, plan: &Plan) -> Result<Comparison, BinError> {
-    plan.check(weights)?;
+    super::check_keys(plan.cuts(), weights)?;
     let (keys, bits) = (weights.keys(), plan.total_bits());
     let by_keys: Vec<f64> =
         ranges(plan.cuts()).map(|(from, to)| bits as f64 * (to - from) as f64 / keys as f64).collect();

@@ -6,7 +6,7 @@
 //! heaviest keys lie in bins that get memory. Their cost is `s mu` with `ln mu = (sum n_i ln w_i - (ln 2)^2 M)/s`, so
 //! their cuts minimise `sum n_i ln w_i`, which is a sum over bins; all others cost their own weights, wherever they are
 //! cut. The minimum over s, and over the lightest bin with memory (it must be worth its memory, then all are),
-//! is the minimum over all cuts. The programme's steps are O(L N log N): `n ln w` is n times a concave function of the
+//! is the minimum over all cuts; that last search is O(N^2) at worst. The programme is O(L N log N): `n ln w` is n times a concave function of the
 //! mean, and for such costs the best cut before a key never moves back as the key moves on.
 //!
 //! Proof of that. For ranks a <= b <= c <= d it is enough that `C(a,c) + C(b,d) <= C(a,d) + C(b,c)`. A concave
@@ -24,14 +24,11 @@ use crate::error::BinError;
 use crate::layout::within;
 use crate::maths::bins::{Bin, LN2_SQUARED};
 
-/// The most keys of the O(N^2) programmes: some minutes of work.
-pub const KEYS_SQUARED_MAX: u64 = 1 << 15;
-
-/// The most keys of the programme for [`Goal::Invalidation`], whose last step is O(N^2) at worst and far less as a rule.
-pub const KEYS_CUT_MAX: u64 = 1 << 20;
+/// The most keys to cut: a programme of O(L N^2) steps takes seconds at this size, a multiple of it minutes.
+pub const KEYS_CUT_MAX: u64 = 1 << 15;
 
 /// Steps of bisection for mu. Each halves the interval of ln mu, a few units wide; the bound is flat at its top.
-const BISECTIONS: usize = 30;
+const BISECTIONS: usize = 20;
 
 /// Cuts, what they cost, and what no cuts can be below.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,8 +48,7 @@ pub struct BestCuts {
 pub fn best_cuts(goal: Goal, weights: &Weights, bins: usize, bits: u64) -> Result<BestCuts, BinError> {
     weights.check_bins(bins)?;
     within("bits", bits, crate::layout::MAX_BITS)?;
-    let limit = if goal == Goal::Invalidation { KEYS_CUT_MAX } else { KEYS_SQUARED_MAX };
-    within("keys to cut", weights.keys() as u64, limit)?;
+    within("keys to cut", weights.keys() as u64, KEYS_CUT_MAX)?;
     if goal == Goal::StrangerCredit {
         return Ok(by_multiplier(weights, bins, bits as f64));
     }
@@ -84,11 +80,18 @@ impl Chains {
     /// Every chain, whatever the cost of a range.
     fn over_all(keys: usize, bins: usize, range: impl Fn(usize, usize) -> f64) -> Self {
         let mut chains = Chains::new(keys, bins);
+        let width = bins + 1;
         for to in 1..=keys {
-            for from in 0..to {
+            let (done, open) = chains.costs.split_at_mut(to * width);
+            let (costs, starts) = (&mut open[..width], &mut chains.starts[to * width..][..width]);
+            for (from, before) in done.chunks_exact(width).enumerate() {
                 let last = range(from, to);
-                for bin in 1..=bins.min(from + 1) {
-                    chains.offer(bin, from, to, last);
+                for bin in 1..width {
+                    let cost = before[bin - 1] + last;
+                    if cost < costs[bin] {
+                        costs[bin] = cost;
+                        starts[bin] = from as u32;
+                    }
                 }
             }
         }
@@ -212,7 +215,8 @@ fn n_ln_w(weights: &Weights, from: usize, to: usize) -> f64 {
 /// The least ln mu of chains of `parts` bins over the first `to` keys whose lightest bin is worth its memory, and where that
 /// bin starts.
 ///
-/// If the best chain of all will not do, its lightest bin is too light: only bins that start before it are heavier.
+/// If the best chain of all will not do, its lightest bin is too light. Only bins that start earlier are heavier, and
+/// one must start early enough to be worth even the mu of the best chain.
 fn lightest_bin(
     weights: &Weights,
     chains: &Chains,
@@ -223,11 +227,20 @@ fn lightest_bin(
     let ln_mu = |from: usize| {
         (chains.cost(parts - 1, from) + n_ln_w(weights, from, to) - LN2_SQUARED * bits) / to as f64
     };
+    let is_worth = |from: usize, ln_mu: f64| weights.bin(from, to).weight.ln() >= ln_mu;
     let first = chains.start(parts, to);
-    (parts - 1..=first)
-        .rev()
+    let least = ln_mu(first);
+    if is_worth(first, least) {
+        return Some((least, first));
+    }
+    let (mut end, mut low) = (first, parts - 1);
+    while low < end {
+        let middle = low + (end - low) / 2;
+        if is_worth(middle, least) { low = middle + 1 } else { end = middle }
+    }
+    (parts - 1..end)
         .map(|from| (ln_mu(from), from))
-        .filter(|&(ln_mu, from)| weights.bin(from, to).weight.ln() >= ln_mu)
+        .filter(|&(ln_mu, from)| is_worth(from, ln_mu))
         .min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
