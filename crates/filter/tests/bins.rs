@@ -1,8 +1,9 @@
 //! Guards the bin filter as built: members are credited, strangers as often and as much as the maths says.
 //!
-//! As with plain filters two things can be wrong. Given the bits, bins fire independently, each at its *present* rate:
-//! that tests probing, and that bins which share a hash do not share positions. Over independently keyed filters
-//! rates scatter around the *expected* ones: that tests the maths, judged by the scatter that was seen.
+//! As with plain filters two things can be wrong. Given the bits, bins fire independently, each at its
+//! *present* rate: that tests probing, and that bins which share a hash do not share positions. Over
+//! independently keyed filters rates scatter around the *expected* ones: that tests the maths, judged by the
+//! scatter that was seen.
 
 mod common;
 
@@ -30,7 +31,8 @@ fn rising(keys: usize) -> Weights {
         .expect("good weights")
 }
 
-/// Equal bins of equal sizes, which an unchanged hash would ask at equal positions, and best plans large and small.
+/// Equal bins of equal sizes, which an unchanged hash would ask at equal positions, and best plans large and
+/// small.
 fn plans() -> Vec<(Weights, Plan)> {
     let equal = |keys: usize, bits: u64| {
         let plan = Plan::new((1..=10).map(|bin| bin * keys).collect(), vec![bits; 10]);
@@ -72,7 +74,8 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
     (mean, (variance / n).sqrt())
 }
 
-/// Found while building: bins that used the same positions fired together, and the squares summed to 200 a filter.
+/// Found while building: bins that used the same positions fired together, and the squares summed to 200 a
+/// filter.
 #[test]
 fn bins_fire_independently_given_their_bits() {
     for (weights, plan) in plans() {
@@ -207,7 +210,8 @@ fn plans_and_keys_that_do_not_fit_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// A member of a bin with bits is credited with its bin's weight at least; batches answer as single lookups do.
+    /// A member of a bin with bits is credited with its bin's weight at least; batches answer as single
+    /// lookups do.
     #[test]
     fn members_are_always_credited(seed: u64, keys in 1usize..400, bins in 1usize..12, bits in 1u64..5000) {
         let mut random = SplitMix(seed);

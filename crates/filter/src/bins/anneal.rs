@@ -1,9 +1,9 @@
 //! Simulated annealing over cuts: the paper's schedule, and one that is scaled to the cost.
 //!
 //! A move shifts some keys between two neighbouring bins. It is taken if the cost falls by it, and else with
-//! probability `e^(-dE/T)`; then the temperature T falls by a constant factor. (The pseudo-code of the paper has the
-//! comparison the wrong way round.) [`best_cuts`](super::best_cuts) finds the optimum outright: annealing is here because the
-//! paper uses it, and for goals that have no programme.
+//! probability `e^(-dE/T)`; then the temperature T falls by a constant factor. (The pseudo-code of the paper
+//! has the comparison the wrong way round.) [`best_cuts`](super::best_cuts) finds the optimum outright:
+//! annealing is here because the paper uses it, and for goals that have no programme.
 
 use super::{Goal, Weights};
 use crate::error::BinError;
@@ -41,7 +41,8 @@ impl Schedule {
         Schedule { start: 1024.0, cooling: 0.9, moves: 100, shift: Shift::Uniform }
     }
 
-    /// Scaled to `cost`, that of even cuts, say: from a hundredth of it down to a ten-millionth in `moves` moves.
+    /// Scaled to `cost`, that of even cuts, say: from a hundredth of it down to a ten-millionth in `moves`
+    /// moves.
     pub fn tuned(cost: f64, moves: u64) -> Self {
         let cooling = 1e-5f64.powf(1.0 / moves.max(1) as f64);
         Schedule { start: 1e-2 * cost, cooling, moves, shift: Shift::Geometric }

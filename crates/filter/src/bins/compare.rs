@@ -14,7 +14,8 @@ pub struct Standing {
     pub stranger_credit: f64,
     /// The share of words in no bin that are credited with anything.
     pub any_fires: f64,
-    /// How far a member's own bin credits from the member's weight, on average over members. A dropped bin credits 0.
+    /// How far a member's own bin credits from the member's weight, on average over members. A dropped bin
+    /// credits 0.
     pub deviation: f64,
     /// What the other bins add to a member's credit, on average over members.
     pub false_hits: f64,
@@ -57,8 +58,9 @@ pub fn compare(weights: &Weights, plan: &Plan) -> Result<Comparison, BinError> {
     })
 }
 
-/// Within a bin of mean w the squares of credit minus weight average to `var + b^2 + sum v_j`: the variance of the weights,
-/// the square of the mean error b, and the variances `v_j = w_j^2 f_j (1 - f_j)` of the other bins' hits.
+/// Within a bin of mean w the squares of credit minus weight average to `var + b^2 + sum v_j`: the variance
+/// of the weights, the square of the mean error b, and the variances `v_j = w_j^2 f_j (1 - f_j)` of the other
+/// bins' hits.
 fn standing(weights: &Weights, plan: &Plan) -> Standing {
     let all = weights.bins(plan.cuts());
     // A dropped bin neither fires nor credits.

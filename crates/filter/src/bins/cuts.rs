@@ -2,22 +2,25 @@
 //!
 //! With [`Goal::EqualBits`] the cost is a sum over bins, and the programme is the textbook one: O(L N^2).
 //!
-//! With [`Goal::Invalidation`] the bins share one memory, yet no search over the multiplier mu is needed. Say the s
-//! heaviest keys lie in bins that get memory. Their cost is `s mu` with `ln mu = (sum n_i ln w_i - (ln 2)^2 M)/s`, so
-//! their cuts minimise `sum n_i ln w_i`, which is a sum over bins; all others cost their own weights, wherever they are
-//! cut. The minimum over s, and over the lightest bin with memory (it must be worth its memory, then all are),
-//! is the minimum over all cuts; that last search is O(N^2) at worst. The programme is O(L N log N): `n ln w` is n times a concave function of the
-//! mean, and for such costs the best cut before a key never moves back as the key moves on.
+//! With [`Goal::Invalidation`] the bins share one memory, yet no search over the multiplier mu is needed. Say
+//! the s heaviest keys lie in bins that get memory. Their cost is `s mu` with
+//! `ln mu = (sum n_i ln w_i - (ln 2)^2 M)/s`, so their cuts minimise `sum n_i ln w_i`, which is a sum over bins; all others cost their own
+//! weights, wherever they are cut. The minimum over s, and over the lightest bin with memory (it must be
+//! worth its memory, then all are), is the minimum over all cuts; that last search is O(N^2) at worst. The
+//! programme is O(L N log N): `n ln w` is n times a concave function of the mean, and for such costs the best
+//! cut before a key never moves back as the key moves on.
 //!
-//! Proof of that. For ranks a <= b <= c <= d it is enough that `C(a,c) + C(b,d) <= C(a,d) + C(b,c)`. A concave
-//! function is the least of its tangents, so C of a range is the least over lines p of the sum of p(weight) in the range.
-//! Let p be the line of (a,d) and q that of (b,c). Over b..c the sum of q - p is at most 0, so q - p is at most 0
-//! somewhere there, and being a line over sorted weights it is at most 0 on all of a..b or on all of c..d. In the first case
-//! take q for (a,c) and p for (b,d), in the second p for (a,c) and q for (b,d): the sum grows by that of q - p over a..b or c..d.
+//! Proof of that. For ranks a <= b <= c <= d it is enough that `C(a,c) + C(b,d) <= C(a,d) + C(b,c)`. A
+//! concave function is the least of its tangents, so C of a range is the least over lines p of the sum of
+//! p(weight) in the range. Let p be the line of (a,d) and q that of (b,c). Over b..c the sum of q - p is at
+//! most 0, so q - p is at most 0 somewhere there, and being a line over sorted weights it is at most 0 on all
+//! of a..b or on all of c..d. In the first case take q for (a,c) and p for (b,d), in the second p for (a,c)
+//! and q for (b,d): the sum grows by that of q - p over a..b or c..d.
 //!
-//! With [`Goal::StrangerCredit`] a bin's share is no such function and bins without memory may lie anywhere. For a fixed mu
-//! the Lagrangian is a sum over bins, and the programme, O(L N^2), gives a bound below all cuts; mu is bisected. With a
-//! fixed number of bins the best bound can stay below the best cuts: both are reported.
+//! With [`Goal::StrangerCredit`] a bin's share is no such function and bins without memory may lie anywhere.
+//! For a fixed mu the Lagrangian is a sum over bins, and the programme, O(L N^2), gives a bound below all
+//! cuts; mu is bisected. With a fixed number of bins the best bound can stay below the best cuts: both are
+//! reported.
 
 use super::{Goal, Weights};
 use crate::error::BinError;
@@ -27,7 +30,8 @@ use crate::maths::bins::{Bin, LN2_SQUARED};
 /// The most keys to cut: a programme of O(L N^2) steps takes seconds at this size, a multiple of it minutes.
 pub const KEYS_CUT_MAX: u64 = 1 << 15;
 
-/// Steps of bisection for mu. Each halves the interval of ln mu, a few units wide; the bound is flat at its top.
+/// Steps of bisection for mu. Each halves the interval of ln mu, a few units wide; the bound is flat at its
+/// top.
 const BISECTIONS: usize = 20;
 
 /// Cuts, what they cost, and what no cuts can be below.
@@ -43,8 +47,8 @@ pub struct BestCuts {
 
 /// The cuts into `bins` bins with the least ideal cost when `bits` bits are split as `goal` says.
 ///
-/// Exact for [`Goal::EqualBits`] and [`Goal::Invalidation`], exact up to the gap between `bound` and `cost` for
-/// [`Goal::StrangerCredit`].
+/// Exact for [`Goal::EqualBits`] and [`Goal::Invalidation`], exact up to the gap between `bound` and `cost`
+/// for [`Goal::StrangerCredit`].
 pub fn best_cuts(goal: Goal, weights: &Weights, bins: usize, bits: u64) -> Result<BestCuts, BinError> {
     weights.check_bins(bins)?;
     within("bits", bits, crate::layout::MAX_BITS)?;
@@ -60,7 +64,8 @@ pub fn best_cuts(goal: Goal, weights: &Weights, bins: usize, bits: u64) -> Resul
     Ok(BestCuts { cuts, cost, bound: cost })
 }
 
-/// The least sums over chains of ranges: `cost(b, j)` of the first j keys in b bins, and where the last bin starts.
+/// The least sums over chains of ranges: `cost(b, j)` of the first j keys in b bins, and where the last bin
+/// starts.
 ///
 /// The bins of one key lie side by side, because [`over_all`](Self::over_all) takes them all at once.
 struct Chains {
@@ -212,11 +217,11 @@ fn n_ln_w(weights: &Weights, from: usize, to: usize) -> f64 {
     keys as f64 * weight.ln()
 }
 
-/// The least ln mu of chains of `parts` bins over the first `to` keys whose lightest bin is worth its memory, and where that
-/// bin starts.
+/// The least ln mu of chains of `parts` bins over the first `to` keys whose lightest bin is worth its memory,
+/// and where that bin starts.
 ///
-/// If the best chain of all will not do, its lightest bin is too light. Only bins that start earlier are heavier, and
-/// one must start early enough to be worth even the mu of the best chain.
+/// If the best chain of all will not do, its lightest bin is too light. Only bins that start earlier are
+/// heavier, and one must start early enough to be worth even the mu of the best chain.
 fn lightest_bin(
     weights: &Weights,
     chains: &Chains,
@@ -250,7 +255,8 @@ fn lagrangian(bin: Bin, mu: f64) -> f64 {
     if worth > mu { mu * keys * (1.0 + (worth / mu).ln()) } else { bin.weight }
 }
 
-/// Bisects ln mu until the bins of the best chain use the memory there is; keeps the best cuts and the best bound.
+/// Bisects ln mu until the bins of the best chain use the memory there is; keeps the best cuts and the best
+/// bound.
 fn by_multiplier(weights: &Weights, bins: usize, bits: f64) -> BestCuts {
     let goal = Goal::StrangerCredit;
     let even = weights.even_cuts(bins).expect("the number of bins was checked");
@@ -302,7 +308,8 @@ mod tests {
     use super::*;
     use crate::random::SplitMix;
 
-    /// The proof in the module's comment, tried: both ways find equal costs, for every number of bins and keys.
+    /// The proof in the module's comment, tried: both ways find equal costs, for every number of bins and
+    /// keys.
     #[test]
     fn the_fast_programme_gives_what_the_full_one_gives() {
         let mut random = SplitMix::new(11);

@@ -1,15 +1,15 @@
 //! Memory for bins whose cuts are given: the closed form, whole bits, and the best split of real filters.
 //!
-//! Minimise `sum c_i e^(-(ln 2)^2 m_i/n_i)` with `sum m_i = M` and no `m_i` below 0. The multiplier of the sum gives
-//! `f_i = min(1, mu/v_i)` and `m_i = n_i max(0, ln(v_i/mu)) / (ln 2)^2` with `v_i = c_i/n_i`: a bin's worth a key. Bins
-//! of little worth get nothing. Taken by falling worth, those that get something are the first few, and
-//! `ln mu = (sum n_i ln v_i - (ln 2)^2 M) / sum n_i` over them: no search is needed.
+//! Minimise `sum c_i e^(-(ln 2)^2 m_i/n_i)` with `sum m_i = M` and no `m_i` below 0. The multiplier of the
+//! sum gives `f_i = min(1, mu/v_i)` and `m_i = n_i max(0, ln(v_i/mu)) / (ln 2)^2` with `v_i = c_i/n_i`: a
+//! bin's worth a key. Bins of little worth get nothing. Taken by falling worth, those that get something are
+//! the first few, and `ln mu = (sum n_i ln v_i - (ln 2)^2 M) / sum n_i` over them: no search is needed.
 
 use super::Goal;
 use crate::maths::bins::{Bin, LN2_SQUARED, ideal_rate, real_rate};
 
-/// Memory is given out in at most this many equal portions before single bits are moved: enough to find the right
-/// valley of a cost that is not convex, and few enough to try every split of them.
+/// Memory is given out in at most this many equal portions before single bits are moved: enough to find the
+/// right valley of a cost that is not convex, and few enough to try every split of them.
 const PORTIONS_MAX: u64 = 512;
 
 impl Goal {
@@ -26,7 +26,8 @@ impl Goal {
         bins.iter().zip(rates).map(|(bin, rate)| self.stake(bin) * rate).sum()
     }
 
-    /// The bits of each bin, not yet whole, that sum to `bits`: equal shares, or those with the least ideal cost.
+    /// The bits of each bin, not yet whole, that sum to `bits`: equal shares, or those with the least ideal
+    /// cost.
     pub fn split(self, bins: &[Bin], bits: f64) -> Vec<f64> {
         match self {
             Goal::EqualBits => vec![bits / bins.len() as f64; bins.len()],
@@ -65,11 +66,12 @@ impl Goal {
 
     /// The whole bits of each bin that give real filters, with integer k, the least cost found.
     ///
-    /// The real cost is not convex: half a bit a key is hardly better than none. So every split of up to 512 equal
-    /// portions is tried (a dynamic programme over the bins), and then bits are moved between bins while that helps. Where
-    /// portions are single bits this is exact. Bins that get nothing count with rate 1. Equal bits stay equal.
+    /// The real cost is not convex: half a bit a key is hardly better than none. So every split of up to 512
+    /// equal portions is tried (a dynamic programme over the bins), and then bits are moved between bins
+    /// while that helps. Where portions are single bits this is exact. Bins that get nothing count with rate
+    /// 1. Equal bits stay equal.
     pub fn real_split(self, bins: &[Bin], bits: u64) -> Vec<u64> {
-        if self == Goal::EqualBits {
+        if self == Goal::EqualBits || bins.is_empty() {
             return whole_bits(&self.split(bins, bits as f64), bits);
         }
         let portion = bits.div_ceil(PORTIONS_MAX).max(1);
@@ -83,7 +85,8 @@ impl Goal {
         split
     }
 
-    /// The best split of `portions` portions of `portion` bits: `costs[p]` is the least for the bins so far and p of them.
+    /// The best split of `portions` portions of `portion` bits: `costs[p]` is the least for the bins so far
+    /// and p of them.
     fn split_in_portions(self, bins: &[Bin], portions: u64, portion: u64) -> Vec<u64> {
         let counts = portions as usize + 1;
         let mut costs = vec![0.0; counts];
@@ -192,7 +195,8 @@ mod tests {
                 / crate::maths::bins::standard_invalidation_cost(&bins, bits)
         };
         let limit = 2.0 / std::f64::consts::E;
-        // The midpoints of L equal bins have the geometric mean (1/e) 2^(1/2L), but for terms of higher order.
+        // The midpoints of L equal bins have the geometric mean (1/e) 2^(1/2L), but for terms of higher
+        // order.
         for bins in [16, 32, 64] {
             let expected = limit * 2f64.powf(0.5 / bins as f64);
             assert!((gain(bins) / expected - 1.0).abs() < 1e-3, "{bins}: {}", gain(bins));

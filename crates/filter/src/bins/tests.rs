@@ -88,7 +88,8 @@ fn cuts_for_strangers_are_near_the_best() {
     assert!(met >= 90, "{met}");
 }
 
-/// One filter for nearly all keys, and single keys that cost next to nothing: the credit of strangers alone wants no bins.
+/// One filter for nearly all keys, and single keys that cost next to nothing: the credit of strangers alone
+/// wants no bins.
 #[test]
 fn strangers_alone_want_one_large_bin() {
     let weights = Weights::new(&(1..=200).map(f64::from).collect::<Vec<_>>()).expect("good weights");
@@ -97,7 +98,7 @@ fn strangers_alone_want_one_large_bin() {
     assert!(best.bound >= best.cost * (1.0 - 1e-6));
 }
 
-/// The paper's own objective has its minimum 3.5 % below what Table 1 reports; better memory gains 1 % more.
+/// The paper's own objective has its minimum 3 to 3.6 % below what Table 1 reports; better memory gains 1 % more.
 #[test]
 fn best_cuts_of_the_papers_experiment() {
     let weights = paper_weights();
@@ -133,7 +134,7 @@ fn annealing_never_beats_the_programme_and_comes_close_when_tuned() {
             let run = |schedule| anneal(goal, &weights, 10, 1024, schedule, seed).expect("a possible task");
             let (paper, tuned) = (run(Schedule::paper()), run(Schedule::tuned(even, 20_000)));
             assert!(paper.best_cost >= best && paper.best_cost <= even && paper.start_cost == even);
-            // Measured over 20 seeds: within a millionth.
+            // Measured over 101 seeds: within four millionths.
             assert!(tuned.best_cost >= best && tuned.best_cost <= best * 1.000_01, "{tuned:?}");
         }
     }
@@ -196,36 +197,40 @@ fn impossible_tasks_are_refused() {
     assert!(error.contains("32769"), "{error}");
 }
 
-/// The cost of the paper charges a bin's rate once a member. Its best cuts leave small light bins, whose rates it
-/// neglects: strangers are credited with more than at one common rate. Split for strangers, the same cuts beat it.
+/// The table in the documentation of the module, row by row.
 #[test]
 fn the_three_ways_compared_at_equal_bits() {
-    let weights = paper_weights();
-    let cuts = best_cuts(Goal::Invalidation, &weights, 10, 30_000).expect("a possible task").cuts;
+    let (weights, bits) = (paper_weights(), 30_000);
+    let best = best_cuts(Goal::Invalidation, &weights, 10, bits).expect("a possible task").cuts;
+    let even = weights.even_cuts(10).expect("ten bins");
     let compared = |goal: Goal, cuts: &[usize]| {
-        let plan = Plan::for_cuts(goal, &weights, cuts.to_vec(), 30_000).expect("a possible task");
+        let plan = Plan::for_cuts(goal, &weights, cuts.to_vec(), bits).expect("a possible task");
         compare(&weights, &plan).expect("a good plan")
     };
-    let for_members = compared(Goal::Invalidation, &cuts);
-    let for_strangers = compared(Goal::StrangerCredit, &cuts);
-    assert!(for_members.bin_filter.stranger_credit > 1.1 * for_members.common_rate.stranger_credit);
-    assert!(for_strangers.bin_filter.stranger_credit < 0.97 * for_strangers.common_rate.stranger_credit);
-    // With equally many keys a bin the two goals are one, and the gain is larger.
-    let even = compared(Goal::StrangerCredit, &weights.even_cuts(10).expect("ten bins"));
-    assert!(even.bin_filter.stranger_credit < 0.8 * even.common_rate.stranger_credit);
-
-    let Comparison { bin_filter, common_rate, mean_weight } = even;
-    assert!([bin_filter, common_rate, mean_weight].iter().all(|standing| standing.bits == 30_000));
-    assert!(bin_filter.member_error() < common_rate.member_error());
-    // One filter credits strangers least, and members with anything but their weight: of evenly spaced weights they
-    // miss a quarter of the range, and the range over the root of 12 in the mean square.
-    assert!(mean_weight.stranger_credit < 0.2 * bin_filter.stranger_credit);
-    assert!((mean_weight.deviation - 1.25).abs() < 0.01 && mean_weight.false_hits == 0.0);
-    assert!((mean_weight.member_error_rms - 5.0 / 12f64.sqrt()).abs() < 0.01);
-    assert!((bin_filter.deviation - 0.125).abs() < 0.001);
+    let strangers = [&best, &even].map(|cuts| compared(Goal::StrangerCredit, cuts));
+    let rows = [
+        ("best | invalidation cost", compared(Goal::Invalidation, &best).bin_filter),
+        ("best | stranger credit", strangers[0].bin_filter),
+        ("best | one common rate", strangers[0].common_rate),
+        ("even | stranger credit", strangers[1].bin_filter),
+        ("even | one common rate", strangers[1].common_rate),
+        ("none | one filter, mean weight", strangers[1].mean_weight),
+    ];
+    for (name, Standing { stranger_credit, any_fires, deviation, false_hits, bits, .. }) in rows {
+        let fires = 100.0 * any_fires;
+        let row =
+            format!("| {name} | {stranger_credit:.3} | {fires:.1} % | {deviation:.3} | {false_hits:.3} |");
+        assert!(include_str!("../bins.rs").contains(&row), "the documentation lacks {row}");
+        assert_eq!(bits, 30_000);
+    }
+    let alone = strangers[1].mean_weight;
+    assert!(
+        (alone.member_error_rms - 5.0 / 12f64.sqrt()).abs() < 0.01 && alone.member_error() == alone.deviation
+    );
 }
 
-/// At the paper's size real filters have k = 1, and ten bins are worth no more than one filter for the heaviest keys.
+/// At the paper's size real filters have k = 1, and ten bins are worth no more than one filter for the
+/// heaviest keys.
 #[test]
 fn real_filters_of_the_papers_size_gain_nothing_from_many_bins() {
     let weights = paper_weights();

@@ -11,7 +11,8 @@ pub struct Weights {
     /// `order[i]` is the key with the i-th heaviest weight.
     order: Vec<usize>,
     sorted: Vec<f64>,
-    /// `tails[i]` is the sum of all but the i heaviest. Sums from the light end lose no light weight beside heavy ones.
+    /// `tails[i]` is the sum of all but the i heaviest. Sums from the light end lose no light weight beside
+    /// heavy ones.
     tails: Vec<f64>,
 }
 

@@ -1,12 +1,13 @@
 //! What bins cost: a set of weighted keys cut into classes, one flat filter a class.
 //!
 //! Bin i has `n_i` keys of mean weight `w_i` and `m_i` bits, and answers yes to a stranger at rate `f_i`. Two
-//! questions are kept apart here. *Which rate has a bin?* [`ideal_rate`] is the formula of the bin filter paper;
-//! [`real_rate`] is what a filter that can be built has. *What does it cost?* [`invalidation_cost`] is the paper's
-//! measure; [`stranger_credit`] and [`any_fires`] are what a lookup really pays. Any rates go with any cost.
+//! questions are kept apart here. *Which rate has a bin?* [`ideal_rate`] is the formula of the bin filter
+//! paper; [`real_rate`] is what a filter that can be built has. *What does it cost?* [`invalidation_cost`] is
+//! the paper's measure; [`stranger_credit`] and [`any_fires`] are what a lookup really pays. Any rates go
+//! with any cost.
 //!
-//! Below 1.44 bits a key the ideal k is a fraction of 1 and the ideal rate is out of reach: the best real filter has k = 1
-//! and rate `1 - e^(-n/m)`. The whole experiment of the paper lies there.
+//! Below 1.44 bits a key the ideal k is a fraction of 1 and the ideal rate is out of reach: the best real
+//! filter has k = 1 and rate `1 - e^(-n/m)`. The whole experiment of the paper lies there.
 
 use super::{MAX_K, flat, optimal_k};
 
@@ -16,13 +17,14 @@ pub const LN2_SQUARED: f64 = std::f64::consts::LN_2 * std::f64::consts::LN_2;
 /// One class of keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
-    /// n: how many keys.
+    /// n: how many keys, at least one.
     pub keys: u64,
     /// w: their mean weight, which is what each of them is credited with.
     pub weight: f64,
 }
 
-/// The rate of a filter with the best fractional k, `0.6185^(m/n)`: a bound that no filter below 1.44 bits a key reaches.
+/// The rate of a filter with the best fractional k, `0.6185^(m/n)`: a bound that no filter below 1.44 bits a
+/// key reaches.
 pub fn ideal_rate(keys: u64, bits: f64) -> f64 {
     (-LN2_SQUARED * bits / keys as f64).exp()
 }
@@ -36,26 +38,29 @@ pub fn best_k(keys: u64, bits: u64) -> u32 {
     (low..=high).min_by(|a, b| rate(a).total_cmp(&rate(b))).expect("low is not above high")
 }
 
-/// The rate of the best filter that can be built: integer k of at least 1. One without bits answers yes to all.
+/// The rate of the best filter that can be built: integer k of at least 1. One without bits answers yes to
+/// all.
 pub fn real_rate(keys: u64, bits: u64) -> f64 {
     if bits == 0 { 1.0 } else { flat::rate(bits, best_k(keys, bits), keys) }
 }
 
 /// The paper's "total membership invalidation cost", `sum n_i w_i f_i`.
 ///
-/// It charges a bin's rate once for every member of the bin, as if each query were drawn from the members' weights. It
-/// is not what a stranger is credited with: that is [`stranger_credit`].
+/// It charges a bin's rate once for every member of the bin, as if each query were drawn from the members'
+/// weights. It is not what a stranger is credited with: that is [`stranger_credit`].
 pub fn invalidation_cost(bins: &[Bin], rates: &[f64]) -> f64 {
     bins.iter().zip(rates).map(|(bin, rate)| bin.keys as f64 * bin.weight * rate).sum()
 }
 
-/// The same of one ideal filter for all keys, which is what the paper compares with: `0.6185^(M/N) sum n_i w_i`.
+/// The same of one ideal filter for all keys, which is what the paper compares with: `0.6185^(M/N) sum n_i
+/// w_i`.
 pub fn standard_invalidation_cost(bins: &[Bin], bits: f64) -> f64 {
     let keys = bins.iter().map(|bin| bin.keys).sum();
     bins.iter().map(|bin| bin.keys as f64 * bin.weight).sum::<f64>() * ideal_rate(keys, bits)
 }
 
-/// The weight that a word in no bin is credited with, on average: every bin is asked and hits add up, `sum w_i f_i`.
+/// The weight that a word in no bin is credited with, on average: every bin is asked and hits add up, `sum
+/// w_i f_i`.
 pub fn stranger_credit(bins: &[Bin], rates: &[f64]) -> f64 {
     bins.iter().zip(rates).map(|(bin, rate)| bin.weight * rate).sum()
 }
@@ -135,7 +140,8 @@ mod tests {
         }
     }
 
-    /// The column of rates gives every bin all 1,024 bits: a filter L times larger than the one whose cost stands beside.
+    /// The column of rates gives every bin all 1,024 bits: a filter L times larger than the one whose cost
+    /// stands beside.
     #[test]
     fn table_one_rates_of_the_bin_filter_paper() {
         for row in &TABLE_ONE {
@@ -150,7 +156,8 @@ mod tests {
         }
     }
 
-    /// The standard filter of Table 1 cannot be built: its rate of 0.845 is 0.947 with the one probe it must have.
+    /// The standard filter of Table 1 cannot be built: its rate of 0.849 is 0.947 with the one probe it must
+    /// have.
     #[test]
     fn the_papers_sizes_lie_below_any_real_filter() {
         assert_eq!(best_k(3000, 1024), 1);
