@@ -4,11 +4,11 @@
 //!
 //! With [`Goal::Invalidation`] the bins share one memory, yet no search over the multiplier mu is needed. Say
 //! the s heaviest keys lie in bins that get memory. Their cost is `s mu` with
-//! `ln mu = (sum n_i ln w_i - (ln 2)^2 M)/s`, so their cuts minimise `sum n_i ln w_i`, which is a sum over bins; all others cost their own
-//! weights, wherever they are cut. The minimum over s, and over the lightest bin with memory (it must be
-//! worth its memory, then all are), is the minimum over all cuts; that last search is O(N^2) at worst. The
-//! programme is O(L N log N): `n ln w` is n times a concave function of the mean, and for such costs the best
-//! cut before a key never moves back as the key moves on.
+//! `ln mu = (sum n_i ln w_i - (ln 2)^2 M)/s`, so their cuts minimise `sum n_i ln w_i`, which is a sum over
+//! bins; all others cost their own weights, wherever they are cut. The minimum over s, and over the lightest bin
+//! with memory (it must be worth its memory, then all are), is the minimum over all cuts; that last search is
+//! O(N^2) at worst. The programme is O(L N log N): `n ln w` is n times a concave function of the mean, and for
+//! such costs the best cut before a key never moves back as the key moves on.
 //!
 //! Proof of that. For ranks a <= b <= c <= d it is enough that `C(a,c) + C(b,d) <= C(a,d) + C(b,c)`. A
 //! concave function is the least of its tangents, so C of a range is the least over lines p of the sum of
