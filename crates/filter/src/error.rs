@@ -144,6 +144,51 @@ pub enum CutError {
 #[error("the key's count is 0, so it was never inserted and cannot be removed")]
 pub struct NotCounted;
 
+/// Bins that cannot be made as asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BinError {
+    /// A number that is zero or above its limit, or memory that is not there.
+    #[error(transparent)]
+    Geometry(#[from] GeometryError),
+    /// A weight that nothing can be credited with.
+    #[error("the weight of key {index} must lie between 0 and {limit:e}, not {weight}")]
+    Weight {
+        /// Which key, counted from 0.
+        index: usize,
+        /// Its weight.
+        weight: f64,
+        /// What it may be at most.
+        limit: f64,
+    },
+    /// Bins that would be empty.
+    #[error("{bins} bins cannot be made of {keys} keys: a bin has at least one")]
+    TooFewKeys {
+        /// The bins asked for.
+        bins: usize,
+        /// The keys there are.
+        keys: usize,
+    },
+    /// Two lists that should be equally long.
+    #[error("there are {found} {what}, not {expected}")]
+    Count {
+        /// What the list holds.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// What it should be.
+        expected: usize,
+    },
+    /// Cuts that do not rise.
+    #[error("cut {index} is {cut}, which does not lie behind the one before")]
+    Cut {
+        /// Which cut, counted from 0.
+        index: usize,
+        /// Where it lies.
+        cut: usize,
+    },
+}
+
 /// A file that is not an undamaged filter of ours.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -58,7 +58,7 @@
 //!   less; [`Filter::present_rate`] tells what a particular filter's bits amount to. Formulas are in [`maths`].
 //! * Equal keys in any order give equal bits, on every processor: kernels for AVX2 and AVX-512 are chosen at run
 //!   time and give what the scalar ones give.
-//! * Nothing here reads a clock, opens a file or draws a random number.
+//! * Nothing here reads a clock or opens a file, and what is random comes from a seed of the caller's.
 //!
 //! # Sources
 //!
@@ -67,6 +67,7 @@
 //! filters" (ACSAC 2006), sections on the signature database; the split line is the known "split block" design,
 //! widened to 64-bit sectors. Retouching is Donnet, Baynat and Friedman's ("Retouched Bloom filters").
 
+pub mod bins;
 pub mod cells;
 pub mod counting;
 mod error;
@@ -82,7 +83,7 @@ pub mod retouch;
 mod shared;
 mod simd;
 
-pub use error::{CutError, FormatError, GeometryError, NotCounted, RetouchError, Unlike};
+pub use error::{BinError, CutError, FormatError, GeometryError, NotCounted, RetouchError, Unlike};
 pub use filter::{Fill, Filter, Promise};
 pub use layout::{AnyLayout, Flat, Layout, LayoutName, Line, Paged};
 pub use memory::{HugePages, PAGE_BITS, PAGE_BYTES, PAGE_WORDS, PageBuf};

@@ -4,6 +4,7 @@
 //! hash key. What a particular filter's bits amount to is its *present* rate, which filters compute from
 //! their own bits.
 
+pub mod bins;
 pub mod cardinality;
 pub mod flat;
 pub mod line;
