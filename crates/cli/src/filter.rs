@@ -1,6 +1,7 @@
 //! `seenit filter`: build, inspect, query, unite and retouch filter files.
 
 mod build;
+mod count;
 mod info;
 mod query;
 mod report;
@@ -17,6 +18,9 @@ use crate::problem::Problem;
 pub(crate) enum Command {
     /// Build a filter file from keys, one per line
     Build(build::Arguments),
+    /// Count keys, and look up how often they were counted
+    #[command(subcommand)]
+    Count(count::Command),
     /// Show what a filter file is, how full it is, and whether it keeps its promise
     Info(info::Arguments),
     /// Look keys up in a filter file
@@ -30,6 +34,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command) -> Result<ExitCode, Problem> {
     match command {
         Command::Build(arguments) => build::run(&arguments),
+        Command::Count(command) => count::run(command),
         Command::Info(arguments) => info::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),
         Command::Retouch(arguments) => retouch::run(&arguments),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use seenit_filter::{Filter, Layout, file};
+use seenit_filter::file::{self, Stored};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
@@ -32,15 +32,11 @@ pub(crate) fn printed(result: io::Result<()>) -> Result<(), Problem> {
 
 /// Writes a filter file beside `path`, syncs it and renames it: `path` holds what it held before, or all of it.
 /// `inputs` are files it may not replace.
-pub(crate) fn write_filter<L: Layout, S: AsRef<[u64]>>(
-    path: &Path,
-    filter: &Filter<L, S>,
-    inputs: &[&Path],
-) -> Result<(), Problem> {
+pub(crate) fn write_filter(path: &Path, filter: &impl Stored, inputs: &[&Path]) -> Result<(), Problem> {
     let write = || -> io::Result<()> {
         let path = target_of(path, inputs)?;
         let temporary = temporary_beside(&path)?;
-        let progress = Progress::new("writing bytes", Some(filter.words().len() as u64 * 8));
+        let progress = Progress::new("writing bytes", Some(filter.header().file_bytes()));
         let counted = Counted { file: temporary.as_file(), progress };
         file::write(filter, &mut BufWriter::with_capacity(1 << 20, counted))?;
         temporary.as_file().sync_all()?;

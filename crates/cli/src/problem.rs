@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use seenit_filter::{FormatError, GeometryError, RetouchError, Unlike};
+use seenit_filter::{CutError, FormatError, GeometryError, RetouchError, Unlike};
 
 /// Why a command stopped. The codes are those of sysexits.h.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +64,14 @@ impl Problem {
     pub(crate) fn format(path: &Path) -> impl FnOnce(FormatError) -> Problem {
         let path = path.to_owned();
         move |error| Problem::Format { path, error }
+    }
+
+    /// A cut at a threshold every counting filter has: only its memory can be missing.
+    pub(crate) fn cut(error: CutError) -> Problem {
+        match error {
+            CutError::Geometry(error) => Problem::Geometry(error),
+            other => Problem::io("cut")(io::Error::other(other)),
+        }
     }
 
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Problem {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use seenit_filter::file::Kind;
 
 use super::report::Report;
 use crate::mapped::Mapped;
@@ -22,7 +23,12 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mapped = Mapped::open(&arguments.file)?;
-    let filter = mapped.checked()?.filter().map_err(Problem::format(mapped.path()))?;
+    let view = mapped.checked()?;
+    if view.header().kind != Kind::Plain {
+        super::count::info(mapped.path(), &view, arguments.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let filter = view.filter().map_err(Problem::format(mapped.path()))?;
     Report::of(mapped.path(), &filter).print(arguments.json)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -120,7 +120,7 @@ impl Report {
 /// Broken is a promise when the rate is above it because there are too many keys, beyond the doubt of their estimate.
 /// The rate of a filter within its capacity scatters around the promise, the more the smaller it is: that is chance,
 /// and the promise is about the average.
-fn keeps(promise: Promise, present_rate: f64, keys: Option<Estimate>) -> bool {
+pub(super) fn keeps(promise: Promise, present_rate: f64, keys: Option<Estimate>) -> bool {
     const DOUBT: f64 = 3.0;
     let surely = keys.map_or(f64::INFINITY, |keys| keys.value - DOUBT * keys.sd);
     present_rate <= promise.rate || surely <= promise.capacity as f64

@@ -1,8 +1,8 @@
 //! Split storage: true counts in little memory.
 //!
-//! Most counts are small, a few are huge. A *base* cell has s low bits and a flag; where a count needs more, the flag is
-//! set and the *high part* lies in a hash table. The base is cut into N *chunks* of whole pages, each with its own table
-//! and its own writer. Counts are exact to `2^(32+s) - 1`.
+//! Most counts are small, a few are huge. A *base* cell has s low bits and a flag; where a count needs more, the flag
+//! is set and the *high part* lies in a hash table. The base is cut into N *chunks* of whole pages, each with its own
+//! table and its own writer. Counts are exact to `2^(32+s) - 1`.
 //!
 //! Readers take no lock. A table only grows, by adding a segment, so nothing a reader looks at is ever moved or
 //! freed. A writer stores the high part before the base wraps around, and a reader reads the base before the high part: so
