@@ -187,8 +187,9 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
         }
     }
 
+    /// Asks for the cells of these keys.
     #[inline(always)]
-    fn prefetch(&self, hashes: &[Hash128]) {
+    pub(crate) fn prefetch(&self, hashes: &[Hash128]) {
         for &hash in hashes {
             for probe in 0..self.layout.probes() {
                 self.cells.prefetch(self.layout.position(hash, probe));

@@ -78,11 +78,12 @@ pub mod maths;
 mod memory;
 mod pipeline;
 mod shared;
+pub mod shingles;
 mod simd;
 #[cfg(test)]
 mod testing;
 
-pub use error::{CutError, FormatError, GeometryError, NotCounted, Unlike};
+pub use error::{ChoiceError, CutError, FormatError, GeometryError, NotCounted, OddsError, Unlike};
 pub use filter::{Fill, Filter, Promise};
 pub use layout::{AnyLayout, Flat, Layout, LayoutName, Line, Paged};
 pub use memory::{HugePages, PAGE_BITS, PAGE_BYTES, PAGE_WORDS, PageBuf};

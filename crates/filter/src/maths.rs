@@ -9,6 +9,7 @@ pub mod flat;
 pub mod line;
 mod mixture;
 pub mod paged;
+pub mod shingles;
 mod sizing;
 
 pub(crate) use sizing::check_promise;
