@@ -217,8 +217,8 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
     /// k (paged: averaged over the pages), read off the cells.
     ///
     /// A formula that throws single increments at random is many orders of magnitude too low: a message reported a
-    /// hundred times raises the *same* cells a hundred times. [`maths::counting`](crate::maths::counting) has the
-    /// formula for cells nobody has yet.
+    /// hundred times raises the *same* cells a hundred times.
+    /// [`maths::counting`](crate::maths::counting::rate_at_least) has the formula for cells nobody has yet.
     pub fn rate_at_least(&self, least: u64) -> Result<f64, CutError> {
         Ok(self.at_least(least)?.present_rate())
     }

@@ -149,6 +149,14 @@ pub enum OddsError {
     /// Probabilities that do not make a distribution.
     #[error("the probabilities of the counts add up to {0}, not to 1")]
     Sum(f64),
+    /// A mean no Poisson law here has.
+    #[error("the mean of a Poisson law lies between 0 and {most}, not at {mean}")]
+    Mean {
+        /// The mean asked for.
+        mean: f64,
+        /// The largest.
+        most: f64,
+    },
     /// A message with too many shingles, or none.
     #[error("a message has 1 to {most} shingles, not {shingles}")]
     Shingles {

@@ -5,6 +5,7 @@
 //! their own bits.
 
 pub mod cardinality;
+pub mod counting;
 pub mod flat;
 pub mod line;
 mod mixture;
