@@ -175,7 +175,7 @@ pub enum OddsError {
     },
     /// A threshold that listed shingles reach by themselves, or that no message reaches.
     #[error(
-        "a threshold of {threshold} must be above the {listed} listed of {shingles} shingles, and not above all"
+        "a threshold of {threshold} must be above the {listed} listed shingles, and at most all {shingles}"
     )]
     Threshold {
         /// The threshold asked for.

@@ -1,5 +1,6 @@
-//! Guards the laws of counting: never below the truth, refined never above intuitive, cuts that answer as counts do,
-//! sums that lose nothing, and keys taken out again. Also the worked examples of the collaborative spam detection paper.
+//! Guards the laws of counting: never below the truth, refined never above intuitive, cuts that answer as
+//! counts do, sums that lose nothing, and keys taken out again. Also the worked examples of the collaborative
+//! spam detection paper.
 
 mod common;
 
@@ -152,7 +153,8 @@ proptest! {
         let (mut sum, other) = (filled::<Refined>(geometry, &one), filled::<Refined>(geometry, &two));
         let before = values(sum.cells());
         sum.merge(&other).expect("of one kind");
-        let added = before.iter().zip(values(other.cells())).map(|(a, b)| (a + b).min(geometry.packing.cap()));
+        let cap = geometry.packing.cap();
+        let added = before.iter().zip(values(other.cells())).map(|(a, b)| (a + b).min(cap));
         prop_assert_eq!(values(sum.cells()), added.collect::<Vec<_>>());
         for key in 0..KEYS {
             covers(&sum, key, truth(&one, key) + truth(&two, key))?;
@@ -272,7 +274,8 @@ fn three_cells<R: Rule>(of: &[u64; 3]) -> (CountingFilter<R, Flat>, Hash128) {
     (CountingFilter::new(layout, cells(of), None, sip(0).fingerprint()).expect("three cells"), key)
 }
 
-/// The merging example: x counts 2 at server a and 3 at server b, merged 6; one more each gives 8 or, refined, 7.
+/// The merging example: x counts 2 at server a and 3 at server b, merged 6; one more each gives 8 or,
+/// refined, 7.
 #[test]
 fn the_merging_example_of_the_collaborative_spam_detection_paper() {
     fn merged<R: Rule>(more: u64) -> (Vec<u64>, u64) {
@@ -289,8 +292,8 @@ fn the_merging_example_of_the_collaborative_spam_detection_paper() {
     assert_eq!(merged::<Refined>(1), (vec![7, 9, 12], 7));
 }
 
-/// Why refined filters have no removal: x on cells 0 and 1, y on 1 and 2. Taking x out the intuitive way would leave y,
-/// which is still there, a count of 0.
+/// Why refined filters have no removal: x on cells 0 and 1, y on 1 and 2. Taking x out the intuitive way
+/// would leave y, which is still there, a count of 0.
 #[test]
 fn taking_a_key_out_of_refined_cells_would_lose_another() {
     fn after_x_left<R: Rule>() -> u64 {

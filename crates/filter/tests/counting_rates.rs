@@ -1,7 +1,8 @@
-//! Guards the maths of counting filters: wrong shares and rates at a threshold, as measured on filters that exist.
+//! Guards the maths of counting filters: wrong shares and rates at a threshold, as measured on filters that
+//! exist.
 //!
-//! Filters are filled under independent hashes, so what is compared is the mean over filters, judged by the scatter
-//! between them.
+//! Filters are filled under independent hashes, so what is compared is the mean over filters, judged by the
+//! scatter between them.
 
 mod common;
 
@@ -17,7 +18,8 @@ use seenit_filter::{AnyLayout, Flat, HugePages, Layout, Paged};
 const FILTERS: u64 = 30;
 const KEYS: u64 = 10_000;
 
-/// Standard deviations allowed where they are estimated from [`FILTERS`] values (Student's t, 29 degrees of freedom).
+/// Standard deviations allowed where they are estimated from [`FILTERS`] values (Student's t, 29 degrees of
+/// freedom).
 const DEVIATIONS_ESTIMATED: f64 = 5.6;
 
 fn packing() -> Packing {
@@ -51,7 +53,8 @@ fn intuitive(layout: AnyLayout, stream: &[(Hash128, u64)]) -> CountingFilter<Int
     counts
 }
 
-/// Refined cells do: each key comes once a round, as often as it has to, and no key's insertions come in a row.
+/// Refined cells do: each key comes once a round, as often as it has to, and no key's insertions come in a
+/// row.
 fn refined(layout: AnyLayout, stream: &[(Hash128, u64)]) -> CountingFilter<Refined> {
     let mut counts = empty(layout);
     let most = stream.iter().map(|&(_, count)| count).max().unwrap_or(0);

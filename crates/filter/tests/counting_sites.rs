@@ -1,8 +1,8 @@
-//! Guards counting at several sites: own and peers' counts together are never below the truth, and insertion that looks
-//! at the merged cells is caught.
+//! Guards counting at several sites: own and peers' counts together are never below the truth, and insertion
+//! that looks at the merged cells is caught.
 //!
-//! The harness takes the insertion as a parameter. If someone "simplifies" insertion to look at own plus peers'
-//! cells, the law fails; that it would is tested here too, with that very insertion.
+//! The harness takes the insertion as a parameter. If someone "simplifies" insertion to look at own plus
+//! peers' cells, the law fails; that it would is tested here too, with that very insertion.
 
 mod common;
 
@@ -44,7 +44,8 @@ fn looking_at_own(site: &mut OwnAndPeers, hash: Hash128) {
     site.insert_weighted(hash, 1);
 }
 
-/// What must not be done: the minimum is taken over own plus peers' cells, and own cells are raised where the sum is at it.
+/// What must not be done: the minimum is taken over own plus peers' cells, and own cells are raised where the
+/// sum is at it.
 fn looking_at_merged(site: &mut OwnAndPeers, hash: Hash128) {
     let layout = *site.own().layout();
     let key = cells_of(&layout, hash);
@@ -93,7 +94,8 @@ impl Network {
         self.sites[site] = both;
     }
 
-    /// What is wrong at a site, if anything: a count below what it could know, or above the sums of the cells.
+    /// What is wrong at a site, if anything: a count below what it could know, or above the sums of the
+    /// cells.
     fn check(&self, site: usize) -> Result<(), String> {
         let both = &self.sites[site];
         for (key, &hash) in self.keys.iter().enumerate() {
@@ -112,7 +114,8 @@ impl Network {
     }
 }
 
-/// Sites are told of random keys and hear of each other at random times; in the end everybody hears everything.
+/// Sites are told of random keys and hear of each other at random times; in the end everybody hears
+/// everything.
 fn run(layout: AnyLayout, writers: usize, seed: u64, insert: Insert) -> Result<(), String> {
     let mut rng = SplitMix(seed);
     let keys = std::iter::repeat_with(|| rng.hash()).take(KEYS).collect();
@@ -167,9 +170,9 @@ fn looking_at_merged_cells_is_caught() {
     }
 }
 
-/// The smallest case. Key x has cells 0 and 1, key w has cell 1 only. Site b is told w; site a hears of it. Then each
-/// is told x once: a skips cell 1 because of b's w, b raises cell 0 alone because of its own. Cell 1 has seen one
-/// increment for two x and one w: even the sum of all cells says 1 where the truth is 2.
+/// The smallest case. Key x has cells 0 and 1, key w has cell 1 only. Site b is told w; site a hears of it.
+/// Then each is told x once: a skips cell 1 because of b's w, b raises cell 0 alone because of its own. Cell
+/// 1 has seen one increment for two x and one w: even the sum of all cells says 1 where the truth is 2.
 #[test]
 fn the_smallest_case_in_which_merged_cells_lose_a_count() {
     let layout = Flat::new(2, 2).expect("in range").any();

@@ -1,5 +1,5 @@
-//! Guards shingle lookup: accidents come as often as the maths says, batches answer as single messages do, and more
-//! ham never makes more evidence.
+//! Guards shingle lookup: accidents come as often as the maths says, batches answer as single messages do,
+//! and more ham never makes more evidence.
 
 mod common;
 
@@ -73,12 +73,14 @@ fn message(rng: &mut SplitMix, spam: &[Vec<Shingle>], listed: u32) -> Vec<Shingl
     (0..SHINGLES).map(shingle).collect()
 }
 
-/// Given their cells, matches of random messages have the stated distribution with the rates of these cells; and over
-/// tallies filled under independent keys those rates scatter around the expected ones, so the numbers of messages
-/// at each threshold do not differ from the maths by more than messages *and* tallies explain.
+/// Given their cells, matches of random messages have the stated distribution with the rates of these cells;
+/// and over tallies filled under independent keys those rates scatter around the expected ones, so the
+/// numbers of messages at each threshold do not differ from the maths by more than messages *and* tallies
+/// explain.
 ///
-/// Listed shingles share tallies: whether ham silences a particular one is drawn once a tally, not once a message. Each
-/// slot has 250 of them and a message takes one, so that adds a part of the variance that is counted here too.
+/// Listed shingles share tallies: whether ham silences a particular one is drawn once a tally, not once a
+/// message. Each slot has 250 of them and a message takes one, so that adds a part of the variance that is
+/// counted here too.
 #[test]
 fn accidents_come_as_often_as_the_maths_says() {
     const TALLIES: u64 = 12;
@@ -107,8 +109,8 @@ fn accidents_come_as_often_as_the_maths_says() {
     }
 }
 
-/// Every threshold: the number of messages at or above it is that of the maths, within 4.5 standard deviations, the
-/// larger of what messages alone would give and what is seen between tallies.
+/// Every threshold: the number of messages at or above it is that of the maths, within 4.5 standard
+/// deviations, the larger of what messages alone would give and what is seen between tallies.
 fn check_histogram(cell: &str, expected: &[f64], per_tally: &[[f64; SHINGLES as usize + 1]]) {
     let tallies = per_tally.len() as f64;
     let mut tested = 0;
@@ -127,8 +129,9 @@ fn check_histogram(cell: &str, expected: &[f64], per_tally: &[[f64; SHINGLES as 
     assert!(tested >= 5, "{cell}: only {tested} thresholds say anything");
 }
 
-/// The expected rate stands in for the rate of the cells before there are any. A tail moves with a high power of the rate,
-/// so its average over tallies is above the tail at the average rate: by how much the maths says in words.
+/// The expected rate stands in for the rate of the cells before there are any. A tail moves with a high power
+/// of the rate, so its average over tallies is above the tail at the average rate: by how much the maths says
+/// in words.
 #[test]
 fn the_average_tail_is_a_little_above_the_tail_at_the_average_rate() {
     for (capacity, tallies, range) in [(1_000, 400, 1.01..1.12), (30_000, 40, 0.98..1.02)] {
@@ -147,8 +150,8 @@ fn the_average_tail_is_a_little_above_the_tail_at_the_average_rate() {
     }
 }
 
-/// Spam seen often is not silenced by one ham count that is there by accident: the formula is then a lower bound,
-/// and without ham an upper one.
+/// Spam seen often is not silenced by one ham count that is there by accident: the formula is then a lower
+/// bound, and without ham an upper one.
 #[test]
 fn heavy_spam_matches_between_the_two_bounds() {
     let (key, mut rng) = (sip(3), SplitMix(3));
@@ -196,8 +199,8 @@ fn layouts() -> impl Strategy<Value = AnyLayout> {
 }
 
 proptest! {
-    /// Many messages at once, more than are gathered at once, with repeats, empty ones and tallies of different
-    /// geometry: each gets what it would get alone, from one lookup at a time.
+    /// Many messages at once, more than are gathered at once, with repeats, empty ones and tallies of
+    /// different geometry: each gets what it would get alone, from one lookup at a time.
     #[test]
     fn batched_is_single_is_slow(
         layouts in (layouts(), layouts()),
@@ -217,7 +220,8 @@ proptest! {
             prop_assert_eq!(evidence, slowly(&spam, &ham, &key, u64::from(ratio), message));
             let findings = lookup.explain(&key, message);
             prop_assert_eq!(findings.len() as u32, evidence.distinct);
-            prop_assert_eq!(findings.iter().filter(|finding| finding.matched).count() as u32, evidence.matched);
+            let matched = findings.iter().filter(|finding| finding.matched).count();
+            prop_assert_eq!(matched as u32, evidence.matched);
             prop_assert!(findings.is_sorted_by(|a, b| a.shingle < b.shingle));
             for finding in findings {
                 let hash = key.hash(&finding.shingle.to_bytes());

@@ -1,25 +1,28 @@
 //! What counting filters get wrong, before there are any cells to read it off.
 //!
-//! Two errors, and they are different things. A key that *was* inserted may count too much: its *wrong share*. A key that
-//! was *never* inserted may count t or more: its *rate at t*.
+//! Two errors, and they are different things. A key that *was* inserted may count too much: its *wrong
+//! share*. A key that was *never* inserted may count t or more: its *rate at t*.
 //!
 //! Both are stated for intuitive insertion. Refined insertion leaves no cell higher, so both are upper bounds
 //! for it; what it gains depends on the order of insertions and has no closed form.
 //!
-//! The rate at t must not be computed as if single increments fell at random: a message reported c times raises
-//! the same cells c times. So a cell holds a *compound* sum. Each of l keys hits it with chance `h = 1 - (1 - 1/m)^k` (once,
-//! however many of its probes do) and brings its own count c, drawn with the odds `q_c`. The value of a cell has the
-//! generating function `(1 - h + h sum_c q_c z^c)^l`, and its probabilities follow by Panjer's recursion:
+//! The rate at t must not be computed as if single increments fell at random: a message reported c times
+//! raises the same cells c times. So a cell holds a *compound* sum. Each of l keys hits it with the chance
+//! `h = 1 - (1 - 1/m)^k` (once, however many of its probes do) and brings its own count c, drawn with the odds
+//! `q_c`. The value of a cell has the generating function `(1 - h + h sum_c q_c z^c)^l`, and its probabilities
+//! follow by Panjer's recursion:
 //!
 //! ```text
-//! f_0 = 1 - h (1 - q_0),  f_j = h q_j,  p_0 = f_0^l,  p_s = sum_{j=1..s} ((l + 1) j - s) f_j p_(s-j) / (s f_0)
+//! f_0 = 1 - h (1 - q_0),  f_j = h q_j,  p_0 = f_0^l,
+//! p_s = sum_{j=1..s} ((l + 1) j - s) f_j p_(s-j) / (s f_0)
 //! ```
 
 use super::mixture::binomial_mean;
 use super::{flat, paged, set_share};
 use crate::error::OddsError;
 
-/// Above this chance that one key hits a given cell, every cell is a sum over most keys and says nothing about any.
+/// Above this chance that one key hits a given cell, every cell is a sum over most keys and says nothing
+/// about any.
 const HIT_MAX: f64 = 0.5;
 
 /// The largest mean of a Poisson law: beyond it `e^-mean` is no float, and no cell holds such counts.
@@ -28,11 +31,12 @@ const POISSON_MEAN_MAX: f64 = 700.0;
 /// How far probabilities may be from adding up to 1: what rounding of printed tables makes.
 const SUM_SLACK: f64 = 1e-6;
 
-/// The expected share of `keys` inserted keys whose count is too high, intuitive insertion, m cells, k probes:
-/// `(1 - (1 - 1/m)^(k (keys - 1)))^k`, raised by the luck that the probes of a key share (`maths::all_set`).
+/// The expected share of `keys` inserted keys whose count is too high, intuitive insertion, m cells, k
+/// probes: `(1 - (1 - 1/m)^(k (keys - 1)))^k`, raised by the luck that the probes of a key share
+/// (`maths::all_set`).
 ///
-/// A key is wrong exactly when each of its cells is also another's, so neither the order of insertions nor how often
-/// each key comes matters.
+/// A key is wrong exactly when each of its cells is also another's, so neither the order of insertions nor
+/// how often each key comes matters.
 pub fn wrong_share(m: u64, k: u32, keys: u64) -> f64 {
     flat::rate(m, k, keys.saturating_sub(1))
 }
@@ -102,9 +106,9 @@ pub fn share_at_least(m: u64, k: u32, keys: u64, odds: &CountOdds, least: u64) -
 
 /// The chance that a key that was never inserted counts `least` or more: `(share of cells >= least)^k`.
 ///
-/// This is the rate of a filter whose share is the average one. Shares scatter, and the average rate over filters is
-/// higher by about `k (k - 1)/2 (sd/mean)^2` of itself: next to nothing where many cells reach `least`, more than
-/// the rate itself where a handful do. What a particular filter's cells amount to is
+/// This is the rate of a filter whose share is the average one. Shares scatter, and the average rate over
+/// filters is higher by about `k (k - 1)/2 (sd/mean)^2` of itself: next to nothing where many cells reach
+/// `least`, more than the rate itself where a handful do. What a particular filter's cells amount to is
 /// [`CountingFilter::rate_at_least`](crate::counting::CountingFilter::rate_at_least).
 pub fn rate_at_least(m: u64, k: u32, keys: u64, odds: &CountOdds, least: u64) -> f64 {
     share_at_least(m, k, keys, odds, least).mean.powi(k as i32)
@@ -164,7 +168,8 @@ impl CellValues {
         self.keys * (self.hits.len() - 1) as f64
     }
 
-    /// The next term. Where `p_0` is too small for a float, terms start from 1 and are scaled down as they grow.
+    /// The next term. Where `p_0` is too small for a float, terms start from 1 and are scaled down as they
+    /// grow.
     fn extend(&mut self) {
         const LARGE: f64 = 1e200;
         let s = self.scaled.len();
@@ -190,14 +195,15 @@ impl CellValues {
         self.scaled[..least as usize].iter().map(|value| value * scale).collect()
     }
 
-    /// The probability of `least` or more: one minus the rest where it is large, its own sum where that would lose digits.
+    /// The probability of `least` or more: one minus the rest where it is large, its own sum where that would
+    /// lose digits.
     fn at_least(&mut self, least: u64) -> f64 {
         let below: f64 = self.below(least).iter().sum();
         if below < 0.5 {
             return 1.0 - below;
         }
-        // Beyond the mean, terms do not exceed the largest of as many terms before them as there are counts. So once a
-        // block of that length is negligible, the rest is.
+        // Beyond the mean, terms do not exceed the largest of as many terms before them as there are counts.
+        // So once a block of that length is negligible, the rest is.
         const NEGLIGIBLE: f64 = 1e-18;
         let block = self.hits.len().max(2);
         let counts = self.hits.iter().enumerate().skip(1).map(|(j, hit)| j as f64 * hit);
@@ -285,7 +291,8 @@ mod tests {
         }
     }
 
-    /// Table III of the collaborative spam detection paper, intuitive: means of 1,000 rounds and their deviations.
+    /// Table III of the collaborative spam detection paper, intuitive: means of 1,000 rounds and their
+    /// deviations.
     #[test]
     fn table_three_of_the_collaborative_spam_detection_paper() {
         let table = [

@@ -1,20 +1,22 @@
 //! How many of a message's shingles match, by right and by accident.
 //!
-//! Of r shingles, g are *listed*: truly in the spam tally and not in the ham tally. Let f_s and f_h be the chances that
-//! a key that was never inserted counts 1 or more in the spam and in the ham tally: the plain rates of the
-//! cells that are not zero, because a stranger whose ham count is 0 matches as soon as its spam count is 1. Then
+//! Of r shingles, g are *listed*: truly in the spam tally and not in the ham tally. Let f_s and f_h be the
+//! chances that a key that was never inserted counts 1 or more in the spam and in the ham tally: the plain
+//! rates of the cells that are not zero, because a stranger whose ham count is 0 matches as soon as its spam
+//! count is 1. Then
 //!
 //! ```text
 //! matches ~ Bin(g, 1 - f_h) + Bin(r - g, f_s (1 - f_h))
 //! ```
 //!
-//! That is exact while no spam count exceeds the ratio: then a ham count of 1 is enough to silence any shingle. A
-//! spam count c falls only to a ham count of c/ratio or more, which is rarer; a match is then likelier than this,
-//! and f_h = 0 is the safe thing to say. [`spam_rate_max`] says it.
+//! That is exact while no spam count exceeds the ratio: then a ham count of 1 is enough to silence any
+//! shingle. A spam count c falls only to a ham count of c/ratio or more, which is rarer; a match is then
+//! likelier than this, and f_h = 0 is the safe thing to say. [`spam_rate_max`] says it.
 //!
-//! Shingles are hashed independently, so *given* a tally the formula holds with the rates of its cells. Over tallies
-//! not yet filled the rate scatters, and a tail of t matches moves with its t-th power: at 17 of 32 and 1,000
-//! keys in the tally, the average tail is about a twentieth above the tail at the average rate; the excess goes with 1/keys.
+//! Shingles are hashed independently, so *given* a tally the formula holds with the rates of its cells. Over
+//! tallies not yet filled the rate scatters, and a tail of t matches moves with its t-th power: at 17 of 32
+//! and 1,000 keys in the tally, the average tail is about a twentieth above the tail at the average rate; the
+//! excess goes with 1/keys.
 
 use crate::error::OddsError;
 
@@ -73,8 +75,8 @@ impl Matches {
 
 /// One shingle more, which matches or not with these two chances.
 ///
-/// Adding products of what is never negative loses no digits, however small a tail is; there are no factorials to
-/// overflow. Passing both chances keeps the smaller one exact.
+/// Adding products of what is never negative loses no digits, however small a tail is; there are no
+/// factorials to overflow. Passing both chances keeps the smaller one exact.
 fn add_shingle(odds: &mut Vec<f64>, (matches, fails): (f64, f64)) {
     odds.push(0.0);
     for i in (0..odds.len()).rev() {
@@ -82,8 +84,8 @@ fn add_shingle(odds: &mut Vec<f64>, (matches, fails): (f64, f64)) {
     }
 }
 
-/// The largest f_s at which a message with `listed` listed shingles of `shingles` reaches `threshold` matches with
-/// probability `bound` or less, whatever the ham tally holds: f_h is taken as 0.
+/// The largest f_s at which a message with `listed` listed shingles of `shingles` reaches `threshold` matches
+/// with probability `bound` or less, whatever the ham tally holds: f_h is taken as 0.
 pub fn spam_rate_max(shingles: u32, threshold: u32, listed: u32, bound: f64) -> Result<f64, OddsError> {
     Matches::new(shingles, listed, 0.0, 0.0)?;
     if !(bound > 0.0 && bound < 1.0) {
@@ -95,7 +97,8 @@ pub fn spam_rate_max(shingles: u32, threshold: u32, listed: u32, bound: f64) -> 
     let keeps = |rate: f64| {
         Matches::new(shingles, listed, rate, 0.0).is_ok_and(|matches| matches.at_least(threshold) <= bound)
     };
-    // Positive floats are ordered as their bits are, so this bisection ends at the very last float that keeps it.
+    // Positive floats are ordered as their bits are, so this bisection ends at the very last float that keeps
+    // it.
     let (mut kept, mut broken) = (0.0f64.to_bits(), 1.0f64.to_bits());
     while broken - kept > 1 {
         let middle = kept + (broken - kept) / 2;
@@ -167,7 +170,8 @@ mod tests {
         assert!((matches(32, 32, 0.5, 1e-3).below(1) / 1e-96 - 1.0).abs() < 1e-12);
     }
 
-    /// What one accident in a thousand million costs: a spam tally may be wrong about one stranger in ten and more.
+    /// What one accident in a thousand million costs: a spam tally may be wrong about one stranger in ten and
+    /// more.
     #[test]
     fn the_rates_that_a_bound_of_1e_minus_9_allows() {
         let allowed = |threshold, listed| {
