@@ -39,7 +39,7 @@ use std::num::NonZeroU32;
 use crate::cells::{Cells, PackedCells, Packing};
 use crate::counting::{Count, CountingFilter, Refined};
 use crate::error::{ChoiceError, GeometryError, Unlike};
-use crate::hash::{Hash128, KeyHasher};
+use crate::hash::{BATCH_KEYS, KeyHasher};
 use crate::layout::{AnyLayout, Flat, Layout, LayoutName, Paged, same};
 use crate::maths::shingles::spam_rate_max;
 use crate::memory::PAGE_BITS;
@@ -185,9 +185,9 @@ impl<'a, L: Layout, C: Cells, M: Layout, D: Cells> ShingleLookup<'a, L, C, M, D>
                 keys.extend(shingles.into_iter().map(Shingle::to_bytes));
             }
             let mut of_key = of_key.into_iter();
-            self.look_up(hasher, &keys, |spam, ham| {
+            self.match_keys(hasher, &keys, |matched| {
                 if let Some(number) = of_key.next() {
-                    evidence[number].matched += u32::from(self.ratio.is_exceeded(spam, ham));
+                    evidence[number].matched += u32::from(matched);
                 }
             });
         }
@@ -199,34 +199,37 @@ impl<'a, L: Layout, C: Cells, M: Layout, D: Cells> ShingleLookup<'a, L, C, M, D>
         hasher: &H,
         shingles: &[Shingle],
     ) -> Vec<Finding> {
-        let shingles = distinct(shingles);
-        let keys: Vec<_> = shingles.iter().map(|shingle| shingle.to_bytes()).collect();
-        let mut counts = Vec::with_capacity(keys.len());
-        self.look_up(hasher, &keys, |spam, ham| counts.push((spam, ham)));
-        let findings = shingles.into_iter().zip(counts).map(|(shingle, (spam, ham))| {
-            let matched = self.ratio.is_exceeded(spam, ham);
-            Finding { shingle, spam, ham, matched }
-        });
-        findings.collect()
+        let find = |shingle: Shingle| {
+            let hash = hasher.hash(&shingle.to_bytes());
+            let (spam, ham) = (self.spam.count(hash), self.ham.count(hash));
+            Finding { shingle, spam, ham, matched: self.ratio.is_exceeded(spam, ham) }
+        };
+        distinct(shingles).into_iter().map(find).collect()
     }
 
-    /// Calls `visit` with the spam and the ham count of each key, in order.
-    fn look_up<H: KeyHasher<[u8; SHINGLE_BYTES]>>(
+    /// Calls `visit` with whether each key matches, in order.
+    ///
+    /// Most mail is strangers, whose spam count is 0 and never exceeds anything. So ham cells are asked for
+    /// only where there is spam, and while the rest of the batch is counted.
+    fn match_keys<H: KeyHasher<[u8; SHINGLE_BYTES]>>(
         &self,
         hasher: &H,
         keys: &[[u8; SHINGLE_BYTES]],
-        mut visit: impl FnMut(Count, Count),
+        mut visit: impl FnMut(bool),
     ) {
-        let prefetch = |hashes: &[Hash128]| {
-            self.spam.prefetch(hashes);
-            self.ham.prefetch(hashes);
-        };
         let mut pipeline = Pipeline::new(hasher, keys);
-        prefetch(pipeline.ahead());
+        self.spam.prefetch(pipeline.ahead());
+        let mut spam = [Count::default(); BATCH_KEYS];
         while pipeline.advance() {
-            prefetch(pipeline.ahead());
-            for &hash in pipeline.current() {
-                visit(self.spam.count(hash), self.ham.count(hash));
+            self.spam.prefetch(pipeline.ahead());
+            for (hash, spam) in pipeline.current().iter().zip(&mut spam) {
+                *spam = self.spam.count(*hash);
+                if spam.value > 0 {
+                    self.ham.prefetch(std::slice::from_ref(hash));
+                }
+            }
+            for (&hash, &spam) in pipeline.current().iter().zip(&spam) {
+                visit(spam.value > 0 && self.ratio.is_exceeded(spam, self.ham.count(hash)));
             }
         }
     }
