@@ -213,8 +213,8 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
         Ok(cut)
     }
 
-    /// The chance that a key that was never inserted counts `least` or more: the share of cells that do, to the power of
-    /// k (paged: averaged over the pages), read off the cells.
+    /// The chance that a key that was never inserted counts `least` or more: the share of cells that do, to the
+    /// power of k (paged: averaged over the pages), read off the cells.
     ///
     /// A formula that throws single increments at random is many orders of magnitude too low: a message reported a
     /// hundred times raises the *same* cells a hundred times.
