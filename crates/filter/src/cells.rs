@@ -196,7 +196,8 @@ pub trait Cells {
     /// Calls `visit` with the number and the value of each cell that is not zero, in ascending order.
     fn for_each_nonzero(&self, visit: impl FnMut(u64, u64));
 
-    /// Calls `visit` with the number, the value in `old` and the value here of each cell that differs, in ascending order.
+    /// Calls `visit` with the number, the value in `old` and the value here of each cell that differs, in
+    /// ascending order.
     ///
     /// # Panics
     /// When `old` has another number of cells.

@@ -211,6 +211,14 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
         count_many_in(&self.layout, &self.cells, hasher, keys, counts);
     }
 
+    /// Asks for the cells of these keys.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, hashes: &[Hash128]) {
+        for &hash in hashes {
+            self.layout.for_each_address(&self.cells, hash, |address| self.cells.prefetch(address));
+        }
+    }
+
     /// The *cut* at `least`: a plain filter whose bit i says that cell i holds `least` or more. It answers
     /// "was this key counted at least so often?" for every key exactly as this filter does.
     pub fn at_least(&self, least: u64) -> Result<Filter<L>, CutError> {
@@ -227,12 +235,12 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
         Ok(cut)
     }
 
-    /// The chance that a key that was never inserted counts `least` or more: the share of cells that do, to the power of
-    /// k (paged: averaged over the pages), read off the cells.
+    /// The chance that a key that was never inserted counts `least` or more: the share of cells that do, to the
+    /// power of k (paged: averaged over the pages), read off the cells.
     ///
     /// A formula that throws single increments at random is many orders of magnitude too low: a message reported a
-    /// hundred times raises the *same* cells a hundred times. [`maths::counting`](crate::maths::counting) has the
-    /// formula for cells nobody has yet.
+    /// hundred times raises the *same* cells a hundred times.
+    /// [`maths::counting`](crate::maths::counting::rate_at_least) has the formula for cells nobody has yet.
     pub fn rate_at_least(&self, least: u64) -> Result<f64, CutError> {
         Ok(self.at_least(least)?.present_rate())
     }

@@ -189,6 +189,69 @@ pub enum BinError {
     },
 }
 
+/// A question about chances that has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OddsError {
+    /// Not a probability.
+    #[error("a probability lies between 0 and 1, not at {0}")]
+    Chance(f64),
+    /// A bound that is kept always or never.
+    #[error("a bound on a probability lies between 0 and 1, both excluded, not at {0}")]
+    Bound(f64),
+    /// Probabilities that do not make a distribution.
+    #[error("the probabilities of the counts add up to {0}, not to 1")]
+    Sum(f64),
+    /// A mean no Poisson law here has.
+    #[error("the mean of a Poisson law lies between 0 and {most}, not at {mean}")]
+    Mean {
+        /// The mean asked for.
+        mean: f64,
+        /// The largest.
+        most: f64,
+    },
+    /// A message with too many shingles, or none.
+    #[error("a message has 1 to {most} shingles, not {shingles}")]
+    Shingles {
+        /// How many were asked for.
+        shingles: u32,
+        /// The most there can be.
+        most: u32,
+    },
+    /// More listed shingles than there are.
+    #[error("{listed} of {shingles} shingles cannot be listed")]
+    Listed {
+        /// The listed ones.
+        listed: u32,
+        /// All of them.
+        shingles: u32,
+    },
+    /// A threshold that listed shingles reach by themselves, or that no message reaches.
+    #[error(
+        "a threshold of {threshold} must be above the {listed} listed shingles, and at most all {shingles}"
+    )]
+    Threshold {
+        /// The threshold asked for.
+        threshold: u32,
+        /// The listed ones.
+        listed: u32,
+        /// All of them.
+        shingles: u32,
+    },
+}
+
+/// A spam tally that cannot be chosen as asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChoiceError {
+    /// The question has no answer.
+    #[error(transparent)]
+    Odds(#[from] OddsError),
+    /// No geometry has the rate.
+    #[error(transparent)]
+    Geometry(#[from] GeometryError),
+}
+
 /// A file that is not an undamaged filter of ours.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -81,9 +81,12 @@ mod pipeline;
 mod random;
 pub mod retouch;
 mod shared;
+pub mod shingles;
 mod simd;
 
-pub use error::{BinError, CutError, FormatError, GeometryError, NotCounted, RetouchError, Unlike};
+pub use error::{
+    BinError, ChoiceError, CutError, FormatError, GeometryError, NotCounted, OddsError, RetouchError, Unlike,
+};
 pub use filter::{Fill, Filter, Promise};
 pub use layout::{AnyLayout, Flat, Layout, LayoutName, Line, Paged};
 pub use memory::{HugePages, PAGE_BITS, PAGE_BYTES, PAGE_WORDS, PageBuf};

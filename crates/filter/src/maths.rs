@@ -6,10 +6,12 @@
 
 pub mod bins;
 pub mod cardinality;
+pub mod counting;
 pub mod flat;
 pub mod line;
 mod mixture;
 pub mod paged;
+pub mod shingles;
 mod sizing;
 
 pub(crate) use mixture::binomial_mean;

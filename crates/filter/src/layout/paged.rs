@@ -45,7 +45,7 @@ impl Paged {
         within("pages per key", u64::from(pages_per_key), u64::from(MAX_PAGES_PER_KEY))?;
         within("k", u64::from(k), u64::from(MAX_K))?;
         within("slots per page", slots, PAGE_BITS)?;
-        if slots % PAGE_WORDS as u64 != 0 {
+        if !slots.is_multiple_of(PAGE_WORDS as u64) {
             return Err(GeometryError::Slots(slots));
         }
         Ok(Paged { pages, pages_per_key, k, slots })
@@ -134,7 +134,7 @@ fn in_page(lo: u64, i: usize) -> u64 {
 /// The same in a page of `slots` positions: the upper part of a product, which is the shift above for 32,768 of them.
 #[inline(always)]
 fn in_slots(lo: u64, i: usize, slots: u64) -> u64 {
-    u64::from(mixed(lo, i)) * slots >> 32
+    (u64::from(mixed(lo, i)) * slots) >> 32
 }
 
 #[inline(always)]
@@ -174,7 +174,7 @@ impl Layout for Paged {
                 let first_word = (self.page_of(hash) * PAGE_WORDS) as u64;
                 for i in 0..self.k as usize {
                     let mixed = u64::from(mixed(hash.lo, i));
-                    let slot = (mixed & ((1 << IN_WORD_BITS) - 1)) * packing.per_word() >> IN_WORD_BITS;
+                    let slot = ((mixed & ((1 << IN_WORD_BITS) - 1)) * packing.per_word()) >> IN_WORD_BITS;
                     let word = first_word + (mixed >> IN_WORD_BITS);
                     visit(address_of(word, slot * u64::from(packing.bits())));
                 }
