@@ -5,9 +5,9 @@
 //! table and its own writer. Counts are exact to `2^(32+s) - 1`.
 //!
 //! Readers take no lock. A table only grows, by adding a segment, so nothing a reader looks at is ever moved or
-//! freed. A writer stores the high part before the base wraps around, and a reader reads the base before the high part: so
-//! nobody sees a wrapped base with its old high part, which would be a count far below the truth. What is left, the
-//! new high part beside the old base, is caught by the chunk's version (odd while a high part changes).
+//! freed. A writer stores the high part before the base wraps around, and a reader reads the base before the high
+//! part: so nobody sees a wrapped base with its old high part, which would be a count far below the truth. What is
+//! left, the new high part beside the old base, is caught by the chunk's version (odd while a high part changes).
 
 mod choose;
 mod table;
@@ -47,8 +47,8 @@ pub struct Split {
 }
 
 impl Split {
-    /// `low_bits` bits in the base (1 to [`LOW_BITS_MAX`]), `chunks` tables for the rest, or somewhat fewer: chunks have
-    /// whole pages, and all but the last as many.
+    /// `low_bits` bits in the base (1 to [`LOW_BITS_MAX`]), `chunks` tables for the rest, or somewhat fewer: chunks
+    /// have whole pages, and all but the last as many.
     pub fn new(low_bits: u32, chunks: u64) -> Result<Self, GeometryError> {
         if !(1..=LOW_BITS_MAX).contains(&low_bits) {
             return Err(GeometryError::LowBits { bits: low_bits, most: LOW_BITS_MAX });

@@ -1,7 +1,7 @@
 //! Two batches of keys' addresses: one being read or written, one ahead of it being fetched.
 //!
-//! [`Pipeline`](crate::pipeline) keeps hashes ahead, from which positions are cheap to make again. Addresses of cells are
-//! not, so they are made once and kept.
+//! [`Pipeline`](crate::pipeline) keeps hashes ahead, from which positions are cheap to make again. Addresses of cells
+//! are not, so they are made once and kept.
 
 use std::slice::ChunksExact;
 

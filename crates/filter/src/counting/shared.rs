@@ -1,10 +1,10 @@
 //! The shared twin: many threads count, and look counts up without waiting for anybody.
 //!
 //! Refined insertion reads all of a key's cells, then writes some. Two threads that both read 0 and write 1 lose a
-//! count, whatever the words they write with; so a writer locks the pages of its key first: one page in the paged layout,
-//! up to k in the flat one, in ascending order so that no two writers wait for each other. A lookup takes no lock. It
-//! reads each cell whole, before or after: beside an insertion it answers with the count before it or one on
-//! the way to the count after it, never below what was inserted before.
+//! count, whatever the words they write with; so a writer locks the pages of its key first: one page in the paged
+//! layout, up to k in the flat one, in ascending order so that no two writers wait for each other. A lookup takes no
+//! lock. It reads each cell whole, before or after: beside an insertion it answers with the count before it or one
+//! on the way to the count after it, never below what was inserted before.
 
 use std::marker::PhantomData;
 use std::sync::{Mutex, MutexGuard, PoisonError};

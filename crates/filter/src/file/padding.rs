@@ -1,4 +1,4 @@
-//! Bits of a file that belong to no bit or cell of the filter: they must be zero, so that equal filters are equal files.
+//! What belongs to no bit or cell of a filter must be zero, so that equal filters are equal files.
 
 use super::kind::HIGH_BYTES;
 use super::{FileView, Kind};

@@ -50,7 +50,8 @@ impl<'a> FileView<'a> {
         Ok(())
     }
 
-    /// Checks one page against the table, and that bits which belong to no cell are zero. A page that is not there is not sound.
+    /// Checks one page against the table, and that bits which belong to no cell are zero. A page that is not there is
+    /// not sound.
     pub fn check_page(&self, page: usize) -> Result<(), FormatError> {
         let (digests, _) = self.table.as_chunks::<DIGEST_BYTES>();
         let sound =
