@@ -13,8 +13,11 @@
 //! | 11 | 5 | 14.1 % |
 //! | 13 | 4 | 18.8 % |
 
+pub(crate) mod lanes;
 mod packed;
+pub(crate) mod sweep;
 
+pub use lanes::{LANES_MAX, LaneCells, Lanes};
 pub use packed::PackedCells;
 
 use crate::error::GeometryError;

@@ -72,6 +72,7 @@ pub mod counting;
 mod error;
 pub mod file;
 mod filter;
+//GEN
 pub mod hash;
 pub mod layout;
 pub mod maths;
@@ -79,10 +80,11 @@ mod memory;
 mod pipeline;
 mod shared;
 mod simd;
+pub mod tagged;
 #[cfg(test)]
 mod testing;
 
-pub use error::{CutError, FormatError, GeometryError, NotCounted, Unlike};
+pub use error::{CutError, FormatError, GenerationError, GeometryError, NotCounted, TagError, Unlike};
 pub use filter::{Fill, Filter, Promise};
 pub use layout::{AnyLayout, Flat, Layout, LayoutName, Line, Paged};
 pub use memory::{HugePages, PAGE_BITS, PAGE_BYTES, PAGE_WORDS, PageBuf};

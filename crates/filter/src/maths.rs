@@ -7,9 +7,11 @@
 pub mod cardinality;
 pub mod flat;
 pub mod line;
+pub mod lines;
 mod mixture;
 pub mod paged;
 mod sizing;
+pub mod tagged;
 
 pub(crate) use sizing::check_promise;
 
