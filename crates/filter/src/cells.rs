@@ -26,6 +26,9 @@ use crate::memory::PAGE_WORDS;
 /// The widest packed cell. Counts beyond 65,535 are what split storage is for.
 pub const CELL_BITS_MAX: u32 = 16;
 
+/// Words of a cache line.
+pub(crate) const LINE_WORDS: usize = 8;
+
 /// How cells of one width lie in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {

@@ -72,7 +72,7 @@ pub mod counting;
 mod error;
 pub mod file;
 mod filter;
-//GEN
+pub mod generations;
 pub mod hash;
 pub mod layout;
 pub mod maths;

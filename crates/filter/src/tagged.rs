@@ -40,6 +40,7 @@ use crate::cells::sweep::Sweep;
 use crate::cells::{Cells, LANES_MAX, LaneCells, Lanes, Packing, lanes};
 use crate::error::{GeometryError, TagError, Unlike};
 use crate::filter::{Filter, Promise, same_promise};
+use crate::generations::Terms;
 use crate::hash::{Fingerprint, Hash128, KeyHasher};
 use crate::layout::{AnyLayout, Flat, Layout, LayoutName, Paged, bit_of, is_set, same, word_of};
 use crate::maths::tagged::{any_rate, share_of_rate};
@@ -55,6 +56,8 @@ pub struct TaggedFilter<L = AnyLayout> {
     layout: L,
     lanes: Lanes,
     promise: Option<Promise>,
+    /// How many tags the promised rate is split between: all of them, or the generations that are live.
+    parts: u32,
     fingerprint: Fingerprint,
     words: PageBuf,
     sweep: Sweep,
@@ -81,7 +84,13 @@ pub fn layout_sized(name: LayoutName, tags: u32, promise: Promise) -> Result<Any
 
 /// The tags that all positions of a key have, of those in `shown`.
 #[inline(always)]
-fn lookup_in<L: Layout>(layout: &L, lanes: &Lanes, shown: u64, hash: Hash128, read: impl Fn(usize) -> u64) -> Tags {
+fn lookup_in<L: Layout>(
+    layout: &L,
+    lanes: &Lanes,
+    shown: u64,
+    hash: Hash128,
+    read: impl Fn(usize) -> u64,
+) -> Tags {
     let mut found = shown;
     for probe in 0..layout.probes() {
         let (word, shift) = lanes.place(layout.position(hash, probe));
@@ -95,7 +104,13 @@ fn lookup_in<L: Layout>(layout: &L, lanes: &Lanes, shown: u64, hash: Hash128, re
 
 /// Calls `raise` with a word and the bit that `tag` has there, for each position of a key.
 #[inline(always)]
-fn insert_in<L: Layout>(layout: &L, lanes: &Lanes, tag: u32, hash: Hash128, mut raise: impl FnMut(usize, u64)) {
+fn insert_in<L: Layout>(
+    layout: &L,
+    lanes: &Lanes,
+    tag: u32,
+    hash: Hash128,
+    mut raise: impl FnMut(usize, u64),
+) {
     for probe in 0..layout.probes() {
         let (word, shift) = lanes.place(layout.position(hash, probe));
         raise(word, 1 << (shift + tag));
@@ -143,7 +158,7 @@ impl<L: Layout> TaggedFilter<L> {
     }
 
     /// The same with pages of any size: those of a generation by itself, which are larger side by side.
-    pub(crate) fn in_any_pages(
+    fn in_any_pages(
         layout: L,
         tags: u32,
         promise: Option<Promise>,
@@ -153,7 +168,14 @@ impl<L: Layout> TaggedFilter<L> {
         lanes::check_layout(&layout)?;
         let lanes = lanes_of(tags)?;
         let words = PageBuf::zeroed(lanes.pages(layout.bits())?, huge)?;
-        Ok(TaggedFilter { layout, lanes, promise, fingerprint, words, sweep: Sweep::default() })
+        let sweep = Sweep::default();
+        Ok(TaggedFilter { layout, lanes, promise, parts: tags, fingerprint, words, sweep })
+    }
+
+    /// One tag for each of `live` generations and one to spare.
+    pub(crate) fn of_generations(terms: &Terms<L>, live: u32) -> Result<Self, GeometryError> {
+        let Terms { layout, promise, fingerprint, huge, .. } = *terms;
+        Ok(TaggedFilter { parts: live, ..Self::in_any_pages(layout, live + 1, promise, fingerprint, huge)? })
     }
 
     /// Which positions are a key's.
@@ -253,7 +275,12 @@ impl<L: Layout> TaggedFilter<L> {
     }
 
     /// Inserts many keys at once under one tag.
-    pub fn insert_many<K, H: KeyHasher<K>>(&mut self, hasher: &H, keys: &[K], tag: u32) -> Result<(), TagError> {
+    pub fn insert_many<K, H: KeyHasher<K>>(
+        &mut self,
+        hasher: &H,
+        keys: &[K],
+        tag: u32,
+    ) -> Result<(), TagError> {
         let tag = usable(&self.lanes, self.sweep.stale(), tag)?;
         let words = self.words.as_mut();
         let mut pipeline = Pipeline::new(hasher, keys);
@@ -278,6 +305,11 @@ impl<L: Layout> TaggedFilter<L> {
     /// tag can be used. One pass over the memory clears all tags that waited when it began.
     pub fn clear_some(&mut self, words: usize) -> bool {
         self.sweep.clear_some(&self.lanes, self.words.as_mut(), words)
+    }
+
+    /// The same for a set of tags that exist.
+    pub(crate) fn clear_tags(&mut self, tags: Tags) {
+        self.sweep.add(tags.0);
     }
 
     /// Clears all that is left to do, at once.
@@ -342,7 +374,7 @@ impl<L: Layout> TaggedFilter<L> {
 
     /// What each tag alone promises.
     pub fn promise_of_one(&self) -> Option<Promise> {
-        self.promise.map(|promise| Promise { rate: share_of_rate(promise.rate, self.tags()), ..promise })
+        self.promise.map(|promise| Promise { rate: share_of_rate(promise.rate, self.parts), ..promise })
     }
 
     /// The rate at which a stranger is shown with `tag`, read off the bits.

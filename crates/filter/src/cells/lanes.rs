@@ -7,16 +7,13 @@
 //! cache line, unless it is larger than one, and then it begins where a line does. Words of a power of two waste no
 //! more than any other rule for that: of three to eight words, one or two groups fit a line anyway.
 
-use super::{Cells, CellsMut, Packing};
+use super::{Cells, CellsMut, LINE_WORDS, Packing};
 use crate::error::GeometryError;
 use crate::layout::{AnyLayout, Layout, MAX_BITS, within};
 use crate::memory::{PAGE_WORDS, prefetch};
 
 /// The most lanes: a set of them is one word.
 pub const LANES_MAX: u32 = 64;
-
-/// Words of a cache line.
-const LINE_WORDS: u64 = 8;
 
 /// How the cells of `lanes` filters lie in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,15 +63,14 @@ impl Lanes {
 
     /// Groups of one cache line; 1 where a group takes one or more whole lines.
     pub fn per_line(&self) -> u64 {
-        (LINE_WORDS * self.per_word / self.words_per_group).max(1)
+        (LINE_WORDS as u64 * self.per_word / self.words_per_group).max(1)
     }
 
     /// Cache lines of a group that hold a cell of these lanes.
     pub fn lines_per_group(&self, set: u64) -> u64 {
-        let holds = |line: u64| {
-            (line * LINE_WORDS..(line + 1) * LINE_WORDS).any(|word| self.in_group(set, word as usize) != 0)
-        };
-        (0..self.words_per_group.div_ceil(LINE_WORDS)).map(|line| u64::from(holds(line))).sum()
+        let words: Vec<u64> =
+            (0..self.words_per_group as usize).map(|word| self.in_group(set, word)).collect();
+        words.chunks(LINE_WORDS).filter(|line| line.iter().any(|&word| word != 0)).count() as u64
     }
 
     /// The pages that `positions` groups take, if that is within the limits.
@@ -236,21 +232,24 @@ mod tests {
     /// Every width and number of lanes: groups that neither overlap nor straddle, as dense as stated.
     #[test]
     fn groups_keep_to_themselves() {
-        for (bits, count) in (1..=CELL_BITS_MAX).flat_map(|bits| (1..=LANES_MAX).map(move |count| (bits, count)))
+        for (bits, count) in
+            (1..=CELL_BITS_MAX).flat_map(|bits| (1..=LANES_MAX).map(move |count| (bits, count)))
         {
             let lanes = Lanes::new(Packing::new(bits).expect("a width"), count).expect("in range");
             let (per_line, words) = (lanes.per_line(), lanes.words_per_group());
             let cells: Vec<(usize, u32)> = (0..2 * per_line)
-                .flat_map(|position| (0..count).map(move |lane| (lanes.place(position), lanes.lane_place(lane))))
+                .flat_map(|position| {
+                    (0..count).map(move |lane| (lanes.place(position), lanes.lane_place(lane)))
+                })
                 .map(|((word, shift), (lane_word, lane_shift))| (word + lane_word, shift + lane_shift))
                 .collect();
-            let mut taken = vec![0u64; (2 * words.max(LINE_WORDS)) as usize];
+            let mut taken = vec![0u64; 2 * words.max(LINE_WORDS as u64) as usize];
             for (cell, &(word, shift)) in cells.iter().enumerate() {
                 let mask = lanes.packing.cap() << shift;
                 assert!(shift + bits <= 64 && taken[word] & mask == 0, "{bits} bits, {count} lanes");
                 taken[word] |= mask;
                 let first = cells[cell / count as usize * count as usize].0;
-                assert!(words > LINE_WORDS || first / 8 == word / 8, "a group straddles a line");
+                assert!(words > LINE_WORDS as u64 || first / 8 == word / 8, "a group straddles a line");
             }
             let whole = lanes.patterns(lanes.all());
             assert!(taken.iter().enumerate().all(|(i, &word)| word == whole[i % whole.len()]));

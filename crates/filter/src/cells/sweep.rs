@@ -34,9 +34,9 @@ impl Step<'_> {
 }
 
 impl Sweep {
-    /// These lanes are to be cleared.
+    /// These lanes are to be cleared. Nobody wrote to those that this pass is clearing: they need no second one.
     pub(crate) fn add(&mut self, set: u64) {
-        self.waiting |= set;
+        self.waiting |= set & !self.running;
     }
 
     /// Lanes whose memory is not yet cleared.
@@ -103,7 +103,7 @@ mod tests {
             assert!(!sweep.clear_some(&lanes, &mut words, 10));
             assert_eq!(sweep.stale(), 0b10);
             // Another lane turns stale while the pass runs: it is cleared from the first word on.
-            sweep.add(0b101);
+            sweep.add(0b111);
             let mut calls = 1;
             while !sweep.clear_some(&lanes, &mut words, 10) {
                 calls += 1;

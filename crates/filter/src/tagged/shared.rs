@@ -24,6 +24,7 @@ pub struct SharedTagged<L = AnyLayout> {
     layout: L,
     lanes: Lanes,
     promise: Option<Promise>,
+    parts: u32,
     fingerprint: Fingerprint,
     pages: SharedPages,
     gate: Gate,
@@ -33,9 +34,10 @@ pub struct SharedTagged<L = AnyLayout> {
 
 impl<L: Layout> SharedTagged<L> {
     pub(super) fn from_owned(filter: TaggedFilter<L>) -> Self {
-        let TaggedFilter { layout, lanes, promise, fingerprint, words, sweep } = filter;
+        let TaggedFilter { layout, lanes, promise, parts, fingerprint, words, sweep } = filter;
         let gate = Gate::new(lanes.lanes(), sweep.stale());
-        SharedTagged { layout, lanes, promise, fingerprint, pages: words.share(), gate, sweep: sweep.into() }
+        let (pages, sweep) = (words.share(), sweep.into());
+        SharedTagged { layout, lanes, promise, parts, fingerprint, pages, gate, sweep }
     }
 
     /// Which positions are a key's.
@@ -152,8 +154,15 @@ impl<L: Layout> SharedTagged<L> {
             *word = shared.load(Relaxed) & shown[index & (shown.len() - 1)];
         }
         drop(sweep);
-        let (layout, lanes, promise, fingerprint) = (self.layout, self.lanes, self.promise, self.fingerprint);
-        Ok(TaggedFilter { layout, lanes, promise, fingerprint, words: copy, sweep: Sweep::default() })
+        Ok(TaggedFilter {
+            layout: self.layout,
+            lanes: self.lanes,
+            promise: self.promise,
+            parts: self.parts,
+            fingerprint: self.fingerprint,
+            words: copy,
+            sweep: Sweep::default(),
+        })
     }
 
     /// No code that holds the lock can leave the sweep half changed.
@@ -191,7 +200,8 @@ mod tests {
     fn clearing_beside_inserts_loses_nothing_and_leaves_nothing() {
         let layout = Flat::new(20_000, 5).expect("in range").any();
         let make = || {
-            TaggedFilter::new(layout, 16, None, SipKey::public().fingerprint(), HugePages::Default).expect("memory")
+            TaggedFilter::new(layout, 16, None, SipKey::public().fingerprint(), HugePages::Default)
+                .expect("memory")
         };
         let (shared, done) = (make().share(), AtomicBool::new(false));
         let last = hashes(99, 10);
@@ -217,7 +227,10 @@ mod tests {
             });
             for _ in 0..20 {
                 shared.clear_tag(0).expect("a tag");
-                assert!(hashes(1000, 50).iter().all(|&hash| !shared.lookup(hash).contains(0)), "masked at once");
+                assert!(
+                    hashes(1000, 50).iter().all(|&hash| !shared.lookup(hash).contains(0)),
+                    "masked at once"
+                );
                 while !shared.clear_some(100) {}
             }
             writers.into_iter().for_each(|writer| writer.join().expect("a writer"));
@@ -238,7 +251,8 @@ mod tests {
     fn an_insert_under_way_holds_the_clearing_up() {
         let layout = Flat::new(1000, 3).expect("in range");
         let fingerprint = SipKey::public().fingerprint();
-        let filter = TaggedFilter::new(layout, 32, None, fingerprint, HugePages::Default).expect("memory").share();
+        let filter =
+            TaggedFilter::new(layout, 32, None, fingerprint, HugePages::Default).expect("memory").share();
         let entered = filter.gate.enter(5).expect("a tag");
         filter.clear_tag(5).expect("a tag");
         assert!(!filter.clear_some(usize::MAX) && !filter.clear_some(usize::MAX), "the tag is in use");

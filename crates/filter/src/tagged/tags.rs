@@ -49,7 +49,10 @@ mod tests {
     fn a_set_of_tags_lists_them() {
         let tags = Tags(1 << 63 | 0b1001);
         assert_eq!(tags.iter().collect::<Vec<_>>(), [0, 3, 63]);
-        assert_eq!((tags.len(), tags.contains(3), tags.contains(4), tags.contains(64)), (3, true, false, false));
+        assert_eq!(
+            (tags.len(), tags.contains(3), tags.contains(4), tags.contains(64)),
+            (3, true, false, false)
+        );
         assert_eq!(format!("{tags:?} {:?}", Tags::default()), "{0, 3, 63} {}");
         assert!(Tags::default().is_empty() && !tags.is_empty());
     }
