@@ -102,6 +102,18 @@ impl Packing {
         word & !(self.cap() << shift) | value << shift
     }
 
+    /// The word with the OR of all bits of a cell in the cell's lowest bit; its other bits mean nothing.
+    #[inline(always)]
+    pub(crate) fn smeared(&self, mut word: u64) -> u64 {
+        let mut reach = 1;
+        while reach < self.bits {
+            let step = reach.min(self.bits - reach);
+            word |= word >> step;
+            reach += step;
+        }
+        word
+    }
+
     /// Calls `visit` with the number and the shift of each cell of word `index` that has a bit in `marks`.
     #[inline(always)]
     pub(crate) fn for_each_marked(&self, index: usize, mut marks: u64, mut visit: impl FnMut(u64, u32)) {
@@ -174,6 +186,21 @@ mod tests {
             }
         }
         assert!(Packing::new(0).is_err() && Packing::new(17).is_err());
+    }
+
+    #[test]
+    fn lowest_bits_say_which_cells_are_not_zero() {
+        let mut rng = crate::testing::SplitMix(1);
+        for bits in 1..=CELL_BITS_MAX {
+            let packing = Packing::new(bits).expect("a width");
+            for _ in 0..200 {
+                let word = rng.next() & rng.next() & rng.next();
+                let smeared = packing.smeared(word);
+                for shift in (0..packing.per_word() as u32).map(|cell| cell * bits) {
+                    assert_eq!(smeared >> shift & 1 == 1, packing.read(word, shift) != 0, "{bits} bits");
+                }
+            }
+        }
     }
 
     /// The table above.

@@ -19,7 +19,8 @@
 //!
 //! That holds within an *epoch*: consecutive generations of one hash key and geometry. A new key or geometry starts
 //! a new epoch; both are looked up until the last generation of the old one has expired, and then it is dropped. An
-//! epoch has memory for all generations of the ring from its beginning: while two overlap, there is twice as much.
+//! epoch has memory for all generations of the ring from its beginning, and for one more, so that the one that
+//! expired last can be cleared in the background; while two epochs overlap, there is twice as much.
 //!
 //! ```
 //! use seenit_filter::generations::{Generations, Terms};

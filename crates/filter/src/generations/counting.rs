@@ -6,7 +6,7 @@ use super::epochs::{Array, Epochs};
 use super::{LinesPerLookup, Terms, Window};
 use crate::cells::sweep::Sweep;
 use crate::cells::{Cells, CellsMut, LINE_WORDS, LaneCells, Lanes, lanes};
-use crate::counting::{Count, CountingFilter, Refined, Rule, cells_of};
+use crate::counting::{Count, CountingFilter, Refined, Rule};
 use crate::error::{GenerationError, GeometryError};
 use crate::filter::Promise;
 use crate::hash::{Fingerprint, Hash128, KeyHasher};
@@ -15,6 +15,7 @@ use crate::maths::MAX_K;
 use crate::maths::tagged::share_of_rate;
 use crate::memory::{HugePages, PageBuf, prefetch};
 use crate::pipeline::Pipeline;
+use crate::tagged::Tags;
 
 /// One generation among the others, used as a counting filter: to be looked up, cut, merged or written.
 pub type GenerationCells<R, L, S> = CountingFilter<R, L, LaneCells<S>>;
@@ -38,7 +39,7 @@ struct Groups<L> {
     fingerprint: Fingerprint,
     words: PageBuf,
     sweep: Sweep,
-    /// The bits that the cells of live generations have in each word of a group.
+    /// The lowest bits that the cells of live generations have in each word of a group.
     shown: Vec<u64>,
 }
 
@@ -62,8 +63,11 @@ impl<L: Layout> View<L> {
 
 impl<L: Layout> Array for Groups<L> {
     fn show(&mut self, lanes: u64) {
-        self.shown =
-            (0..self.lanes.words_per_group()).map(|word| self.lanes.in_group(lanes, word as usize)).collect();
+        self.shown = vec![0; self.lanes.words_per_group() as usize];
+        for lane in Tags(lanes).iter() {
+            let (word, shift) = self.lanes.lane_place(lane);
+            self.shown[word] |= 1 << shift;
+        }
     }
     fn forget(&mut self, lanes: u64) {
         self.sweep.add(lanes);
@@ -103,28 +107,27 @@ impl<L: Layout> Groups<L> {
 
     /// Calls `visit` with each shown lane whose count is not zero, and the count.
     ///
-    /// Reads the group of each probe once. A stranger's are found out by the first that is zero in all lanes shown.
+    /// Reads the group of each probe once, and stops at the one where the last lane has met a zero: with half of the
+    /// cells zero and seven lanes, a stranger is done after about four probes.
     #[inline]
     fn for_each_count(&self, hash: Hash128, mut visit: impl FnMut(u32, Count)) {
         let (words, packing) = (self.words.as_ref(), self.lanes.packing());
-        let (positions, probes) = cells_of(&self.layout, hash);
         let mut groups = [0; MAX_K as usize];
-        for (in_group, &pattern) in self.shown.iter().enumerate().filter(|&(_, &pattern)| pattern != 0) {
-            let groups = &mut groups[..probes];
-            let all_counted = groups.iter_mut().zip(&positions).all(|(group, &position)| {
-                let (word, shift) = self.lanes.place(position);
-                *group = words[word + in_group] >> shift & pattern;
-                *group != 0
-            });
-            if !all_counted {
-                continue;
+        let groups = &mut groups[..self.layout.probes()];
+        for (in_group, &shown) in self.shown.iter().enumerate() {
+            let mut counted = shown;
+            for (probe, group) in groups.iter_mut().enumerate() {
+                if counted == 0 {
+                    break;
+                }
+                let (word, shift) = self.lanes.place(self.layout.position(hash, probe));
+                *group = words[word + in_group] >> shift;
+                counted &= packing.smeared(*group);
             }
-            packing.for_each_marked(in_group, groups[0], |lane, shift| {
+            packing.for_each_marked(in_group, counted, |lane, shift| {
                 let least =
                     groups.iter().fold(u64::MAX, |least, &group| least.min(packing.read(group, shift)));
-                if least > 0 {
-                    visit(lane as u32, Count { value: least, saturated: least == packing.cap() });
-                }
+                visit(lane as u32, Count { value: least, saturated: least == packing.cap() });
             });
         }
     }
