@@ -73,6 +73,15 @@ pub fn lanes_of(tags: u32) -> Result<Lanes, GeometryError> {
 
 /// The smallest layout, flat or paged, that keeps the promise: `capacity` keys under *each* tag, and a `rate` at which
 /// a stranger is shown with *any* tag. What each tag alone promises is `rate / tags`.
+///
+/// Bits a key and tag, for a million keys a tag at 1 %. Bitmaps leave few positions to a page, and the fewer, the more
+/// its load scatters:
+///
+/// | tags | flat | paged |
+/// |---|---|---|
+/// | 1 | 9.6 | 9.6 |
+/// | 16 | 15.4 | 15.7 |
+/// | 32 | 16.8 | 17.8 |
 pub fn layout_sized(name: LayoutName, tags: u32, promise: Promise) -> Result<AnyLayout, GeometryError> {
     let (lanes, Promise { capacity, rate }) = (lanes_of(tags)?, promise);
     crate::maths::check_promise(capacity, rate)?;

@@ -248,6 +248,19 @@ fn rates_for_one_tag_and_for_any_tag_are_as_stated() {
     }
 }
 
+/// The table in the documentation of sizes.
+#[test]
+fn bits_per_key_are_as_documented() {
+    let documentation = include_str!("../src/tagged.rs");
+    let promise = Promise { capacity: 1_000_000, rate: 0.01 };
+    for tags in [1, 16, 32] {
+        let bits =
+            |name| layout_sized(name, tags, promise).expect("sized").bits() as f64 / promise.capacity as f64;
+        let row = format!("| {tags} | {:.1} | {:.1} |", bits(LayoutName::Flat), bits(LayoutName::Paged));
+        assert!(documentation.contains(&row), "the documentation lacks {row}");
+    }
+}
+
 #[test]
 fn what_is_not_possible_is_refused_by_name() {
     let flat = Flat::new(1000, 3).expect("in range").any();
