@@ -78,6 +78,9 @@ pub enum GeometryError {
     /// A layout that counting filters do not have.
     #[error("a counting filter is flat, or paged with one page a key, not {0}")]
     NotForCounting(String),
+    /// A layout in which cells cannot lie side by side.
+    #[error("cells of tags and generations lie flat, or paged with one page a key, not {0}")]
+    NotForLanes(String),
     /// Another number of cells than the layout has positions.
     #[error("the layout has {positions} positions, but there are {cells} cells")]
     CellsOfLayout {
@@ -120,6 +123,70 @@ pub struct Unlike {
     pub left: String,
     /// Its value in the other one.
     pub right: String,
+}
+
+/// What a tagged filter cannot do with a tag.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TagError {
+    /// A tag beyond the last one.
+    #[error("there is no tag {tag}: the filter has {tags} tags, numbered from 0")]
+    NoSuch {
+        /// The tag asked for.
+        tag: u32,
+        /// How many there are.
+        tags: u32,
+    },
+    /// A tag whose old keys are still in memory.
+    #[error("tag {0} is still being cleared")]
+    Clearing(u32),
+    /// A filter of another kind.
+    #[error(transparent)]
+    Unlike(#[from] Unlike),
+}
+
+/// What cannot be done with a generation.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GenerationError {
+    /// Too old.
+    #[error("generation {generation} has expired: the oldest live one is {oldest}")]
+    Expired {
+        /// The generation asked for.
+        generation: u64,
+        /// The oldest that is still there.
+        oldest: u64,
+    },
+    /// Not there yet.
+    #[error("generation {generation} has not begun: the newest is {newest}")]
+    Future {
+        /// The generation asked for.
+        generation: u64,
+        /// The newest there is.
+        newest: u64,
+    },
+    /// Time does not go back.
+    #[error("cannot go back to generation {to}: the newest is {newest}")]
+    Backwards {
+        /// The generation asked for.
+        to: u64,
+        /// The newest there is.
+        newest: u64,
+    },
+    /// An epoch begins with a generation of its own.
+    #[error("an epoch cannot begin with generation {first}: {newest} has begun under the old key")]
+    Begun {
+        /// The generation asked for.
+        first: u64,
+        /// The newest there is.
+        newest: u64,
+    },
+    /// A filter of another kind.
+    #[error(transparent)]
+    Unlike(#[from] Unlike),
+    /// A geometry that is not possible.
+    #[error(transparent)]
+    Geometry(#[from] GeometryError),
 }
 
 /// A cut that cannot be made.

@@ -73,6 +73,7 @@ pub mod counting;
 mod error;
 pub mod file;
 mod filter;
+pub mod generations;
 pub mod hash;
 pub mod layout;
 pub mod maths;
@@ -83,9 +84,11 @@ pub mod retouch;
 mod shared;
 pub mod shingles;
 mod simd;
+pub mod tagged;
 
 pub use error::{
-    BinError, ChoiceError, CutError, FormatError, GeometryError, NotCounted, OddsError, RetouchError, Unlike,
+    BinError, ChoiceError, CutError, FormatError, GenerationError, GeometryError, NotCounted, OddsError,
+    RetouchError, TagError, Unlike,
 };
 pub use filter::{Fill, Filter, Promise};
 pub use layout::{AnyLayout, Flat, Layout, LayoutName, Line, Paged};

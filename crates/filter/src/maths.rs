@@ -9,10 +9,12 @@ pub mod cardinality;
 pub mod counting;
 pub mod flat;
 pub mod line;
+pub mod lines;
 mod mixture;
 pub mod paged;
 pub mod shingles;
 mod sizing;
+pub mod tagged;
 
 pub(crate) use mixture::binomial_mean;
 pub(crate) use sizing::check_promise;
