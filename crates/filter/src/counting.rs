@@ -47,15 +47,16 @@ pub use shared::SharedCountingFilter;
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::swap;
 
-use self::ahead::Ahead;
-use crate::cells::{Cells, CellsMut, PackedCells, Packing};
+use self::ahead::Batch;
+use crate::cells::{Cells, CellsMut, LINE_WORDS, PackedCells, Packing};
 use crate::error::{CutError, GeometryError, NotCounted, Unlike};
 use crate::filter::{Filter, Promise, same_promise};
 use crate::hash::{Fingerprint, Hash128, KeyHasher};
 use crate::layout::{AnyLayout, Layout, bit_of, same, word_of};
 use crate::maths::MAX_K;
-use crate::memory::HugePages;
+use crate::memory::{HugePages, PAGE_WORDS};
 
 /// Counts of keys: `R` is the insertion rule, `L` says which cells are a key's, `C` holds them.
 #[derive(Debug)]
@@ -82,20 +83,23 @@ impl fmt::Display for Count {
     }
 }
 
+/// Room for the addresses of a key with few probes: quicker to make than room for [`MAX_K`].
+const FEW_PROBES: usize = 8;
+
 /// The addresses of one key's cells, in probe order; the same may come twice.
 #[inline(always)]
-pub(crate) fn addresses_of<L: Layout, C: Cells>(
+fn gathered<'a, L: Layout, C: Cells>(
     layout: &L,
     cells: &C,
     hash: Hash128,
-) -> ([u64; MAX_K as usize], usize) {
-    let mut addresses = [0; MAX_K as usize];
+    addresses: &'a mut [u64],
+) -> &'a [u64] {
     let mut probes = 0;
     layout.for_each_address(cells, hash, |address| {
         addresses[probes] = address;
         probes += 1;
     });
-    (addresses, probes)
+    &addresses[..probes]
 }
 
 /// The minimum over the cells of one key.
@@ -122,13 +126,22 @@ fn count_many_in<L: Layout, C: Cells, K, H: KeyHasher<K>>(
     counts: &mut [Count],
 ) {
     assert_eq!(keys.len(), counts.len(), "one answer a key");
-    let mut ahead = Ahead::new(layout, cells, hasher, keys);
-    let mut counts = counts.iter_mut();
-    while let Some(batch) = ahead.next(cells) {
-        for (key, count) in batch.zip(&mut counts) {
+    let (mut keys, mut counts) = (keys, counts.iter_mut());
+    let (mut now, mut ahead) = (&mut Batch::new(), &mut Batch::new());
+    let mut more = ahead.fetch(layout, cells, hasher, &mut keys);
+    while more {
+        swap(&mut now, &mut ahead);
+        more = ahead.fetch(layout, cells, hasher, &mut keys);
+        for (key, count) in now.keys().zip(&mut counts) {
             *count = count_at(cells, key);
         }
     }
+}
+
+/// Whether a block of `slots` cells is a page, or a half, a quarter, ... of one, down to a cache line.
+fn is_part(slots: u64, per_page: u64) -> bool {
+    const LINES_PER_PAGE: u64 = (PAGE_WORDS / LINE_WORDS) as u64;
+    per_page.is_multiple_of(slots) && (slots * LINES_PER_PAGE).is_multiple_of(per_page)
 }
 
 /// Refuses layouts whose keys' cells do not lie as the cells do.
@@ -139,7 +152,7 @@ pub(crate) fn check_layout<L: Layout>(layout: &L, per_page: u64) -> Result<(), G
         AnyLayout::Paged(paged) if paged.pages_per_key() != 1 => {
             Err(GeometryError::NotForCounting(format!("paged with {} pages a key", paged.pages_per_key())))
         }
-        AnyLayout::Paged(paged) if paged.slots() != per_page => {
+        AnyLayout::Paged(paged) if !is_part(paged.slots(), per_page) => {
             Err(GeometryError::SlotsOfCells { slots: paged.slots(), cells: per_page })
         }
         AnyLayout::Paged(_) => Ok(()),
@@ -272,15 +285,28 @@ impl<R: Rule, L: Layout, C: CellsMut> CountingFilter<R, L, C> {
     /// Counts the key `weight` times more, exactly as so many single insertions would.
     #[inline]
     pub fn insert_weighted(&mut self, hash: Hash128, weight: u64) {
-        let (key, probes) = addresses_of(&self.layout, &self.cells, hash);
-        R::add_at(&mut self.cells, &key[..probes], weight);
+        if self.layout.probes() <= FEW_PROBES {
+            self.add(hash, weight, &mut [0; FEW_PROBES]);
+        } else {
+            self.add(hash, weight, &mut [0; MAX_K as usize]);
+        }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, hash: Hash128, weight: u64, room: &mut [u64]) {
+        let key = gathered(&self.layout, &self.cells, hash, room);
+        R::add_at(&mut self.cells, key, weight);
     }
 
     /// Counts many keys once more each: hashes and prefetches one batch while it writes the one before.
     pub fn insert_many<K, H: KeyHasher<K>>(&mut self, hasher: &H, keys: &[K]) {
-        let mut ahead = Ahead::new(&self.layout, &self.cells, hasher, keys);
-        while let Some(batch) = ahead.next(&self.cells) {
-            for key in batch {
+        let mut keys = keys;
+        let (mut now, mut ahead) = (&mut Batch::new(), &mut Batch::new());
+        let mut more = ahead.fetch(&self.layout, &self.cells, hasher, &mut keys);
+        while more {
+            swap(&mut now, &mut ahead);
+            more = ahead.fetch(&self.layout, &self.cells, hasher, &mut keys);
+            for key in now.keys() {
                 R::add_at(&mut self.cells, key, 1);
             }
         }
@@ -314,8 +340,8 @@ impl<L: Layout, C: CellsMut> CountingFilter<Intuitive, L, C> {
         if self.count(hash).value == 0 {
             return Err(NotCounted);
         }
-        let (key, probes) = addresses_of(&self.layout, &self.cells, hash);
-        let key = &key[..probes];
+        let mut room = [0; MAX_K as usize];
+        let key = gathered(&self.layout, &self.cells, hash, &mut room);
         for (i, &address) in key.iter().enumerate() {
             let value = self.cells.get_at(address);
             if value < self.cells.cap() && !key[..i].contains(&address) {

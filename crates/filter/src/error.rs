@@ -56,9 +56,6 @@ pub enum GeometryError {
         /// The parts asked for.
         parts: u64,
     },
-    /// A page with a number of positions that no packing of cells gives.
-    #[error("slots per page is {0}, which is not a multiple of 512")]
-    Slots(u64),
     /// A width no cell may have.
     #[error("a cell has 1 to {most} bits, not {bits}")]
     CellBits {
@@ -89,8 +86,10 @@ pub enum GeometryError {
         /// What there is.
         cells: u64,
     },
-    /// A layout whose pages do not match those of the cells.
-    #[error("a page has {slots} slots in the layout, but holds {cells} cells")]
+    /// A layout whose blocks do not lie within pages of cells.
+    #[error(
+        "a block has {slots} slots, and not the {cells} cells of a page, nor a half, a quarter, ... down to a line"
+    )]
     SlotsOfCells {
         /// What the layout says.
         slots: u64,

@@ -161,8 +161,11 @@ mod tests {
         let mut rng = SplitMix(9);
         for bits in 1..=CELL_BITS_MAX {
             let packing = Packing::new(bits).expect("a width");
+            let paged = |part: u64| Paged::with_slots(7 * part, 1, 32, packing.per_page() / part);
             let layouts = [
-                Paged::with_slots(7, 1, 32, packing.per_page()).expect("in range").any(),
+                paged(1).expect("in range").any(),
+                paged(4).expect("in range").any(),
+                paged(64).expect("in range").any(),
                 Flat::new(packing.per_page() * 6 + 17, 32).expect("in range").any(),
             ];
             for layout in layouts {

@@ -357,6 +357,14 @@ impl SharedCells for SplitCells {
     #[inline(always)]
     fn store(&self, address: u64, value: u64) {
         debug_assert!(value <= self.cap());
+        let (word, shift) = place_at(address);
+        let (word, base) = (&self.words()[word], self.split.base);
+        let old = word.load(Relaxed);
+        // Most counts have no high part, neither before nor after.
+        if self.split.high_of(value) == 0 && !self.split.is_flagged(base.read(old, shift)) {
+            word.store(base.write(old, shift, value), Release);
+            return;
+        }
         self.place(address).write(value);
     }
 }

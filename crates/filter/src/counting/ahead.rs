@@ -1,66 +1,70 @@
-//! Two batches of keys' addresses: one being read or written, one ahead of it being fetched.
+//! A batch of keys' addresses, fetched while the batch before is read or written.
 //!
 //! [`Pipeline`](crate::pipeline) keeps hashes ahead, from which positions are cheap to make again. Addresses of cells
 //! are not, so they are made once and kept.
 
 use std::slice::ChunksExact;
 
-use crate::cells::Cells;
+use crate::cells::{Cells, LINE_WORDS, place_at};
 use crate::hash::{BATCH_KEYS, Hash128, KeyHasher};
 use crate::layout::Layout;
 
 /// Addresses of one batch: the cells of [`BATCH_KEYS`] keys with eight probes, of fewer keys with more.
 const ADDRESSES: usize = BATCH_KEYS * 8;
 
-pub(super) struct Ahead<'a, L, H, K> {
-    layout: L,
-    hasher: &'a H,
-    /// Keys not yet hashed.
-    keys: &'a [K],
-    batches: [[u64; ADDRESSES]; 2],
-    /// How many addresses each batch holds.
-    lengths: [usize; 2],
-    /// Which batch is the current one; the other is ahead.
-    turn: usize,
+/// The addresses of some keys' cells, key by key.
+pub(super) struct Batch {
+    addresses: [u64; ADDRESSES],
+    used: usize,
+    probes: usize,
 }
 
-impl<'a, L: Layout, H: KeyHasher<K>, K> Ahead<'a, L, H, K> {
-    /// The first batch is ahead, none is current.
+impl Batch {
+    /// No keys yet.
     #[inline]
-    pub(super) fn new<C: Cells>(layout: &L, cells: &C, hasher: &'a H, keys: &'a [K]) -> Self {
-        let batches = [[0; ADDRESSES]; 2];
-        let mut ahead = Ahead { layout: *layout, hasher, keys, batches, lengths: [0; 2], turn: 0 };
-        ahead.fetch(cells);
-        ahead
+    pub(super) fn new() -> Self {
+        Batch { addresses: [0; ADDRESSES], used: 0, probes: 1 }
     }
 
-    /// Fetches the next batch, and gives the one before: its keys' addresses, key by key. `None` when all are done.
-    #[inline]
-    pub(super) fn next<C: Cells>(&mut self, cells: &C) -> Option<ChunksExact<'_, u64>> {
-        self.turn ^= 1;
-        self.fetch(cells);
-        let current = &self.batches[self.turn][..self.lengths[self.turn]];
-        (!current.is_empty()).then(|| current.chunks_exact(self.layout.probes()))
-    }
-
+    /// The next of `keys`, which it is shortened by: hashed, their cells asked for. False when there are none left.
     #[inline(always)]
-    fn fetch<C: Cells>(&mut self, cells: &C) {
-        let (ahead, probes) = (self.turn ^ 1, self.layout.probes());
-        let count = self.keys.len().min(BATCH_KEYS).min(ADDRESSES / probes);
-        let (batch, rest) = self.keys.split_at(count);
+    pub(super) fn fetch<L: Layout, C: Cells, K, H: KeyHasher<K>>(
+        &mut self,
+        layout: &L,
+        cells: &C,
+        hasher: &H,
+        keys: &mut &[K],
+    ) -> bool {
+        // A copy that nothing else can change: what is the same for all keys is then computed once.
+        let layout = *layout;
+        let probes = layout.probes();
+        let (batch, rest) = keys.split_at(keys.len().min(BATCH_KEYS).min(ADDRESSES / probes));
         let mut hashes = [Hash128::default(); BATCH_KEYS];
-        self.hasher.hash_many(batch, &mut hashes);
-        let addresses = &mut self.batches[ahead][..count * probes];
-        for (key, &hash) in addresses.chunks_exact_mut(probes).zip(&hashes) {
-            let mut places = key.iter_mut();
-            self.layout.for_each_address(cells, hash, |address| {
-                cells.prefetch(address);
+        hasher.hash_many(batch, &mut hashes);
+        self.used = batch.len() * probes;
+        let mut places = self.addresses[..self.used].iter_mut();
+        for &hash in &hashes[..batch.len()] {
+            // Cells of one line are asked for once where they follow each other.
+            let mut asked = usize::MAX;
+            layout.for_each_address(cells, hash, |address| {
                 if let Some(place) = places.next() {
                     *place = address;
                 }
+                let line = place_at(address).0 / LINE_WORDS;
+                if line != asked {
+                    asked = line;
+                    cells.prefetch(address);
+                }
             });
         }
-        self.lengths[ahead] = count * probes;
-        self.keys = rest;
+        self.probes = probes;
+        *keys = rest;
+        !batch.is_empty()
+    }
+
+    /// The addresses of one key after the other.
+    #[inline(always)]
+    pub(super) fn keys(&self) -> ChunksExact<'_, u64> {
+        self.addresses[..self.used].chunks_exact(self.probes)
     }
 }

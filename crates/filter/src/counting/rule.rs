@@ -98,18 +98,12 @@ impl Rule for Refined {
     /// Raises every cell to at least the minimum plus `weight`, which is what `weight` single insertions do.
     #[inline]
     fn add_at<C: CellsMut>(cells: &mut C, key: &[u64], weight: u64) {
-        let mut values = [0; MAX_K as usize];
-        let values = &mut values[..key.len()];
-        let mut least = u64::MAX;
-        for (value, &address) in values.iter_mut().zip(key) {
-            *value = cells.get_at(address);
-            least = least.min(*value);
-        }
+        let least = key.iter().fold(u64::MAX, |least, &address| least.min(cells.get_at(address)));
         let target = least.saturating_add(weight).min(cells.cap());
-        for (&value, &address) in values.iter().zip(key) {
-            if value < target {
-                cells.set_at(address, target);
-            }
+        // Cells above the target are written as they were: a branch that depends on what lies there could not be
+        // foreseen, and would keep the processor from fetching the next key's cells meanwhile.
+        for &address in key {
+            cells.set_at(address, cells.get_at(address).max(target));
         }
     }
 }

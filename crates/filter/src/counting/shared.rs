@@ -7,10 +7,11 @@
 //! on the way to the count after it, never below what was inserted before.
 
 use std::marker::PhantomData;
+use std::mem::swap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::ahead::Ahead;
-use super::{Count, CountingFilter, Rule, addresses_of, count_in};
+use super::ahead::Batch;
+use super::{Count, CountingFilter, Rule, count_in, gathered};
 use crate::cells::{Cells, CellsMut, PackedCells, Packing, SharedCells, SharedPackedCells, SplitCells};
 use crate::error::GeometryError;
 use crate::filter::Promise;
@@ -165,15 +166,20 @@ impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
     /// Counts the key `weight` times more, exactly as so many single insertions would.
     #[inline]
     pub fn insert_weighted(&self, hash: Hash128, weight: u64) {
-        let (key, probes) = addresses_of(&self.layout, &self.cells, hash);
-        add::<R, C, _>(&self.cells, &self.locks, &key[..probes], weight);
+        let mut room = [0; MAX_K as usize];
+        let key = gathered(&self.layout, &self.cells, hash, &mut room);
+        add::<R, C, _>(&self.cells, &self.locks, key, weight);
     }
 
     /// Counts many keys once more each, prefetching one batch while it writes the one before.
     pub fn insert_many<K, H: KeyHasher<K>>(&self, hasher: &H, keys: &[K]) {
-        let mut ahead = Ahead::new(&self.layout, &self.cells, hasher, keys);
-        while let Some(batch) = ahead.next(&self.cells) {
-            for key in batch {
+        let mut keys = keys;
+        let (mut now, mut ahead) = (&mut Batch::new(), &mut Batch::new());
+        let mut more = ahead.fetch(&self.layout, &self.cells, hasher, &mut keys);
+        while more {
+            swap(&mut now, &mut ahead);
+            more = ahead.fetch(&self.layout, &self.cells, hasher, &mut keys);
+            for key in now.keys() {
                 add::<R, C, _>(&self.cells, &self.locks, key, 1);
             }
         }

@@ -3,7 +3,7 @@
 //! A lookup costs one TLB entry, and one page read where the filter is on disk. The price in memory is below
 //! 1 % of flat: see [`maths::paged`](crate::maths::paged).
 
-use super::{AnyLayout, Layout, MAX_BITS, MULTIPLIERS, is_set, rounds, set, within};
+use super::{AnyLayout, Layout, MAX_BITS, MULTIPLIERS, is_set, rounds, set, within, word_of};
 use crate::cells::{Cells, address_of};
 use crate::error::GeometryError;
 use crate::hash::{Hash128, scale};
@@ -17,16 +17,13 @@ pub const MAX_PAGES_PER_KEY: u32 = 8;
 /// A bit of a page is named by 15 bits, the upper ones of a 32-bit word.
 pub(super) const IN_PAGE_SHIFT: u32 = 32 - PAGE_BITS.ilog2();
 
-/// A word of a page is named by 9 bits, a cell of the word by the rest.
-const IN_WORD_BITS: u32 = 32 - PAGE_WORDS.ilog2();
-
-/// w pages, l of them a key, k bits in each.
+/// w blocks, l of them a key, k positions in each.
 ///
-/// A page of a plain filter has 32,768 positions. A page of a counting filter has as many as cells fit into it, and so
-/// has its cut, whose "pages" are then smaller than 4096 bytes.
+/// A block is a page: of a plain filter 32,768 positions, of a counting filter as many as cells fit into a page. It may
+/// also be a part of one, down to a cache line of cells: fewer lines a lookup for a somewhat higher rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paged {
-    pages: u64,
+    blocks: u64,
     pages_per_key: u32,
     k: u32,
     slots: u64,
@@ -38,17 +35,13 @@ impl Paged {
         Paged::with_slots(pages, pages_per_key, k, PAGE_BITS)
     }
 
-    /// The same with `slots` positions a page: a multiple of 512 (a word's worth for each word of a page), at most
-    /// [`PAGE_BITS`].
-    pub fn with_slots(pages: u64, pages_per_key: u32, k: u32, slots: u64) -> Result<Self, GeometryError> {
-        within("pages", pages, MAX_BITS / PAGE_BITS)?;
+    /// The same with blocks of `slots` positions, at most [`PAGE_BITS`].
+    pub fn with_slots(blocks: u64, pages_per_key: u32, k: u32, slots: u64) -> Result<Self, GeometryError> {
+        within("slots per page", slots, PAGE_BITS)?;
+        within("pages", blocks, MAX_BITS / slots)?;
         within("pages per key", u64::from(pages_per_key), u64::from(MAX_PAGES_PER_KEY))?;
         within("k", u64::from(k), u64::from(MAX_K))?;
-        within("slots per page", slots, PAGE_BITS)?;
-        if !slots.is_multiple_of(PAGE_WORDS as u64) {
-            return Err(GeometryError::Slots(slots));
-        }
-        Ok(Paged { pages, pages_per_key, k, slots })
+        Ok(Paged { blocks, pages_per_key, k, slots })
     }
 
     /// The smallest that holds `capacity` keys at `rate`, one page a key.
@@ -56,11 +49,11 @@ impl Paged {
         Paged::sized_with_slots(capacity, rate, PAGE_BITS)
     }
 
-    /// The same with `slots` positions a page.
+    /// The same with blocks of `slots` positions.
     pub fn sized_with_slots(capacity: u64, rate: f64, slots: u64) -> Result<Self, GeometryError> {
         check_promise(capacity, rate)?;
         Paged::with_slots(1, 1, 1, slots)?;
-        let (pages, k) = paged::size(slots, capacity, rate, MAX_BITS / PAGE_BITS)
+        let (pages, k) = paged::size(slots, capacity, rate, MAX_BITS / slots)
             .ok_or(GeometryError::OutOfReach { layout: "paged", capacity, rate })?;
         Paged::with_slots(pages, 1, k, slots)
     }
@@ -75,7 +68,7 @@ impl Paged {
         self.pages_per_key
     }
 
-    /// Positions a page has.
+    /// Positions a block has.
     pub fn slots(&self) -> u64 {
         self.slots
     }
@@ -88,7 +81,7 @@ impl Paged {
 
     #[inline(always)]
     fn page_of(&self, hash: Hash128) -> usize {
-        scale(hash.hi, self.pages) as usize
+        scale(hash.hi, self.blocks) as usize
     }
 
     /// The position of bit `i` in the first page of a key.
@@ -128,19 +121,36 @@ pub(super) static IN_PAGE: [u32; MAX_K as usize] = {
 /// share all of seven bits with probability 2^-49; one word alone would give 2^-32, which would show at rates of 1e-5.
 #[inline(always)]
 fn in_page(lo: u64, i: usize) -> u64 {
-    u64::from(mixed(lo, i) >> IN_PAGE_SHIFT)
+    u64::from(mixed(lo, IN_PAGE[i]) >> IN_PAGE_SHIFT)
 }
 
 /// The same in a page of `slots` positions: the upper part of a product, which is the shift above for 32,768 of them.
 #[inline(always)]
 fn in_slots(lo: u64, i: usize, slots: u64) -> u64 {
-    (u64::from(mixed(lo, i)) * slots) >> 32
+    (u64::from(mixed(lo, IN_PAGE[i])) * slots) >> 32
 }
 
 #[inline(always)]
-fn mixed(lo: u64, i: usize) -> u32 {
+fn mixed(lo: u64, odd: u32) -> u32 {
     let (a, b) = (lo as u32, (lo >> 32) as u32);
-    a.wrapping_mul(IN_PAGE[i]).wrapping_add(b)
+    a.wrapping_mul(odd).wrapping_add(b)
+}
+
+/// Set bits from position `from` up to `to`.
+fn ones_between(words: &[u64], from: u64, to: u64) -> u64 {
+    let (first, last) = (word_of(from), word_of(to - 1));
+    let mut ones = 0;
+    for (index, &word) in words[first..=last].iter().enumerate() {
+        let mut word = word;
+        if index == 0 {
+            word &= u64::MAX << (from % 64);
+        }
+        if index == last - first {
+            word &= u64::MAX >> (63 - (to - 1) % 64);
+        }
+        ones += u64::from(word.count_ones());
+    }
+    ones
 }
 
 /// The pages of a filter.
@@ -151,7 +161,7 @@ fn pages_of(words: &[u64]) -> &[[u64; PAGE_WORDS]] {
 
 impl Layout for Paged {
     fn bits(&self) -> u64 {
-        self.pages * self.slots
+        self.blocks * self.slots
     }
 
     fn probes(&self) -> usize {
@@ -165,46 +175,48 @@ impl Layout for Paged {
         self.in_first_page(nth_hash(hash, nth), i)
     }
 
-    /// A page of packed cells is 512 words: the upper 9 bits of a mixed word are the word, the others say which of
-    /// its cells. That is where the position would lead, without its division.
+    /// A block of packed cells is a power of two of words: the upper bits of a mixed word are the word, the others say
+    /// which of its cells. That is where the position would lead, without its division.
     #[inline(always)]
     fn for_each_address<C: Cells>(&self, cells: &C, hash: Hash128, mut visit: impl FnMut(u64)) {
-        match cells.packing() {
-            Some(packing) if packing.per_page() == self.slots && self.pages_per_key == 1 => {
-                let first_word = (self.page_of(hash) * PAGE_WORDS) as u64;
-                for i in 0..self.k as usize {
-                    let mixed = u64::from(mixed(hash.lo, i));
-                    let slot = ((mixed & ((1 << IN_WORD_BITS) - 1)) * packing.per_word()) >> IN_WORD_BITS;
-                    let word = first_word + (mixed >> IN_WORD_BITS);
-                    visit(address_of(word, slot * u64::from(packing.bits())));
+        if let Some(packing) = cells.packing() {
+            let (per_word, slots) = (packing.per_word(), self.slots);
+            let doublings = slots.trailing_zeros().saturating_sub(per_word.trailing_zeros());
+            if per_word << doublings == slots && self.pages_per_key == 1 {
+                let first_word = (self.page_of(hash) as u64) << doublings;
+                for &odd in &IN_PAGE[..self.k as usize] {
+                    // The word in the upper half, and in the lower one how far into it, in 2^-32 of a word.
+                    let into_block = u64::from(mixed(hash.lo, odd)) << doublings;
+                    let slot = (u64::from(into_block as u32) * per_word) >> 32;
+                    visit(address_of(first_word + (into_block >> 32), slot * u64::from(packing.bits())));
                 }
+                return;
             }
-            _ => (0..self.probes()).for_each(|probe| visit(cells.address(self.position(hash, probe)))),
         }
+        (0..self.probes()).for_each(|probe| visit(cells.address(self.position(hash, probe))));
     }
 
     fn expected_rate(&self, keys: u64) -> f64 {
-        paged::rate(self.slots, self.pages, self.pages_per_key, self.k, keys)
+        paged::rate(self.slots, self.blocks, self.pages_per_key, self.k, keys)
     }
 
-    /// The mean over the pages of `fill^k`, to the power of the pages a key uses.
+    /// The mean over the blocks of `fill^k`, to the power of the pages a key uses.
     fn present_rate(&self, words: &[u64]) -> f64 {
-        let rate_of = |page: &[u64]| {
-            let ones: u32 = page.iter().map(|word| word.count_ones()).sum();
-            (f64::from(ones) / self.slots as f64).powi(self.k as i32)
+        let rate_of = |block: u64| {
+            let ones = ones_between(words, block * self.slots, (block + 1) * self.slots);
+            (ones as f64 / self.slots as f64).powi(self.k as i32)
         };
-        let pages = words.chunks_exact(self.slots as usize / 64).take(self.pages as usize);
-        let mean = pages.map(rate_of).sum::<f64>() / self.pages as f64;
+        let mean = (0..self.blocks).map(rate_of).sum::<f64>() / self.blocks as f64;
         mean.powi(self.pages_per_key as i32)
     }
 
     fn expected_pages(&self) -> f64 {
-        distinct_pages(self.pages, 1, self.pages_per_key)
+        distinct_pages(self.blocks, 1, self.pages_per_key)
     }
 
     /// One of a key's pages leaves a bit alone unless it is the bit's own (1/w) and one of k throws hits it.
     fn zero_odds(&self) -> ZeroOdds {
-        let (pages, l) = (self.pages as f64, f64::from(self.pages_per_key));
+        let (pages, l) = (self.blocks as f64, f64::from(self.pages_per_key));
         let (page_bits, k) = (self.slots as f64, f64::from(self.k));
         let hit = |bits: f64| -(k * (-bits / page_bits).ln_1p()).exp_m1();
         let alone = |chance: f64| l * (-chance / pages).ln_1p();
