@@ -14,9 +14,11 @@ mod view;
 mod write;
 
 pub use header::{FORMAT_VERSION, Header};
+pub(crate) use header::{PATCHABLE, layout_code, seal};
 pub use lazy::LazyFilter;
 pub use view::FileView;
-pub use write::write;
+pub use write::{digest, write};
+pub(crate) use write::{table_of, write_parts};
 
 /// Bytes of a BLAKE3 digest.
 pub const DIGEST_BYTES: usize = 32;

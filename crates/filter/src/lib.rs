@@ -69,6 +69,7 @@
 
 pub mod cells;
 pub mod counting;
+pub mod delta;
 mod error;
 pub mod file;
 mod filter;

@@ -5,6 +5,7 @@
 //! their own bits.
 
 pub mod cardinality;
+pub mod entropy;
 pub mod flat;
 pub mod line;
 mod mixture;

@@ -16,6 +16,10 @@ const MAGIC: [u8; 8] = *b"\x89seenit\n";
 const KIND_PLAIN: u32 = 1;
 /// Where the header's own digest lies; it covers everything before it.
 const DIGEST_AT: usize = PAGE_BYTES - DIGEST_BYTES;
+/// Where the digest of the table lies.
+const TABLE_DIGEST_AT: usize = 80;
+/// The bytes that a delta may change: fields in which files of one kind may differ, and reserved ones.
+pub(crate) const PATCHABLE: std::ops::Range<usize> = TABLE_DIGEST_AT + DIGEST_BYTES..DIGEST_AT;
 /// Where the fields end; from here to the digest all is zero.
 const FIELDS_END: usize = 112;
 
@@ -61,8 +65,7 @@ impl Header {
         put(&self.fingerprint.0);
         put(&self.table_digest);
         debug_assert_eq!(at, FIELDS_END);
-        let digest = blake3::hash(&page[..DIGEST_AT]);
-        page[DIGEST_AT..].copy_from_slice(digest.as_bytes());
+        seal_header(&mut page);
         page
     }
 
@@ -102,11 +105,22 @@ impl Header {
     }
 }
 
+/// Puts the digest of `table` and its own digest into a header page.
+pub(crate) fn seal(page: &mut [u8; PAGE_BYTES], table: &[u8]) {
+    page[TABLE_DIGEST_AT..][..DIGEST_BYTES].copy_from_slice(blake3::hash(table).as_bytes());
+    seal_header(page);
+}
+
+fn seal_header(page: &mut [u8; PAGE_BYTES]) {
+    let digest = blake3::hash(&page[..DIGEST_AT]);
+    page[DIGEST_AT..].copy_from_slice(digest.as_bytes());
+}
+
 fn impossible(field: &'static str, value: impl ToString, why: impl ToString) -> FormatError {
     FormatError::Field { field, value: value.to_string(), why: why.to_string() }
 }
 
-fn layout_code(layout: &AnyLayout) -> u32 {
+pub(crate) fn layout_code(layout: &AnyLayout) -> u32 {
     match layout {
         AnyLayout::Flat(_) => 1,
         AnyLayout::Paged(_) => 2,
