@@ -52,7 +52,7 @@ pub(crate) fn find<'a>(rows: &'a [Row], name: &str) -> Option<&'a Row> {
 }
 
 /// The middle one, or the mean of the middle two.
-fn median(mut values: Vec<f64>) -> Option<f64> {
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     let upper = *values.get(middle)?;
