@@ -43,6 +43,7 @@ mod diff;
 mod envelope;
 mod error;
 mod gather;
+mod lanes;
 mod list;
 mod set;
 mod stream;

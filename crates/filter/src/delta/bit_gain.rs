@@ -30,9 +30,8 @@ impl<'a> BitGain<'a> {
     ) -> Result<Self, DeltaError> {
         old.like(new)?;
         let bits = old.layout().bits();
-        let (_, cleared) = Side::losses(old.words(), bits).count(new.words());
-        if cleared > 0 {
-            return Err(DeltaError::Cleared(cleared));
+        if old.words().iter().zip(new.words()).any(|(old, new)| old & !new != 0) {
+            return Err(DeltaError::Cleared(Side::losses(old.words(), bits).count(new.words()).1));
         }
         let payload = Side::gains(old.words(), bits).write(BitWriter::default(), new.words()).finish();
         let (old, new) = (digest(old), digest(new));

@@ -8,6 +8,7 @@ use super::DeltaError;
 use super::gather::{gather, scatter};
 use super::list::{ListReader, ListWriter};
 use super::stream::{BitReader, BitWriter};
+use crate::layout::{bit_of, word_of};
 use crate::memory::PAGE_WORDS;
 
 /// From this share of changed places on there are marks: the list would save less than a fifth of them, and take
@@ -55,9 +56,18 @@ impl<'a> Side<'a> {
     /// How many places there are, and how many of them change.
     pub(super) fn count(&self, new: &[u64]) -> (u64, u64) {
         let ones = |word: u64| u64::from(word.count_ones());
-        (0..self.old.len()).fold((0, 0), |(places, changed), index| {
-            (places + ones(self.places(index)), changed + ones(self.changed(new, index)))
-        })
+        let whole = (self.bits / 64) as usize;
+        let mut counts = (0, 0);
+        for (old, new) in self.old[..whole].iter().zip(&new[..whole]) {
+            let places = old ^ self.flip;
+            counts.0 += ones(places);
+            counts.1 += ones(places & (old ^ new));
+        }
+        if self.bits % 64 > 0 {
+            counts.0 += ones(self.places(whole));
+            counts.1 += ones(self.changed(new, whole));
+        }
+        counts
     }
 
     /// Writes what changes from the old words to `new`.
@@ -79,21 +89,17 @@ impl<'a> Side<'a> {
     fn write_list(&self, mut out: BitWriter, new: &[u64]) -> BitWriter {
         out.push(0, 1);
         let mut list = ListWriter::new(out, false);
-        // Places since the last change.
-        let mut gap = 0;
-        for index in 0..self.old.len() {
-            let (places, mut changed) = (self.places(index), self.changed(new, index));
-            let mut passed = 0;
-            while changed != 0 {
-                let below = (changed & changed.wrapping_neg()) - 1;
-                let rank = u64::from((places & below).count_ones());
-                list.add(gap + rank - passed, 1);
-                (gap, passed) = (0, rank + 1);
-                changed &= changed - 1;
-            }
-            gap += u64::from(places.count_ones()) - passed;
+        let mut page = PageMarks::default();
+        // The place behind the last change, counted from the first place of the filter.
+        let mut next = 0;
+        for start in (0..self.old.len()).step_by(PAGE_WORDS) {
+            page.gather(self, new, start);
+            page.for_each(|place| {
+                list.add(place - next, 1);
+                next = place + 1;
+            });
         }
-        list.finish().0
+        list.finish()
     }
 
     /// Reads what [`write`](Self::write) wrote and changes `new`, which is a copy of the old words. After an error
@@ -102,14 +108,27 @@ impl<'a> Side<'a> {
         if reader.take(1) == 1 {
             return self.read_marks(reader, new);
         }
-        let mut cursor = Cursor { side: self, index: 0, places: self.places(0) };
+        let mut page = PageMarks::default();
+        let (mut start, mut next) = (0, 0u64);
+        page.begin(self, start);
         ListReader::new(false).read(reader, |gaps, _| {
             for &gap in gaps {
-                let (index, bit) = cursor.next(gap)?;
-                new[index] ^= bit;
+                let place = next.saturating_add(gap);
+                next = place.saturating_add(1);
+                while place >= page.end {
+                    page.scatter(self, new, start);
+                    start += PAGE_WORDS;
+                    if start >= self.old.len() {
+                        return Err(DeltaError::Payload("a change lies beyond the end of the filter"));
+                    }
+                    page.begin(self, start);
+                }
+                page.mark(place);
             }
             Ok(())
-        })
+        })?;
+        page.scatter(self, new, start);
+        Ok(())
     }
 
     fn read_marks(&self, reader: &mut BitReader, new: &mut [u64]) -> Result<(), DeltaError> {
@@ -124,35 +143,93 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Walks the places in order.
-struct Cursor<'a> {
-    side: &'a Side<'a>,
-    index: usize,
-    /// Places of the word at `index` that were not passed yet.
-    places: u64,
+/// The marks of one page's places, side by side. Between them and the words there is one [`gather`] or [`scatter`] a
+/// word, however many changes it has; and between them and a list nothing that a processor would have to guess.
+struct PageMarks {
+    /// One word more than a page has, so that there is always a next one.
+    marks: [u64; PAGE_WORDS + 1],
+    /// The number of its first place, counted from the first one of the filter.
+    first: u64,
+    /// The number behind its last place.
+    end: u64,
+    marked: bool,
 }
 
-impl Cursor<'_> {
-    /// Passes `gap` places and takes the next.
+impl Default for PageMarks {
+    fn default() -> Self {
+        PageMarks { marks: [0; PAGE_WORDS + 1], first: 0, end: 0, marked: false }
+    }
+}
+
+impl PageMarks {
+    /// Goes on to the page that begins with word `start`, without marks.
+    fn begin(&mut self, side: &Side<'_>, start: usize) {
+        let words = start..start + PAGE_WORDS;
+        self.first = self.end;
+        self.end += words.map(|index| u64::from(side.places(index).count_ones())).sum::<u64>();
+        if std::mem::take(&mut self.marked) {
+            self.marks.fill(0);
+        }
+    }
+
     #[inline(always)]
-    fn next(&mut self, mut gap: u64) -> Result<(usize, u64), DeltaError> {
-        loop {
-            let here = u64::from(self.places.count_ones());
-            if gap < here {
-                break;
-            }
-            gap -= here;
-            self.index += 1;
-            if self.index == self.side.old.len() {
-                return Err(DeltaError::Payload("a change lies beyond the end of the filter"));
-            }
-            self.places = self.side.places(self.index);
+    fn mark(&mut self, place: u64) {
+        let at = place - self.first;
+        self.marks[word_of(at)] |= bit_of(at);
+        self.marked = true;
+    }
+
+    /// Goes on to the page that begins with word `start` and marks what changes there.
+    fn gather(&mut self, side: &Side<'_>, new: &[u64], start: usize) {
+        self.first = self.end;
+        if std::mem::take(&mut self.marked) {
+            self.marks.fill(0);
         }
-        for _ in 0..gap {
-            self.places &= self.places - 1;
+        let mut at = 0;
+        for index in start..start + PAGE_WORDS {
+            let (places, changed) = (side.places(index), side.changed(new, index));
+            if changed != 0 {
+                let marks = gather(changed, places);
+                self.marks[at / 64] |= marks << (at % 64);
+                self.marks[at / 64 + 1] |= marks >> 1 >> (63 - at % 64);
+                self.marked = true;
+            }
+            at += places.count_ones() as usize;
         }
-        let bit = self.places & self.places.wrapping_neg();
-        self.places ^= bit;
-        Ok((self.index, bit))
+        self.end = self.first + at as u64;
+    }
+
+    /// Calls `visit` with the number of each place that is marked.
+    #[inline(always)]
+    fn for_each(&self, mut visit: impl FnMut(u64)) {
+        if !self.marked {
+            return;
+        }
+        for (first, &marks) in (self.first..).step_by(64).zip(&self.marks) {
+            let mut marks = marks;
+            while marks != 0 {
+                visit(first + u64::from(marks.trailing_zeros()));
+                marks &= marks - 1;
+            }
+        }
+    }
+
+    /// Changes the words of the page, which begins with word `start`, at the marked places.
+    fn scatter(&self, side: &Side<'_>, new: &mut [u64], start: usize) {
+        if !self.marked {
+            return;
+        }
+        let mut at = 0;
+        for (index, word) in (start..).zip(&mut new[start..start + PAGE_WORDS]) {
+            let places = side.places(index);
+            // Marks of later words come along; they find no place in this one.
+            let marks = self.marks[at / 64] >> (at % 64) | self.marks[at / 64 + 1] << 1 << (63 - at % 64);
+            let count = places.count_ones();
+            // Without places a shift by 64 would be too far; it finds nothing to do either way.
+            if marks << (64 - count.max(1)) != 0 {
+                *word ^= scatter(marks, places);
+            }
+            at += count as usize;
+        }
     }
 }

@@ -1,32 +1,91 @@
 //! Changes of cells: which of them changed, and by how much. Payloads alone, for cells of any storage.
 //!
-//! A payload is one bit, then a [list](super::list) (0) or all cells one after the other (1), whichever is shorter. A
-//! gain lists increments; all cells of it are increments too. A diff lists changes either way, folded: a rise by v is
-//! `2v - 1`, a fall by v is `2v`; all cells of it are the new values.
+//! A change is a number from 1 on. In a gain it is the increment. In a diff it is the difference modulo the number of
+//! values a cell has, folded so that small ones come first: a rise by v is `2v - 1`, a fall by v is `2v`. So every change
+//! of a diff leads to some value, and the digest of the result says whether it is the right one.
+//!
+//! A payload is two bits that name its form, then:
+//!
+//! * 0, few changes: a [list](super::list);
+//! * 1, many: *marks*, one bit a cell for those that change, then a list of those changes that are not 1, counted among
+//!   the changes, each less 1;
+//! * 2, when neither is shorter: all cells. For a gain the increments, for a diff the new values.
 //!
 //! Nothing in a payload says how many cells there are or what they hold at most: whoever reads it knows.
+
+mod marks;
 
 use super::DeltaError;
 use super::list::{ListReader, ListWriter};
 use super::stream::{BitReader, BitWriter};
 use crate::cells::{Cells, CellsMut};
 
+/// From this share of changed cells on there are marks: a list would save less than a fifth of them, and be slow.
+const MARKS_SHARE: f64 = 0.24;
+/// Bits that name the form.
+const FORM_BITS: u32 = 2;
+
+/// What a payload tells.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Sense {
+    /// Increments of cells that only grow.
+    Gain,
+    /// Differences either way.
+    Diff,
+}
+
+/// What both sides know of the cells.
+#[derive(Clone, Copy)]
+struct Shape {
+    len: u64,
+    cap: u64,
+    /// Bits a cell takes.
+    bits: u32,
+}
+
+impl Shape {
+    fn of<C: Cells>(cells: &C) -> Self {
+        Shape { len: cells.len(), cap: cells.cap(), bits: 64 - cells.cap().leading_zeros() }
+    }
+}
+
+impl Sense {
+    /// The change from one value to another, from 1 on. A gain's cells do not fall.
+    #[inline(always)]
+    fn change(self, old: u64, new: u64, cap: u64) -> u64 {
+        if self == Sense::Gain || new > old && new - old <= cap / 2 + 1 {
+            let rise = new - old;
+            return if self == Sense::Gain { rise } else { 2 * rise - 1 };
+        }
+        let fall = if new < old { old - new } else { cap - (new - old) + 1 };
+        if fall <= cap / 2 { 2 * fall } else { 2 * (cap - fall + 1) - 1 }
+    }
+
+    /// The value after a change of at most the cap.
+    #[inline(always)]
+    fn changed(self, old: u64, change: u64, cap: u64) -> u64 {
+        if self == Sense::Gain {
+            return old.saturating_add(change).min(cap);
+        }
+        let by = change.div_ceil(2);
+        match change % 2 {
+            1 if by > cap - old => by - (cap - old) - 1,
+            1 => old + by,
+            _ if by > old => cap - (by - old) + 1,
+            _ => old - by,
+        }
+    }
+}
+
 /// The increments from `old` to `new`. Refuses cells that fell.
 ///
 /// # Panics
 /// When there are not as many cells on both sides.
 pub fn gain<C: Cells>(old: &C, new: &C) -> Result<Vec<u8>, DeltaError> {
-    let mut fell = None;
-    let listed = list(old, new, |cell, old, new| {
-        if new < old && fell.is_none() {
-            fell = Some(DeltaError::Fell { cell, old, new });
-        }
-        new.wrapping_sub(old)
-    });
-    match (fell, listed) {
-        (Some(error), _) => Err(error),
-        (None, Some(payload)) => Ok(payload),
-        (None, None) => Ok(all(old, |cell| new.get(cell) - old.get(cell))),
+    let (changed, fell) = survey(old, new);
+    match fell {
+        Some(fell) => Err(fell),
+        None => Ok(write(old, new, Sense::Gain, changed)),
     }
 }
 
@@ -35,147 +94,178 @@ pub fn gain<C: Cells>(old: &C, new: &C) -> Result<Vec<u8>, DeltaError> {
 /// # Panics
 /// When there are not as many cells on both sides.
 pub fn diff<C: Cells>(old: &C, new: &C) -> Vec<u8> {
-    list(old, new, |_, old, new| fold(old, new)).unwrap_or_else(|| all(old, |cell| new.get(cell)))
+    write(old, new, Sense::Diff, survey(old, new).0)
 }
 
-/// A change other than none, as a number from 1 on: small ones first, rises before falls.
-#[inline(always)]
-fn fold(old: u64, new: u64) -> u64 {
-    if new > old { 2 * (new - old) - 1 } else { 2 * (old - new) }
+/// How many cells changed, and the first that fell.
+fn survey<C: Cells>(old: &C, new: &C) -> (u64, Option<DeltaError>) {
+    let (mut changed, mut fell) = (0, None);
+    if !marks::none_fell(old, new, &mut changed) {
+        changed = 0;
+        new.for_each_change(old, |cell, old, new| {
+            changed += 1;
+            if new < old && fell.is_none() {
+                fell = Some(DeltaError::Fell { cell, old, new });
+            }
+        });
+    }
+    (changed, fell)
 }
 
-/// The new value of a cell, if that is a number at all.
-#[inline(always)]
-fn unfold(old: u64, change: u64) -> Option<u64> {
-    let by = change.div_ceil(2);
-    if change % 2 == 1 { old.checked_add(by) } else { old.checked_sub(by) }
+fn write<C: Cells>(old: &C, new: &C, sense: Sense, changed: u64) -> Vec<u8> {
+    let shape = Shape::of(old);
+    let bits_max = u64::from(FORM_BITS) + u64::from(shape.bits) * shape.len;
+    let marked = changed as f64 > MARKS_SHARE * shape.len as f64;
+    let out = if marked { marks::write(old, new, sense) } else { write_list(old, new, sense, bits_max) };
+    if out.bits() <= bits_max { out.finish() } else { write_all(old, new, sense) }
 }
 
-/// The payload with a list; `None` when it is longer than the one with all cells.
-fn list<C: Cells>(old: &C, new: &C, mut value: impl FnMut(u64, u64, u64) -> u64) -> Option<Vec<u8>> {
-    let bits_max = 1 + u64::from(bits_of(old)) * old.len();
+fn write_list<C: Cells>(old: &C, new: &C, sense: Sense, bits_max: u64) -> BitWriter {
+    let cap = old.cap();
     let mut out = BitWriter::default();
-    out.push(0, 1);
+    out.push(0, FORM_BITS);
     let mut list = ListWriter::new(out, true);
     let mut next = 0;
     new.for_each_change(old, |cell, old, new| {
-        let value = value(cell, old, new);
         // Too long already: the rest is not worth writing.
         if list.bits() <= bits_max {
-            list.add(cell - next, value);
+            list.add(cell - next, sense.change(old, new, cap));
         }
         next = cell + 1;
     });
-    let (out, _) = list.finish();
-    (out.bits() <= bits_max).then(|| out.finish())
+    list.finish()
 }
 
-/// The payload with all cells.
-fn all<C: Cells>(cells: &C, value: impl Fn(u64) -> u64) -> Vec<u8> {
+fn write_all<C: Cells>(old: &C, new: &C, sense: Sense) -> Vec<u8> {
+    let shape = Shape::of(old);
     let mut out = BitWriter::default();
-    out.push(1, 1);
-    for cell in 0..cells.len() {
-        out.push(value(cell), bits_of(cells));
+    out.push(2, FORM_BITS);
+    for cell in 0..shape.len {
+        let value = new.get(cell) - if sense == Sense::Gain { old.get(cell) } else { 0 };
+        out.push(value, shape.bits);
     }
     out.finish()
 }
 
-/// The bits a cell of these takes.
-fn bits_of<C: Cells>(cells: &C) -> u32 {
-    64 - cells.cap().leading_zeros()
-}
-
-/// What a reader knows of the cells.
-#[derive(Clone, Copy)]
-pub(super) struct Shape {
-    len: u64,
-    cap: u64,
-    bits: u32,
-}
-
-impl Shape {
-    pub(super) fn of<C: Cells>(cells: &C) -> Self {
-        Shape { len: cells.len(), cap: cells.cap(), bits: bits_of(cells) }
-    }
-
-    /// Calls `visit` with the cells a gain raises, in order, and by how much. An error may come after some visits.
-    #[inline(always)]
-    pub(super) fn read_gain(self, payload: &[u8], mut visit: impl FnMut(u64, u64)) -> Result<(), DeltaError> {
-        self.read(payload, |_, cell, increment| {
-            if increment > self.cap {
-                return Err(DeltaError::Payload("an increment is above what a cell can hold"));
-            }
-            visit(cell, increment);
-            Ok(())
-        })
-    }
-
-    /// Calls `visit` with whether there is a list, a cell, and its value in the payload.
-    #[inline(always)]
-    fn read(
-        self,
-        payload: &[u8],
-        mut visit: impl FnMut(bool, u64, u64) -> Result<(), DeltaError>,
-    ) -> Result<(), DeltaError> {
-        let mut reader = BitReader::new(payload);
-        if reader.take(1) == 1 {
-            return self.read_all(reader, visit);
-        }
-        let mut next = 0u64;
-        ListReader::new(true).read(&mut reader, |gaps, values| {
-            for (&gap, &value) in gaps.iter().zip(values) {
-                let cell = next.saturating_add(gap);
-                if cell >= self.len {
-                    return Err(DeltaError::Payload("a change lies beyond the last cell"));
-                }
-                visit(true, cell, value)?;
-                next = cell + 1;
-            }
-            Ok(())
-        })?;
-        reader.finish()
-    }
-
-    fn read_all(
-        self,
-        mut reader: BitReader,
-        mut visit: impl FnMut(bool, u64, u64) -> Result<(), DeltaError>,
-    ) -> Result<(), DeltaError> {
-        reader.expect(self.len.saturating_mul(u64::from(self.bits)))?;
-        for cell in 0..self.len {
-            visit(false, cell, reader.take(self.bits))?;
-        }
-        reader.finish()
-    }
-}
-
 /// Makes of `cells`, a copy of the old ones, the new ones. After an error they are worthless.
 pub fn apply_diff<C: CellsMut>(cells: &mut C, payload: &[u8]) -> Result<(), DeltaError> {
-    let shape = Shape::of(cells);
-    shape.read(payload, |listed, cell, value| {
-        let new = if listed { unfold(cells.get(cell), value) } else { Some(value) };
-        let new = new.filter(|&new| new <= shape.cap);
-        cells.set(cell, new.ok_or(DeltaError::Payload("a cell leaves what it can hold"))?);
-        Ok(())
-    })
+    apply(cells, payload, Sense::Diff)
 }
 
 /// Adds a gain to `cells`, up to their cap. Changes nothing when the payload is refused.
 pub fn apply_gain<C: CellsMut>(cells: &mut C, payload: &[u8]) -> Result<(), DeltaError> {
-    add_gain(cells, payload, |_| true)
+    check_gain(cells, payload)?;
+    apply(cells, payload, Sense::Gain)
 }
 
-/// The same for those cells that `wanted` says yes to. All of the payload is read before the first cell is raised.
-pub(super) fn add_gain<C: CellsMut>(
+/// The same for those cells that `wanted` says yes to.
+pub(super) fn apply_part_of_gain<C: CellsMut>(
     cells: &mut C,
     payload: &[u8],
     mut wanted: impl FnMut(u64) -> bool,
 ) -> Result<(), DeltaError> {
+    check_gain(cells, payload)?;
     let shape = Shape::of(cells);
-    shape.read_gain(payload, |_, _| ())?;
-    shape.read_gain(payload, |cell, increment| {
+    read(shape, payload, |cell, increment| {
         if wanted(cell) {
-            cells.set(cell, cells.get(cell).saturating_add(increment).min(shape.cap));
+            cells.set(cell, Sense::Gain.changed(cells.get(cell), increment, shape.cap));
         }
     })
+}
+
+/// Reads all of a gain and changes nothing.
+fn check_gain<C: Cells>(cells: &C, payload: &[u8]) -> Result<(), DeltaError> {
+    let (shape, mut reader) = (Shape::of(cells), BitReader::new(payload));
+    match reader.take(FORM_BITS) {
+        // The marks may be any bits; what is listed must be among them.
+        1 => marks::check(shape, reader),
+        _ => read(shape, payload, |_, _| ()),
+    }
+}
+
+fn apply<C: CellsMut>(cells: &mut C, payload: &[u8], sense: Sense) -> Result<(), DeltaError> {
+    let (shape, mut reader) = (Shape::of(cells), BitReader::new(payload));
+    match (reader.take(FORM_BITS), sense) {
+        (1, _) => marks::apply(cells, reader, sense),
+        (2, Sense::Diff) => read(shape, payload, |cell, value| cells.set(cell, value)),
+        _ => read(shape, payload, |cell, change| {
+            cells.set(cell, sense.changed(cells.get(cell), change, shape.cap));
+        }),
+    }
+}
+
+/// Calls `visit` with a cell and what the payload says of it, in order; for a list or marks these are changes. An error
+/// may come after some visits.
+#[inline(always)]
+fn read(shape: Shape, payload: &[u8], mut visit: impl FnMut(u64, u64)) -> Result<(), DeltaError> {
+    let mut reader = BitReader::new(payload);
+    match reader.take(FORM_BITS) {
+        0 => {
+            read_list(shape, &mut reader, |cell, change| {
+                visit(cell, change);
+                Ok(())
+            })?;
+        }
+        1 => return marks::read(shape, reader, visit),
+        2 => {
+            reader.expect(shape.len.saturating_mul(u64::from(shape.bits)))?;
+            for cell in 0..shape.len {
+                visit(cell, at_most(shape.cap, reader.take(shape.bits))?);
+            }
+        }
+        _ => return Err(DeltaError::Payload("there is no form 3 of changes of cells")),
+    }
+    reader.finish()
+}
+
+/// Calls `visit` with the numbers of things that are listed, each below `shape.len`, and their changes.
+#[inline(always)]
+fn read_list(
+    shape: Shape,
+    reader: &mut BitReader,
+    mut visit: impl FnMut(u64, u64) -> Result<(), DeltaError>,
+) -> Result<(), DeltaError> {
+    let mut next = 0u64;
+    ListReader::new(true).read(reader, |gaps, values| {
+        for (&gap, &change) in gaps.iter().zip(values) {
+            let thing = next.saturating_add(gap);
+            if thing >= shape.len {
+                return Err(DeltaError::Payload("a change lies beyond the last cell"));
+            }
+            visit(thing, at_most(shape.cap, change)?)?;
+            next = thing + 1;
+        }
+        Ok(())
+    })
+}
+
+#[inline(always)]
+fn at_most(cap: u64, value: u64) -> Result<u64, DeltaError> {
+    if value <= cap { Ok(value) } else { Err(DeltaError::Payload("a cell changes by more than it can hold")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_numbers_from_one_on_and_lead_back() {
+        for cap in [1u64, 3, 7, 255] {
+            for old in 0..=cap {
+                let mut seen = vec![false; cap as usize + 1];
+                for new in (0..=cap).filter(|&new| new != old) {
+                    let change = Sense::Diff.change(old, new, cap);
+                    assert!(!std::mem::replace(&mut seen[change as usize], true), "{cap} {old} {new}");
+                    assert_eq!(Sense::Diff.changed(old, change, cap), new, "{cap} {old} {new} {change}");
+                    if new > old {
+                        assert_eq!(Sense::Gain.changed(old, Sense::Gain.change(old, new, cap), cap), new);
+                    }
+                }
+                assert!(!seen[0]);
+            }
+        }
+        assert_eq!(Sense::Diff.change(5, 6, 15), 1);
+        assert_eq!(Sense::Diff.change(5, 4, 15), 2);
+        assert_eq!(Sense::Gain.changed(14, 15, 15), 15);
+    }
 }

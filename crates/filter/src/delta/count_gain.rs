@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::cells::{add_gain, gain};
+use super::cells::{apply_gain, apply_part_of_gain, gain};
 use super::envelope::{Envelope, Kind, ShortDigest};
 use super::{Applied, Bound, DeltaError, ENVELOPE_BYTES};
 use crate::cells::{Cells, CellsMut};
@@ -135,9 +135,9 @@ impl<R: Rule, L: Layout, C: CellsMut> Follower<R, L, C> {
         let (per_page, stamps) = (self.counts.cells().per_page(), &self.stamps);
         let cells = self.counts.cells_mut();
         if stamps.iter().all(|&stamp| stamp < sequence) {
-            add_gain(cells, gain.payload(), |_| true)?;
+            apply_gain(cells, gain.payload())?;
         } else {
-            add_gain(cells, gain.payload(), |cell| stamps[(cell / per_page) as usize] < sequence)?;
+            apply_part_of_gain(cells, gain.payload(), |cell| stamps[(cell / per_page) as usize] < sequence)?;
         }
         self.applied = sequence;
         Ok(Applied::Now)

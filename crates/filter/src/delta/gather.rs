@@ -1,19 +1,19 @@
 //! Bits picked out of a word, and laid back: what the instructions PEXT and PDEP do, on any processor.
 //!
-//! Six bits at a time from a table of 4 KiB, which stays in the first-level cache. A table for eight bits would be
-//! 64 KiB and does not.
+//! Six bits at a time from a table of 8 KiB, which stays in the first-level cache. A table for eight bits would be
+//! 128 KiB and does not.
 
 /// Bits looked up at a time.
 const STEP: u32 = 6;
 const STEP_MASK: u64 = (1 << STEP) - 1;
 const TABLE_LEN: usize = 1 << (2 * STEP);
 
-/// At `mask << 6 | bits`: the bits of `bits` where `mask` has ones, side by side.
-static GATHERED: [u8; TABLE_LEN] = table(false);
-/// At `mask << 6 | bits`: the low bits of `bits`, one to each place where `mask` has a one.
-static SCATTERED: [u8; TABLE_LEN] = table(true);
+/// At `mask << 6 | bits`: the bits of `bits` where `mask` has ones, side by side; 8 bits up, how many those are.
+static GATHERED: [u16; TABLE_LEN] = table(false);
+/// At `mask << 6 | bits`: the low bits of `bits`, one to each place where `mask` has a one; 8 bits up, how many.
+static SCATTERED: [u16; TABLE_LEN] = table(true);
 
-const fn table(scattered: bool) -> [u8; TABLE_LEN] {
+const fn table(scattered: bool) -> [u16; TABLE_LEN] {
     let mut table = [0; TABLE_LEN];
     let mut at = 0;
     while at < TABLE_LEN {
@@ -22,40 +22,41 @@ const fn table(scattered: bool) -> [u8; TABLE_LEN] {
         while place < STEP {
             if mask >> place & 1 == 1 {
                 let (from, to) = if scattered { (rank, place) } else { (place, rank) };
-                table[at] |= ((bits >> from & 1) << to) as u8;
+                table[at] |= ((bits >> from & 1) << to) as u16;
                 rank += 1;
             }
             place += 1;
         }
+        table[at] |= (rank as u16) << 8;
         at += 1;
     }
     table
 }
 
 /// The bits of `word` where `mask` has ones, side by side, lowest first.
-#[inline]
+#[inline(always)]
 pub(super) fn gather(word: u64, mask: u64) -> u64 {
     let (mut gathered, mut rank, mut shift) = (0, 0, 0);
     while shift < 64 {
-        let part = mask >> shift & STEP_MASK;
-        let index = part << STEP | word >> shift & STEP_MASK;
-        // The shift is below 64: an empty part at the end adds nothing wherever it goes.
-        gathered |= u64::from(GATHERED[index as usize]) << (rank & 63);
-        rank += part.count_ones();
+        let index = (mask >> shift & STEP_MASK) << STEP | word >> shift & STEP_MASK;
+        let entry = GATHERED[index as usize];
+        // The rank is 64 only where nothing is left to add.
+        gathered |= u64::from(entry & 0xff) << (rank & 63);
+        rank += u32::from(entry >> 8);
         shift += STEP;
     }
     gathered
 }
 
 /// The low bits of `bits`, one to each place where `mask` has a one: undoes [`gather`].
-#[inline]
+#[inline(always)]
 pub(super) fn scatter(mut bits: u64, mask: u64) -> u64 {
     let (mut scattered, mut shift) = (0, 0);
     while shift < 64 {
-        let part = mask >> shift & STEP_MASK;
-        let index = part << STEP | bits & STEP_MASK;
-        scattered |= u64::from(SCATTERED[index as usize]) << shift;
-        bits >>= part.count_ones();
+        let index = (mask >> shift & STEP_MASK) << STEP | bits & STEP_MASK;
+        let entry = SCATTERED[index as usize];
+        scattered |= u64::from(entry & 0xff) << shift;
+        bits >>= entry >> 8;
         shift += STEP;
     }
     scattered

@@ -18,9 +18,9 @@ pub(super) fn write_set(out: &mut BitWriter, gaps: &[u64], rest: u64) {
         return;
     }
     if members <= others {
-        write_numbers(out, gaps);
+        write_numbers(out, gaps, others - rest);
     } else {
-        write_numbers(out, &runs(gaps, rest));
+        write_numbers(out, &runs(gaps, rest), members);
     }
 }
 
@@ -67,13 +67,16 @@ fn read_runs(reader: &mut BitReader, gaps: &mut [u64], others: u64) -> Result<u6
     Ok(rest)
 }
 
-/// Writes numbers in the Rice code that suits them best.
-pub(super) fn write_numbers(out: &mut BitWriter, numbers: &[u64]) {
-    let k = best_parameter(numbers);
-    out.push(u64::from(k), PARAMETER_BITS);
+/// Writes numbers in the Rice code that suits their sum, or about it.
+pub(super) fn write_numbers(out: &mut BitWriter, numbers: &[u64], sum: u64) {
+    let k = best_parameter(numbers.len() as u64, sum);
+    // Taken and put back, so that the compiler keeps it in registers.
+    let mut local = std::mem::take(out);
+    local.push(u64::from(k), PARAMETER_BITS);
     for &number in numbers {
-        out.push_rice(number, k);
+        local.push_rice(number, k);
     }
+    *out = local;
 }
 
 /// Reads as many numbers as fit `numbers` and returns their sum.
@@ -94,16 +97,13 @@ pub(super) fn read_numbers(reader: &mut BitReader, numbers: &mut [u64]) -> Resul
     Ok(sum)
 }
 
-/// The best parameter is near the logarithm of the median, `ln 2` of the mean: one of two, by counting their bits.
-fn best_parameter(numbers: &[u64]) -> u32 {
-    let mean = numbers.iter().sum::<u64>() as f64 / numbers.len() as f64;
-    let near = (mean * std::f64::consts::LN_2).max(1.0).log2() as u32;
-    let bits = |k: u32| {
-        let quotients: u64 = numbers.iter().map(|&number| number >> k).sum();
-        quotients + (u64::from(k) + 1) * numbers.len() as u64
-    };
-    let near = near.min(REMAINDER_BITS_MAX - 1);
-    if bits(near + 1) < bits(near) { near + 1 } else { near }
+/// The best parameter for `count` numbers with this sum, if they are geometrically distributed: of numbers of which
+/// each next one is `q` times as likely, the smallest k for which `q^(2^k)` is at most `(sqrt(5) - 1) / 2`.
+fn best_parameter(count: u64, sum: u64) -> u32 {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    let q = sum as f64 / (sum + count) as f64;
+    let k = (GOLDEN.ln() / q.ln()).max(1.0).log2().ceil();
+    (k as u32).min(REMAINDER_BITS_MAX)
 }
 
 #[cfg(test)]

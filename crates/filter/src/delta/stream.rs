@@ -69,6 +69,15 @@ impl BitWriter {
         self.push(value, bits);
     }
 
+    /// All bits of another.
+    pub(super) fn append(&mut self, other: BitWriter) {
+        let (words, _) = other.bytes.as_chunks();
+        for &word in words {
+            self.push(u64::from_le_bytes(word), 64);
+        }
+        self.push(other.held, other.count);
+    }
+
     /// Bits so far.
     pub(super) fn bits(&self) -> u64 {
         self.bytes.len() as u64 * 8 + u64::from(self.count)
@@ -163,6 +172,13 @@ impl<'a> BitReader<'a> {
         u64::from(quotient) << k | self.take(k)
     }
 
+    /// Passes bits over.
+    pub(super) fn skip(&mut self, bits: u64) -> Result<(), DeltaError> {
+        self.expect(bits)?;
+        self.at += bits as usize;
+        Ok(())
+    }
+
     /// An error when there are not so many bits more.
     pub(super) fn expect(&self, bits: u64) -> Result<(), DeltaError> {
         let there = (self.bytes.len() as u64 * 8).saturating_sub(self.at as u64);
@@ -177,7 +193,7 @@ impl<'a> BitReader<'a> {
     /// An error unless all was read, but for zeros that fill the last byte.
     pub(super) fn finish(&self) -> Result<(), DeltaError> {
         self.check()?;
-        let filled = self.at % 8 == 0 || self.bytes[self.at / 8] >> (self.at % 8) == 0;
+        let filled = self.at.is_multiple_of(8) || self.bytes[self.at / 8] >> (self.at % 8) == 0;
         if self.at.div_ceil(8) == self.bytes.len() && filled {
             return Ok(());
         }

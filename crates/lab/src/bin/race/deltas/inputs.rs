@@ -13,6 +13,8 @@ pub(crate) type Counts = CountingFilter<Refined, Flat>;
 
 /// How often an increment is one more than it would be: most are 1, as in a filter where most keys come once.
 const MORE: f64 = 0.125;
+/// How often a change of a diff is a fall, where the cell allows it.
+const FALLS: f64 = 0.125;
 
 /// SplitMix64.
 struct Rng(u64);
@@ -95,7 +97,7 @@ pub(crate) fn cells(
             by += 1;
         }
         let is = seenit_filter::cells::Cells::get(&old, cell);
-        new.set(cell, if falling && is >= by && rng.chance(0.5) { is - by } else { is + by });
+        new.set(cell, if falling && is >= by && rng.chance(FALLS) { is - by } else { is + by });
         cell += 1 + rng.gap(rate);
     }
     Ok((old, new))
