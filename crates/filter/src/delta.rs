@@ -51,6 +51,7 @@ mod stream;
 pub use bit_gain::{BitGain, bound_of_bits};
 pub use count_gain::{CountGain, Follower, bound_of_cells};
 pub use diff::{Diff, NewFile};
+pub(crate) use envelope::MAGIC;
 pub use envelope::{DELTA_VERSION, ENVELOPE_BYTES, Envelope, Kind, ShortDigest};
 pub use error::DeltaError;
 

@@ -146,6 +146,9 @@ pub enum FormatError {
     /// Does not begin as filter files do.
     #[error("magic: this is not a seenit filter file")]
     Magic,
+    /// A delta where a filter file belongs.
+    #[error("magic: this is a seenit delta, not a filter file")]
+    Delta,
     /// Written by a later release.
     #[error("version: the file has format version {found}; this release reads version {known}")]
     Version {

@@ -14,7 +14,7 @@ mod view;
 mod write;
 
 pub use header::{FORMAT_VERSION, Header};
-pub(crate) use header::{PATCHABLE, layout_code, seal};
+pub(crate) use header::{MAGIC, PATCHABLE, layout_code, seal};
 pub use lazy::LazyFilter;
 pub use view::FileView;
 pub use write::{digest, write};

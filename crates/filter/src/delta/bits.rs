@@ -15,6 +15,9 @@ use crate::memory::PAGE_WORDS;
 /// longer than the copy of the filter that it saves.
 const MARKS_SHARE: f64 = 0.24;
 
+/// Marked places are collected by so many at a time.
+const SLACK: usize = 8;
+
 /// Places and changes of a pair of filters, word by word. Equal numbers of words, and no bits from `bits` on.
 #[derive(Clone, Copy)]
 pub(super) struct Side<'a> {
@@ -90,14 +93,16 @@ impl<'a> Side<'a> {
         out.push(0, 1);
         let mut list = ListWriter::new(out, false);
         let mut page = PageMarks::default();
+        let mut places = vec![0; PAGE_WORDS * 64 + SLACK];
         // The place behind the last change, counted from the first place of the filter.
         let mut next = 0;
         for start in (0..self.old.len()).step_by(PAGE_WORDS) {
             page.gather(self, new, start);
-            page.for_each(|place| {
+            let count = page.collect(&mut places);
+            for &place in &places[..count] {
                 list.add(place - next, 1);
                 next = place + 1;
-            });
+            }
         }
         list.finish()
     }
@@ -199,19 +204,26 @@ impl PageMarks {
         self.end = self.first + at as u64;
     }
 
-    /// Calls `visit` with the number of each place that is marked.
+    /// The numbers of the places that are marked, in `places`, which is as long as a page has bits and [`SLACK`] more.
+    /// Returns how many there are.
     #[inline(always)]
-    fn for_each(&self, mut visit: impl FnMut(u64)) {
+    fn collect(&self, places: &mut [u64]) -> usize {
+        let mut count = 0;
         if !self.marked {
-            return;
+            return count;
         }
         for (first, &marks) in (self.first..).step_by(64).zip(&self.marks) {
-            let mut marks = marks;
-            while marks != 0 {
-                visit(first + u64::from(marks.trailing_zeros()));
-                marks &= marks - 1;
+            let (mut marks, here) = (marks, marks.count_ones() as usize);
+            // By the eight, too many rather than just enough: how many there are is not to be guessed.
+            for eight in places[count..].as_chunks_mut::<SLACK>().0.iter_mut().take(here.div_ceil(SLACK)) {
+                for place in eight {
+                    *place = first + u64::from(marks.trailing_zeros());
+                    marks &= marks.wrapping_sub(1);
+                }
             }
+            count += here;
         }
+        count
     }
 
     /// Changes the words of the page, which begins with word `start`, at the marked places.

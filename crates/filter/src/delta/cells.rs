@@ -82,11 +82,17 @@ impl Sense {
 /// # Panics
 /// When there are not as many cells on both sides.
 pub fn gain<C: Cells>(old: &C, new: &C) -> Result<Vec<u8>, DeltaError> {
-    let (changed, fell) = survey(old, new);
-    match fell {
-        Some(fell) => Err(fell),
-        None => Ok(write(old, new, Sense::Gain, changed)),
+    let (changed, fell) = marks::survey(old, new);
+    if fell {
+        let mut first = None;
+        new.for_each_change(old, |cell, old, new| {
+            if new < old && first.is_none() {
+                first = Some(DeltaError::Fell { cell, old, new });
+            }
+        });
+        return Err(first.unwrap_or(DeltaError::Payload("a cell fell")));
     }
+    Ok(write(old, new, Sense::Gain, changed))
 }
 
 /// What is to change in `old` to have `new`.
@@ -94,22 +100,7 @@ pub fn gain<C: Cells>(old: &C, new: &C) -> Result<Vec<u8>, DeltaError> {
 /// # Panics
 /// When there are not as many cells on both sides.
 pub fn diff<C: Cells>(old: &C, new: &C) -> Vec<u8> {
-    write(old, new, Sense::Diff, survey(old, new).0)
-}
-
-/// How many cells changed, and the first that fell.
-fn survey<C: Cells>(old: &C, new: &C) -> (u64, Option<DeltaError>) {
-    let (mut changed, mut fell) = (0, None);
-    if !marks::none_fell(old, new, &mut changed) {
-        changed = 0;
-        new.for_each_change(old, |cell, old, new| {
-            changed += 1;
-            if new < old && fell.is_none() {
-                fell = Some(DeltaError::Fell { cell, old, new });
-            }
-        });
-    }
-    (changed, fell)
+    write(old, new, Sense::Diff, marks::survey(old, new).0)
 }
 
 fn write<C: Cells>(old: &C, new: &C, sense: Sense, changed: u64) -> Vec<u8> {

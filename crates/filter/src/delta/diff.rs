@@ -110,11 +110,16 @@ fn digest_of(header: &[u8; PAGE_BYTES]) -> ShortDigest {
     ShortDigest::of(digest)
 }
 
-/// Writes the runs of bytes that differ: how many, then of each the bytes before it that do not, its length, its bytes.
+/// Writes the runs of bytes that differ: one bit, whether there are any; how many; of each the bytes before it that do
+/// not, its length, its bytes.
 fn write_patch(out: &mut BitWriter, old: &[u8], new: &[u8]) {
     let differs = |&at: &usize| old[at] != new[at];
     let starts: Vec<usize> =
         (0..new.len()).filter(|&at| differs(&at) && (at == 0 || !differs(&(at - 1)))).collect();
+    out.push(u64::from(!starts.is_empty()), 1);
+    if starts.is_empty() {
+        return;
+    }
     out.push_number(starts.len() as u64);
     let mut done = 0;
     for start in starts {
@@ -128,6 +133,9 @@ fn write_patch(out: &mut BitWriter, old: &[u8], new: &[u8]) {
 
 /// Lays the runs over `bytes`.
 fn read_patch(reader: &mut BitReader, bytes: &mut [u8]) -> Result<(), DeltaError> {
+    if reader.take(1) == 0 {
+        return Ok(());
+    }
     let mut rest = bytes;
     for _ in 0..reader.take_number()? {
         let (before, length) = (reader.take_number()?, reader.take_number()?);

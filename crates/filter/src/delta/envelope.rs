@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::DeltaError;
+use crate::file;
 
 /// The version this release writes and reads.
 pub const DELTA_VERSION: u8 = 1;
@@ -10,9 +11,7 @@ pub const DELTA_VERSION: u8 = 1;
 pub const ENVELOPE_BYTES: usize = 64;
 
 /// The first byte is no text, as that of filter files.
-const MAGIC: [u8; 6] = *b"\x89delta";
-/// How filter files begin, for those who take the one for the other.
-const FILTER_MAGIC: [u8; 8] = *b"\x89seenit\n";
+pub(crate) const MAGIC: [u8; 6] = *b"\x89delta";
 /// Where the checksum lies.
 const CHECKSUM_AT: usize = 48;
 
@@ -100,7 +99,7 @@ impl Envelope {
     /// Opens a delta: its fields and its payload. Nothing but magic and version is believed before the checksum is.
     pub fn open(delta: &[u8]) -> Result<(Self, &[u8]), DeltaError> {
         let found = delta.len() as u64;
-        if delta.starts_with(&FILTER_MAGIC) {
+        if delta.starts_with(&file::MAGIC) {
             return Err(DeltaError::FilterFile);
         }
         if !delta.starts_with(&MAGIC[..delta.len().min(MAGIC.len())]) {

@@ -85,14 +85,7 @@ pub(super) fn read_numbers(reader: &mut BitReader, numbers: &mut [u64]) -> Resul
     if k > REMAINDER_BITS_MAX {
         return Err(DeltaError::Payload("a Rice parameter is too large"));
     }
-    // A copy, so that the compiler keeps it in registers.
-    let mut local = reader.clone();
-    let mut sum = 0u64;
-    for number in numbers {
-        *number = local.take_rice(k);
-        sum = sum.saturating_add(*number);
-    }
-    *reader = local;
+    let sum = reader.take_rices(numbers, k);
     reader.check()?;
     Ok(sum)
 }

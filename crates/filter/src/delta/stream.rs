@@ -7,6 +7,8 @@ use super::DeltaError;
 const QUOTIENT_MAX: u32 = 24;
 /// The widest remainder that is read together with its quotient.
 const JOINT_BITS_MAX: u32 = PEEK_BITS - QUOTIENT_MAX - 1;
+/// The widest remainder that is surely held together with its quotient when 56 bits are.
+const SHORT_BITS_MAX: u32 = 56 - QUOTIENT_MAX;
 /// The widest remainder at all: positions are below 2^43, and so is the double of any cell's value.
 pub(super) const REMAINDER_BITS_MAX: u32 = 43;
 /// Bits a peek is sure to hold: a word less the bits of a byte that were read already.
@@ -158,6 +160,41 @@ impl<'a> BitReader<'a> {
         }
         self.at += (quotient + 1 + k) as usize;
         u64::from(quotient) << k | word >> (quotient + 1) & ((1 << k) - 1)
+    }
+
+    /// Fills `numbers` with Rice codes, all with this `k`, and returns their sum.
+    ///
+    /// The same as [`take_rice`](Self::take_rice) again and again, but the next bits are at hand in a word, and are
+    /// refilled while the present code is being looked at: half the time.
+    pub(super) fn take_rices(&mut self, numbers: &mut [u64], k: u32) -> u64 {
+        let (mut sum, mut done) = (0u64, 0);
+        if k <= SHORT_BITS_MAX {
+            let (mut byte, mut held, mut count) = (self.at / 8, self.peek(), 64 - self.at as u32 % 8);
+            byte += 8;
+            while done < numbers.len() {
+                let Some(&more) = self.bytes.get(byte..).and_then(|rest| rest.first_chunk()) else { break };
+                // At least 56 bits are held from here on; what is read twice is the same both times.
+                held |= u64::from_le_bytes(more).checked_shl(count).unwrap_or(0);
+                byte += (64 - count as usize) / 8;
+                count += (64 - count) / 8 * 8;
+                let quotient = held.trailing_ones();
+                if quotient >= QUOTIENT_MAX {
+                    break;
+                }
+                let number = u64::from(quotient) << k | held >> (quotient + 1) & ((1 << k) - 1);
+                numbers[done] = number;
+                sum = sum.saturating_add(number);
+                held >>= quotient + 1 + k;
+                count -= quotient + 1 + k;
+                done += 1;
+            }
+            self.at = byte * 8 - count as usize;
+        }
+        for number in &mut numbers[done..] {
+            *number = self.take_rice(k);
+            sum = sum.saturating_add(*number);
+        }
+        sum
     }
 
     #[cold]

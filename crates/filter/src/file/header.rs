@@ -11,7 +11,7 @@ use crate::memory::{PAGE_BITS, PAGE_BYTES};
 pub const FORMAT_VERSION: u32 = 1;
 
 /// The first byte is no text, the last one is a newline: transfers that mangle either are noticed at once.
-const MAGIC: [u8; 8] = *b"\x89seenit\n";
+pub(crate) const MAGIC: [u8; 8] = *b"\x89seenit\n";
 /// The only kind of filter so far: one bit a position.
 const KIND_PLAIN: u32 = 1;
 /// Where the header's own digest lies; it covers everything before it.

@@ -1,24 +1,32 @@
 //! Many changes of cells: a mark for each cell, and a list of the changes that are not 1.
 
-use super::{FORM_BITS, Sense, Shape, read_list};
+use super::{FORM_BITS, Sense, Shape, at_most, read_list};
 use crate::cells::{Cells, CellsMut};
 use crate::delta::DeltaError;
 use crate::delta::lanes::Lanes;
 use crate::delta::list::ListWriter;
 use crate::delta::stream::{BitReader, BitWriter};
 
-/// Whether the cells are packed and none fell; then `changed` counts those that changed.
-pub(super) fn none_fell<C: Cells>(old: &C, new: &C, changed: &mut u64) -> bool {
-    let (Some((packing, old)), Some((_, new))) = (old.packed(), new.packed()) else { return false };
+/// Marks that are taken from a reader at a time.
+const MARKS_TAKEN: u64 = 56;
+
+/// How many cells changed, and whether any fell.
+pub(super) fn survey<C: Cells>(old: &C, new: &C) -> (u64, bool) {
+    let (mut changed, mut fell) = (0, false);
+    let (Some((packing, olds)), Some((_, news))) = (old.packed(), new.packed()) else {
+        new.for_each_change(old, |_, old, new| {
+            changed += 1;
+            fell |= new < old;
+        });
+        return (changed, fell);
+    };
     let lanes = Lanes::new(packing);
-    old.iter().zip(new).all(|(&old, &new)| {
-        if old == new {
-            return true;
-        }
-        *changed += u64::from(lanes.nonzero(old ^ new).count_ones());
+    for (&old, &new) in olds.iter().zip(news).filter(|(old, new)| old != new) {
+        changed += u64::from(lanes.nonzero(old ^ new).count_ones());
         // Where none falls, subtracting words is subtracting cells.
-        new >= old && lanes.subtract(new, old) == new - old
-    })
+        fell |= lanes.subtract(new, old) != new.wrapping_sub(old);
+    }
+    (changed, fell)
 }
 
 pub(super) fn write<C: Cells>(old: &C, new: &C, sense: Sense) -> BitWriter {
@@ -64,9 +72,20 @@ pub(super) fn write<C: Cells>(old: &C, new: &C, sense: Sense) -> BitWriter {
     out
 }
 
-/// Reads what is listed and changes nothing.
-pub(super) fn check(shape: Shape, reader: BitReader) -> Result<(), DeltaError> {
-    read(shape, reader, |_, _| ())
+/// Reads what is listed and changes nothing: every change that is listed must have a mark.
+pub(super) fn check(shape: Shape, mut reader: BitReader) -> Result<(), DeltaError> {
+    reader.expect(shape.len)?;
+    let (mut marked, mut left) = (0, shape.len);
+    while left > 0 {
+        let here = left.min(MARKS_TAKEN);
+        marked += u64::from(reader.take(here as u32).count_ones());
+        left -= here;
+    }
+    read_list(Shape { len: marked, ..shape }, &mut reader, |_, more| {
+        at_most(shape.cap, more + 1)?;
+        Ok(())
+    })?;
+    reader.finish()
 }
 
 /// Applies marks and list; `reader` is behind the form. Before marks are wrong nothing has changed.
@@ -132,7 +151,7 @@ fn for_each_listed(
         marks.pass(rank - passed);
         passed = rank + 1;
         let cell = marks.next_cell().ok_or(DeltaError::Payload("a change is listed that has no mark"))?;
-        visit(cell, super::at_most(shape.cap, more + 1)?);
+        visit(cell, at_most(shape.cap, more + 1)?);
         Ok(())
     })?;
     reader.finish()
@@ -155,7 +174,7 @@ impl Marks<'_> {
     #[inline(always)]
     fn fill(&mut self) {
         while self.marks == 0 && self.next < self.len {
-            let here = (self.len - self.next).min(56);
+            let here = (self.len - self.next).min(MARKS_TAKEN);
             self.marks = self.reader.take(here as u32);
             self.first = self.next;
             self.next += here;
