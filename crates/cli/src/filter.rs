@@ -1,6 +1,8 @@
-//! `seenit filter`: build, inspect, query and unite filter files.
+//! `seenit filter`: build, inspect, query, unite and update filter files.
 
+mod apply;
 mod build;
+mod diff;
 mod info;
 mod query;
 mod report;
@@ -22,6 +24,10 @@ pub(crate) enum Command {
     Query(query::Arguments),
     /// Unite filter files built with one geometry and one key
     Union(union::Arguments),
+    /// Say what to change in a filter file to have another, in few bytes
+    Diff(diff::Arguments),
+    /// Make the new filter file from the old one and a delta
+    Apply(apply::Arguments),
 }
 
 pub(crate) fn run(command: Command) -> Result<ExitCode, Problem> {
@@ -30,5 +36,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Problem> {
         Command::Info(arguments) => info::run(&arguments),
         Command::Query(arguments) => query::run(&arguments),
         Command::Union(arguments) => union::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
+        Command::Apply(arguments) => apply::run(&arguments),
     }
 }

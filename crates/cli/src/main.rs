@@ -24,7 +24,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Build, inspect, query and unite filter files
+    /// Build, inspect, query, unite and update filter files
     #[command(subcommand)]
     Filter(filter::Command),
 }

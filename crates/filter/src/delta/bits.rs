@@ -15,6 +15,9 @@ use crate::memory::PAGE_WORDS;
 /// longer than the copy of the filter that it saves.
 const MARKS_SHARE: f64 = 0.24;
 
+/// What a list without changes takes. So few places are marked, and the whole is never longer than one bit a place.
+const EMPTY_LIST_BITS: u64 = 13;
+
 /// Marked places are collected by so many at a time.
 const SLACK: usize = 8;
 
@@ -76,7 +79,7 @@ impl<'a> Side<'a> {
     /// Writes what changes from the old words to `new`.
     pub(super) fn write(&self, out: BitWriter, new: &[u64]) -> BitWriter {
         let (places, changed) = self.count(new);
-        let marked = changed as f64 > MARKS_SHARE * places as f64;
+        let marked = changed as f64 > MARKS_SHARE * places as f64 || places <= EMPTY_LIST_BITS;
         if marked { self.write_marks(out, new) } else { self.write_list(out, new) }
     }
 
