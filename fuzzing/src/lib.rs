@@ -2,6 +2,7 @@
 
 pub mod canary;
 mod case;
+pub mod delta;
 pub mod forge;
 pub mod format;
 mod model;

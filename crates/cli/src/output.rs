@@ -39,8 +39,8 @@ pub(crate) fn write_filter<L: Layout, S: AsRef<[u64]>>(
     write_file(path, filter.words().len() as u64 * 8, inputs, |mut out| file::write(filter, &mut out))
 }
 
-/// Writes a file of about so many bytes beside `path`, syncs it and renames it: `path` holds what it held before, or all
-/// of it. `inputs` are files it may not replace.
+/// Writes a file of about so many bytes beside `path`, syncs it and renames it: `path` holds what it held before,
+/// or all of it. `inputs` are files it may not replace.
 pub(crate) fn write_file(
     path: &Path,
     bytes: u64,

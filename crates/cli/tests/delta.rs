@@ -1,4 +1,5 @@
-//! Guards `seenit filter diff` and `apply`: the very bytes of the new file, or a refusal that leaves everything as it was.
+//! Guards `seenit filter diff` and `apply`: the very bytes of the new file, or a refusal that leaves everything as it
+//! was.
 
 mod common;
 

@@ -213,13 +213,20 @@ proptest! {
         let (old, new) = (FileView::open(&from).expect("sound"), FileView::open(&to).expect("sound"));
         let diff = Diff::between(&old, &new).expect("of one kind");
         let mut made = Vec::new();
-        Diff::open(diff.bytes()).and_then(|diff| diff.apply(&old)).expect("its old file").write(&mut made).expect("memory");
+        let file = Diff::open(diff.bytes()).and_then(|diff| diff.apply(&old)).expect("its old file");
+        file.write(&mut made).expect("memory");
         prop_assert!(made == to);
     }
 
     /// The same for cells of every width, sparse and dense.
     #[test]
-    fn cells_lead_to_the_new_state(bits in 1..=16u32, len in 1..9000usize, seed: u64, log in -3.5..0.0f64, more in 0.0..0.9f64) {
+    fn cells_lead_to_the_new_state(
+        bits in 1..=16u32,
+        len in 1..9000usize,
+        seed: u64,
+        log in -3.5..0.0f64,
+        more in 0.0..0.9f64,
+    ) {
         let (mut rng, cap) = (SplitMix(seed), (1u64 << bits) - 1);
         let old = small_counts(&mut rng, len, cap);
         let rate = 10f64.powf(log);
@@ -235,8 +242,11 @@ proptest! {
 
     /// Bytes of any kind, sealed as a delta: an answer, never a panic, and no change where it is refused.
     #[test]
-    fn hostile_payloads_are_refused(payload in prop::collection::vec(any::<u8>(), 0..200), first in 0..4u8, bits in 1..=16u32) {
-        let mut payload = payload;
+    fn hostile_payloads_are_refused(
+        mut payload in prop::collection::vec(any::<u8>(), 0..200),
+        first in 0..4u8,
+        bits in 1..=16u32,
+    ) {
         if let Some(byte) = payload.first_mut() {
             *byte = *byte & !3 | first;
         }

@@ -1,8 +1,8 @@
 //! Changes of cells: which of them changed, and by how much. Payloads alone, for cells of any storage.
 //!
 //! A change is a number from 1 on. In a gain it is the increment. In a diff it is the difference modulo the number of
-//! values a cell has, folded so that small ones come first: a rise by v is `2v - 1`, a fall by v is `2v`. So every change
-//! of a diff leads to some value, and the digest of the result says whether it is the right one.
+//! values a cell has, folded so that small ones come first: a rise by v is `2v - 1`, a fall by v is `2v`. So every
+//! change of a diff leads to some value, and the digest of the result says whether it is the right one.
 //!
 //! A payload is two bits that name its form, then:
 //!
