@@ -416,7 +416,7 @@ fn followers_end_where_the_leader_is() {
         for _ in 0..60 {
             let n = rng.next() as usize % gains.len();
             let gain = CountGain::open(&gains[n][..]).expect("sound");
-            if rng.next() % 3 > 0 && n != lost {
+            if !rng.next().is_multiple_of(3) && n != lost {
                 let applied = follower.applied();
                 match follower.apply(&gain) {
                     Ok(Applied::Now) => assert_eq!(gain.sequence(), applied + 1),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use super::bits::Side;
+use super::bits::{read_changes, write_changes};
 use super::envelope::{Envelope, Kind, ShortDigest};
 use super::stream::{BitReader, BitWriter};
 use super::{DeltaError, ENVELOPE_BYTES};
@@ -27,8 +27,7 @@ impl<'a> Diff<'a> {
         let mut out = BitWriter::default();
         write_patch(&mut out, &old_page[PATCHABLE], &new_page[PATCHABLE]);
         let bits = from.layout().bits();
-        out = Side::gains(from.words(), bits).write(out, to.words());
-        out = Side::losses(from.words(), bits).write(out, to.words());
+        out = write_changes(out, from.words(), to.words(), bits);
         let (old, new) = (digest_of(&old_page), digest_of(&new_page));
         let envelope = Envelope { kind: Kind::Diff, old, new };
         Ok(Diff { envelope, bytes: envelope.seal(&out.finish()).into() })
@@ -64,8 +63,7 @@ impl<'a> Diff<'a> {
         let mut pages = PageBuf::zeroed(from.layout().pages(), HugePages::Default)?;
         pages.as_mut().copy_from_slice(from.words());
         let bits = from.layout().bits();
-        Side::gains(from.words(), bits).read(&mut reader, pages.as_mut())?;
-        Side::losses(from.words(), bits).read(&mut reader, pages.as_mut())?;
+        read_changes(&mut reader, from.words(), pages.as_mut(), bits)?;
         reader.finish()?;
         let table = file::table_of(pages.as_ref());
         file::seal(&mut header, &table);

@@ -36,6 +36,9 @@ const fn table(scattered: bool) -> [u16; TABLE_LEN] {
 /// The bits of `word` where `mask` has ones, side by side, lowest first.
 #[inline(always)]
 pub(super) fn gather(word: u64, mask: u64) -> u64 {
+    if mask == u64::MAX {
+        return word;
+    }
     let (mut gathered, mut rank, mut shift) = (0, 0, 0);
     while shift < 64 {
         let index = (mask >> shift & STEP_MASK) << STEP | word >> shift & STEP_MASK;
@@ -51,6 +54,9 @@ pub(super) fn gather(word: u64, mask: u64) -> u64 {
 /// The low bits of `bits`, one to each place where `mask` has a one: undoes [`gather`].
 #[inline(always)]
 pub(super) fn scatter(mut bits: u64, mask: u64) -> u64 {
+    if mask == u64::MAX {
+        return bits;
+    }
     let (mut scattered, mut shift) = (0, 0);
     while shift < 64 {
         let index = (mask >> shift & STEP_MASK) << STEP | bits & STEP_MASK;
