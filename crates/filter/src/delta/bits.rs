@@ -90,7 +90,11 @@ impl<'a> Side<'a> {
 
     /// Writes what changes from the old words to `new`.
     pub(super) fn write(&self, out: BitWriter, new: &[u64]) -> BitWriter {
-        let (places, changed) = self.count(new);
+        self.write_counted(out, new, self.count(new))
+    }
+
+    /// The same where places and changes have been counted.
+    fn write_counted(&self, out: BitWriter, new: &[u64], (places, changed): (u64, u64)) -> BitWriter {
         let marked = changed as f64 > MARKS_SHARE * places as f64 || places <= EMPTY_LIST_BITS;
         if marked { self.write_marks(out, new) } else { self.write_list(out, new) }
     }
@@ -163,6 +167,13 @@ impl<'a> Side<'a> {
     }
 }
 
+/// How many places a word has. All of them, often; counting takes a dozen instructions where the processor's own may not
+/// be taken for granted.
+#[inline(always)]
+fn ones(places: u64) -> u32 {
+    if places == u64::MAX { 64 } else { places.count_ones() }
+}
+
 /// Writes what changes from `old` to `new` either way: a bit, then one set (1) or two (0), gained and lost.
 ///
 /// Where as many zeros change as ones, in proportion, one set is as good as two.
@@ -170,13 +181,14 @@ pub(super) fn write_changes(mut out: BitWriter, old: &[u64], new: &[u64], bits: 
     let sides = [Side::gains(old, bits), Side::losses(old, bits)];
     let counts = sides.map(|side| side.count(new));
     let two: f64 = counts.iter().map(|&(places, changed)| log2_choose(places, changed)).sum();
-    let one = log2_choose(bits, counts[0].1 + counts[1].1);
+    let changed = counts[0].1 + counts[1].1;
+    let one = log2_choose(bits, changed);
     let both = one <= BOTH_MAX * two;
     out.push(u64::from(both), 1);
     if both {
-        return Side::both(old, bits).write(out, new);
+        return Side::both(old, bits).write_counted(out, new, (bits, changed));
     }
-    sides.iter().fold(out, |out, side| side.write(out, new))
+    sides.iter().zip(counts).fold(out, |out, (side, counts)| side.write_counted(out, new, counts))
 }
 
 /// Reads what [`write_changes`] wrote and changes `new`, which is a copy of `old`. After an error `new` is worthless.
@@ -216,7 +228,7 @@ impl PageMarks {
     fn begin(&mut self, side: &Side<'_>, start: usize) {
         let words = start..start + PAGE_WORDS;
         self.first = self.end;
-        self.end += words.map(|index| u64::from(side.places(index).count_ones())).sum::<u64>();
+        self.end += words.map(|index| u64::from(ones(side.places(index)))).sum::<u64>();
         if std::mem::take(&mut self.marked) {
             self.marks.fill(0);
         }
@@ -244,7 +256,7 @@ impl PageMarks {
                 self.marks[at / 64 + 1] |= marks >> 1 >> (63 - at % 64);
                 self.marked = true;
             }
-            at += places.count_ones() as usize;
+            at += ones(places) as usize;
         }
         self.end = self.first + at as u64;
     }
@@ -281,7 +293,7 @@ impl PageMarks {
             let places = side.places(index);
             // Marks of later words come along; they find no place in this one.
             let marks = self.marks[at / 64] >> (at % 64) | self.marks[at / 64 + 1] << 1 << (63 - at % 64);
-            let count = places.count_ones();
+            let count = ones(places);
             // Without places a shift by 64 would be too far; it finds nothing to do either way.
             if marks << (64 - count.max(1)) != 0 {
                 *word ^= scatter(marks, places);
