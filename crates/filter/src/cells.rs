@@ -98,8 +98,8 @@ impl Packing {
         word & !(self.cap() << shift) | value << shift
     }
 
-    /// The number, within its word, of the cell that bit `bit` belongs to: `bit / bits` without the division, which
-    /// would take longer than all the rest. Exact, because `bit` is below 64 and the reciprocal too large by less than
+    /// The number, within its word, of the cell that bit `bit` belongs to: `bit / bits` without a division.
+    /// Exact, because `bit` is below 64 and the reciprocal too large by less than
     /// `bits / 2^16`.
     #[inline(always)]
     fn slot(&self, bit: u32) -> u32 {

@@ -12,12 +12,12 @@ use crate::layout::{bit_of, word_of};
 use crate::maths::entropy::log2_choose;
 use crate::memory::PAGE_WORDS;
 
-/// One set of changes among all bits may take this much more than two, among zeros and among ones: it is several times as
-/// fast, since nothing must be picked out of words.
+/// One set of changes among all bits may take this much more than two, among zeros and among ones: it takes about half
+/// the time, since nothing must be picked out of words.
 const BOTH_MAX: f64 = 1.02;
 
-/// From this share of changed places on there are marks: the list would save less than a fifth of them, and take
-/// longer than the copy of the filter that it saves.
+/// From this share of changed places on there are marks: a list would save a fifth of them at most, and its time grows
+/// with the changes.
 const MARKS_SHARE: f64 = 0.24;
 
 /// What a list without changes takes. So few places are marked, and the whole is never longer than one bit a place.
@@ -167,8 +167,8 @@ impl<'a> Side<'a> {
     }
 }
 
-/// How many places a word has. All of them, often; counting takes a dozen instructions where the processor's own may not
-/// be taken for granted.
+/// How many places a word has. All of them, often; and counting takes a dozen instructions, since not every processor
+/// has one for it.
 #[inline(always)]
 fn ones(places: u64) -> u32 {
     if places == u64::MAX { 64 } else { places.count_ones() }

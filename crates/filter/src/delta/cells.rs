@@ -6,7 +6,7 @@
 //!
 //! A payload is two bits that name its form, then:
 //!
-//! * 0, few changes: a [list](super::list);
+//! * 0, few changes: a list;
 //! * 1, many: *marks*, one bit a cell for those that change, then a list of those changes that are not 1, counted among
 //!   the changes, each less 1;
 //! * 2, when neither is shorter: all cells. For a gain the increments, for a diff the new values.
@@ -20,7 +20,8 @@ use super::list::{ListReader, ListWriter};
 use super::stream::{BitReader, BitWriter};
 use crate::cells::{Cells, CellsMut};
 
-/// From this share of changed cells on there are marks: a list would save less than a fifth of them, and be slow.
+/// From this share of changed cells on there are marks: a list would save a fifth of them at most, and its time grows
+/// with the changes.
 const MARKS_SHARE: f64 = 0.24;
 /// Bits that name the form.
 const FORM_BITS: u32 = 2;

@@ -1,7 +1,7 @@
 //! The one primitive of all deltas: which of `n` things are members, in close to `log2 C(n, d)` bits.
 //!
 //! A set is its *gaps*: how many things that are no members stand before each member. Gaps of a random set are
-//! geometrically distributed, for which Rice codes are within 4 % of the entropy. Where members are the majority, the
+//! geometrically distributed, for which Rice codes are within 5 % of the entropy. Where members are the majority, the
 //! others are the set that is coded. Both sides know how many members and others there are, so a set
 //! without either takes no bits at all.
 
