@@ -82,7 +82,7 @@ fn old_cells(bits: u32) -> PackedCells {
     let packing = Packing::new(bits).expect("a width");
     let mut cells = PackedCells::zeroed(packing, CELLS, HugePages::Default).expect("memory");
     for cell in 0..CELLS {
-        cells.set(cell, (cell * cell >> 3) & packing.cap());
+        cells.set(cell, ((cell * cell) >> 3) & packing.cap());
     }
     cells
 }
