@@ -3,6 +3,7 @@
 pub mod canary;
 mod case;
 mod counting;
+pub mod delta;
 pub mod forge;
 pub mod format;
 mod model;

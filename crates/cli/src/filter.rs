@@ -1,7 +1,9 @@
-//! `seenit filter`: build, inspect, query, unite and retouch filter files.
+//! `seenit filter`: build, inspect, query, count, unite, retouch and update filter files.
 
+mod apply;
 mod build;
 mod count;
+mod diff;
 mod info;
 mod query;
 mod report;
@@ -29,6 +31,10 @@ pub(crate) enum Command {
     Retouch(retouch::Arguments),
     /// Unite filter files built with one geometry and one key
     Union(union::Arguments),
+    /// Say what to change in a filter file to have another, in few bytes
+    Diff(diff::Arguments),
+    /// Make the new filter file from the old one and a delta
+    Apply(apply::Arguments),
 }
 
 pub(crate) fn run(command: Command) -> Result<ExitCode, Problem> {
@@ -39,5 +45,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Problem> {
         Command::Query(arguments) => query::run(&arguments),
         Command::Retouch(arguments) => retouch::run(&arguments),
         Command::Union(arguments) => union::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
+        Command::Apply(arguments) => apply::run(&arguments),
     }
 }

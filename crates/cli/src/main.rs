@@ -24,7 +24,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Build, inspect, query, unite and retouch filter files
+    /// Build, inspect, query, count, unite, retouch and update filter files
     #[command(subcommand)]
     Filter(filter::Command),
 }

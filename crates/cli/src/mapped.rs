@@ -1,4 +1,4 @@
-//! Filter files, mapped and checked to the last page: tools trust nothing they did not look at.
+//! Files, mapped; filters checked to the last page: tools trust nothing they did not look at.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -33,6 +33,11 @@ impl Mapped {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What is in the file, unchecked.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.map
     }
 
     /// The file as a filter, every page checked.

@@ -30,15 +30,27 @@ pub(crate) fn printed(result: io::Result<()>) -> Result<(), Problem> {
     }
 }
 
-/// Writes a filter file beside `path`, syncs it and renames it: `path` holds what it held before, or all of it.
-/// `inputs` are files it may not replace.
+/// Writes a filter file. `inputs` are files it may not replace.
 pub(crate) fn write_filter(path: &Path, filter: &impl Stored, inputs: &[&Path]) -> Result<(), Problem> {
+    write_file(path, filter.header().file_bytes(), inputs, |mut out| file::write(filter, &mut out))
+}
+
+/// Writes a file of about so many bytes beside `path`, syncs it and renames it: `path` holds what it held before,
+/// or all of it. `inputs` are files it may not replace.
+pub(crate) fn write_file(
+    path: &Path,
+    bytes: u64,
+    inputs: &[&Path],
+    contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Problem> {
     let write = || -> io::Result<()> {
         let path = target_of(path, inputs)?;
         let temporary = temporary_beside(&path)?;
-        let progress = Progress::new("writing bytes", Some(filter.header().file_bytes()));
-        let counted = Counted { file: temporary.as_file(), progress };
-        file::write(filter, &mut BufWriter::with_capacity(1 << 20, counted))?;
+        let progress = Progress::new("writing bytes", Some(bytes));
+        let mut out = BufWriter::with_capacity(1 << 20, Counted { file: temporary.as_file(), progress });
+        contents(&mut out)?;
+        out.flush()?;
+        drop(out);
         temporary.as_file().sync_all()?;
         temporary.persist(&path).map_err(|error| error.error)?;
         // The new name, too, must survive a power cut; some file systems cannot promise it, and need not.

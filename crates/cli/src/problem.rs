@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use seenit_filter::delta::DeltaError;
 use seenit_filter::{CutError, FormatError, GeometryError, RetouchError, Unlike};
 
 /// Why a command stopped. The codes are those of sysexits.h.
@@ -15,6 +16,9 @@ pub(crate) enum Problem {
     /// Exit 65: filters that cannot be united.
     #[error("{} and {}: {error}", first.display(), path.display())]
     Unlike { path: PathBuf, first: PathBuf, error: Unlike },
+    /// Exit 65: a damaged or foreign delta, or one for another file.
+    #[error("{}: {error}", path.display())]
+    Delta { path: PathBuf, error: DeltaError },
     /// Exit 65: a key file with something else in it.
     #[error("{name}: line {line}: {why}")]
     Key { name: String, line: u64, why: String },
@@ -74,6 +78,11 @@ impl Problem {
         }
     }
 
+    pub(crate) fn delta(path: &Path) -> impl FnOnce(DeltaError) -> Problem {
+        let path = path.to_owned();
+        move |error| Problem::Delta { path, error }
+    }
+
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Problem {
         let what = what.into();
         move |error| Problem::Io { what, error }
@@ -83,6 +92,8 @@ impl Problem {
         ExitCode::from(match self {
             Problem::Format { error: FormatError::Geometry(GeometryError::Memory { .. }), .. } => 71,
             Problem::Format { .. } | Problem::Unlike { .. } | Problem::Key { .. } => 65,
+            Problem::Delta { error: DeltaError::Geometry(GeometryError::Memory { .. }), .. } => 71,
+            Problem::Delta { .. } => 65,
             Problem::NoKeys(_) | Problem::KeyLength { .. } => 65,
             Problem::Geometry(GeometryError::Memory { .. }) => 71,
             Problem::Geometry(_) | Problem::NoMembers(_) | Problem::StdinTwice | Problem::Retouch(_) => 2,

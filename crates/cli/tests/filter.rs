@@ -241,7 +241,9 @@ fn a_closed_pipe_is_no_problem() {
 #[test]
 fn every_command_has_help_with_an_example() {
     let folder = Folder::new();
-    for command in ["build", "info", "query", "retouch", "union"] {
+    for command in
+        ["build", "count build", "count query", "info", "query", "retouch", "union", "diff", "apply"]
+    {
         let help = folder.run(&format!("filter {command} --help"));
         assert_eq!(help.code, 0);
         assert!(help.out.contains(&format!("Example: seenit filter {command}")), "{}", help.out);

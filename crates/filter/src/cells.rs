@@ -43,6 +43,8 @@ pub struct Packing {
     per_word: u64,
     /// `ceil(2^64 / per_word)`: its product with a cell number has the number of the word in its upper half.
     reciprocal: u64,
+    /// `ceil(2^16 / bits)`.
+    slot_reciprocal: u32,
 }
 
 impl Packing {
@@ -53,7 +55,7 @@ impl Packing {
         }
         let per_word = u64::from(64 / bits);
         let reciprocal = (1u128 << 64).div_ceil(u128::from(per_word)) as u64;
-        Ok(Packing { bits, per_word, reciprocal })
+        Ok(Packing { bits, per_word, reciprocal, slot_reciprocal: (1u32 << 16).div_ceil(bits) })
     }
 
     /// Bits of a cell.
@@ -135,6 +137,14 @@ impl Packing {
         word
     }
 
+    /// The number, within its word, of the cell that bit `bit` belongs to: `bit / bits` without a division.
+    /// Exact, because `bit` is below 64 and the reciprocal too large by less than
+    /// `bits / 2^16`.
+    #[inline(always)]
+    fn slot(&self, bit: u32) -> u32 {
+        (bit * self.slot_reciprocal) >> 16
+    }
+
     /// Calls `visit` with the number and the shift of each cell of word `index` that has a bit in `marks`.
     #[inline(always)]
     pub(crate) fn for_each_marked(&self, index: usize, mut marks: u64, mut visit: impl FnMut(u64, u32)) {
@@ -142,7 +152,7 @@ impl Packing {
         // Bits beside the cells mean nothing, whatever a file has there.
         marks &= u64::MAX >> (64 - self.per_word as u32 * self.bits);
         while marks != 0 {
-            let slot = marks.trailing_zeros() / self.bits;
+            let slot = self.slot(marks.trailing_zeros());
             let shift = slot * self.bits;
             visit(first + u64::from(slot), shift);
             marks &= !(self.cap() << shift);
@@ -220,6 +230,11 @@ pub trait Cells {
     /// # Panics
     /// When `old` has another number of cells.
     fn for_each_change(&self, old: &Self, visit: impl FnMut(u64, u64, u64));
+
+    /// The words of cells that are packed, for those who can do a word at a time.
+    fn packed(&self) -> Option<(Packing, &[u64])> {
+        None
+    }
 }
 
 /// Cells that can be written by one owner.
@@ -231,6 +246,11 @@ pub trait CellsMut: Cells {
     #[inline(always)]
     fn set_at(&mut self, address: u64, value: u64) {
         self.set(address, value);
+    }
+
+    /// The words of cells that are packed, to be written. What is left over in a word stays zero.
+    fn packed_mut(&mut self) -> Option<(Packing, &mut [u64])> {
+        None
     }
 }
 
@@ -251,6 +271,10 @@ mod tests {
                 assert!(expected.1 + bits <= 64, "no cell straddles a word");
                 assert_eq!(packing.cell_at(packing.address(cell)), cell);
             }
+        }
+        for bits in 1..=CELL_BITS_MAX {
+            let packing = Packing::new(bits).expect("a width");
+            assert!((0..64).all(|bit| packing.slot(bit) == bit / bits), "{bits} bits");
         }
         assert!(Packing::new(0).is_err() && Packing::new(17).is_err());
     }

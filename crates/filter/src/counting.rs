@@ -329,6 +329,11 @@ impl<R: Rule, L: Layout, C: CellsMut> CountingFilter<R, L, C> {
         });
         Ok(())
     }
+
+    /// Its cells, for deltas to write.
+    pub(crate) fn cells_mut(&mut self) -> &mut C {
+        &mut self.cells
+    }
 }
 
 impl<L: Layout, C: CellsMut> CountingFilter<Intuitive, L, C> {

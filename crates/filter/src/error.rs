@@ -87,9 +87,7 @@ pub enum GeometryError {
         cells: u64,
     },
     /// A layout whose blocks do not lie within pages of cells.
-    #[error(
-        "a block has {slots} slots, and not the {cells} cells of a page, nor a half, a quarter, ... down to a line"
-    )]
+    #[error("a block of {slots} slots does not divide a page, which holds {cells} cells")]
     SlotsOfCells {
         /// What the layout says.
         slots: u64,
@@ -328,6 +326,9 @@ pub enum FormatError {
     /// Does not begin as filter files do.
     #[error("magic: this is not a seenit filter file")]
     Magic,
+    /// A delta where a filter file belongs.
+    #[error("magic: this is a seenit delta, not a filter file")]
+    Delta,
     /// Written by a later release.
     #[error("version: the file has format version {found}; this release reads version {known}")]
     Version {
@@ -378,6 +379,14 @@ pub enum FormatError {
     #[error("kind: the file holds {found}, not {wanted}")]
     OtherKind {
         /// What the file holds.
+        found: &'static str,
+        /// What was wanted.
+        wanted: &'static str,
+    },
+    /// Counts by another rule than was asked for.
+    #[error("rule: the counts are {found}, not {wanted}")]
+    OtherRule {
+        /// The rule of the file.
         found: &'static str,
         /// What was wanted.
         wanted: &'static str,

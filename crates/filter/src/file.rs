@@ -17,10 +17,12 @@ mod view;
 mod write;
 
 pub use header::{FORMAT_VERSION, Header};
+pub(crate) use header::{MAGIC, PATCHABLE, layout_code, seal};
 pub use kind::Kind;
 pub use lazy::LazyFilter;
 pub use view::FileView;
-pub use write::{Stored, StoredCells, write};
+pub use write::{Stored, StoredCells, digest, write};
+pub(crate) use write::{pages_of, table_of, write_parts};
 
 /// Bytes of a BLAKE3 digest.
 pub const DIGEST_BYTES: usize = 32;

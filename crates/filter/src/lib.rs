@@ -70,6 +70,7 @@
 pub mod bins;
 pub mod cells;
 pub mod counting;
+pub mod delta;
 mod error;
 pub mod file;
 mod filter;

@@ -7,6 +7,7 @@
 pub mod bins;
 pub mod cardinality;
 pub mod counting;
+pub mod entropy;
 pub mod flat;
 pub mod line;
 pub mod lines;

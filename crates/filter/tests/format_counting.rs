@@ -141,7 +141,7 @@ fn impossible_fields_are_refused_by_name() {
         ("kind:", 12, &[1]),
         ("layout:", 16, &[4]),
         ("k:", 16, &[3]),
-        ("geometry:", 28, &[1, 0]),
+        ("cells:", 28, &[1, 0]),
         ("geometry:", 28, &[0, 0, 0, 0]),
         ("cleared bits:", 112, &[1]),
         ("rule:", 120, &[3]),

@@ -451,8 +451,10 @@ fn what_is_not_possible_is_refused_with_the_numbers() {
     let line = seenit_filter::Line::new(3).expect("in range").any();
     let refused = CountingGenerations::<Refined>::new(3, 10, Terms { layout: line, ..terms(4, 0, true) });
     assert!(refused.expect_err("no lines").to_string().contains("not line"));
-    // A page that is not a page of packed cells can be used, but not be taken out packed.
-    let odd = CountingGenerations::<Refined>::new(3, 10, terms(4, 1, false)).expect("memory");
+    // A block that does not divide a page of packed cells can be used, but not be taken out packed.
+    let odd = seenit_filter::Paged::with_slots(3, 1, 2, 1000).expect("in range").any();
+    let odd = CountingGenerations::<Refined>::new(3, 10, Terms { layout: odd, ..terms(4, 1, false) });
+    let odd = odd.expect("memory");
     assert!(odd.generation(9).is_ok());
-    assert!(odd.packed(9).expect_err("odd pages").to_string().contains("512 slots"));
+    assert!(odd.packed(9).expect_err("odd blocks").to_string().contains("1000 slots"));
 }

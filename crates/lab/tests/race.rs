@@ -122,3 +122,29 @@ fn what_cannot_be_raced_is_refused_with_the_reason() {
         assert!(complaint.contains(reason), "{complaint}");
     }
 }
+
+/// Deltas lead to the new state, or they are out of the race; sizes do not depend on the machine.
+#[test]
+fn a_tiny_race_of_deltas_gives_every_row_and_keeps_its_sizes() {
+    let out = stdout(&["deltas", "--mib", "1", "--rounds", "1", "--json"]);
+    let rows: Vec<Value> = serde_json::from_str(&out).expect("one JSON array and nothing else");
+    assert_eq!(rows.len(), 30);
+    for row in &rows {
+        let mut fields: Vec<&String> = row.as_object().expect("a flat object").keys().collect();
+        fields.sort_unstable();
+        let expected =
+            ["bytes", "change_rate", "decode_mb_per_s", "encode_mb_per_s", "entropy_bytes", "name"];
+        assert_eq!(fields, expected);
+        let number = |field: &str| row[field].as_f64().expect("a number");
+        assert!(number("encode_mb_per_s") > 0.0 && number("decode_mb_per_s") > 0.0, "{row}");
+        let (bytes, bound) = (number("bytes"), number("entropy_bytes"));
+        match number("change_rate") {
+            // A megabyte has too few changes for 1.15 times the bound at the lowest rates.
+            rate if rate < 1e-3 => assert!(bytes <= bound + 64.0, "{row}"),
+            rate if rate <= 0.1 => assert!(bytes <= 1.15 * bound, "{row}"),
+            _ => assert!(bytes <= f64::from(1 << 20) + 1.0, "{row}"),
+        }
+    }
+    let out = stdout(&["deltas", "--mib", "1", "--rounds", "1"]);
+    assert!(out.contains("yes  size <= 1.15x the bound"), "{out}");
+}

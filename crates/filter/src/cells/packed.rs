@@ -105,6 +105,10 @@ impl<S: AsRef<[u64]>> Cells for PackedCells<S> {
             });
         }
     }
+
+    fn packed(&self) -> Option<(Packing, &[u64])> {
+        Some((self.packing, self.words()))
+    }
 }
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> CellsMut for PackedCells<S> {
@@ -118,6 +122,10 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> CellsMut for PackedCells<S> {
         let (word, shift) = place_at(address);
         let word = &mut self.words.as_mut()[word];
         *word = self.packing.write(*word, shift, value);
+    }
+
+    fn packed_mut(&mut self) -> Option<(Packing, &mut [u64])> {
+        Some((self.packing, self.words.as_mut()))
     }
 }
 

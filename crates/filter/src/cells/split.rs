@@ -235,6 +235,13 @@ impl SplitCells {
         self.base.words()
     }
 
+    /// How many counts have a high part.
+    pub(crate) fn highs(&self) -> u64 {
+        let mut highs = 0;
+        self.for_each_nonzero(|_, value| highs += u64::from(self.split.high_of(value) > 0));
+        highs
+    }
+
     /// A page of the base.
     pub(crate) fn base_page(&self, page: usize) -> [u64; PAGE_WORDS] {
         std::array::from_fn(|word| self.words()[page * PAGE_WORDS + word].load(Acquire))

@@ -13,14 +13,14 @@ impl<'a> FileView<'a> {
     pub fn packed<R: Rule>(
         &self,
     ) -> Result<CountingFilter<R, AnyLayout, PackedCells<&'a [u64]>>, FormatError> {
-        let packing = self.expect_packed::<R>()?;
-        self.counting(PackedCells::from_parts(packing, self.header.layout.bits(), self.words_in_place()?))
+        self.expect_rule::<R>()?;
+        self.counting(self.packed_cells()?)
     }
 
     /// A copy of the counting filter of packed cells in memory of its own, unchecked.
     pub fn to_packed<R: Rule>(&self, huge: HugePages) -> Result<CountingFilter<R>, FormatError> {
-        let packing = self.expect_packed::<R>()?;
-        self.counting(PackedCells::from_parts(packing, self.header.layout.bits(), self.copied_words(huge)?))
+        self.expect_rule::<R>()?;
+        self.counting(self.copied_packed_cells(huge)?)
     }
 
     /// A copy of the counting filter in split storage. The pages are unchecked, but flags and high parts must match.
@@ -28,7 +28,25 @@ impl<'a> FileView<'a> {
         &self,
         huge: HugePages,
     ) -> Result<CountingFilter<R, AnyLayout, SplitCells>, FormatError> {
-        let (split, count) = self.expect_split::<R>()?;
+        self.expect_rule::<R>()?;
+        self.counting(self.copied_split_cells(huge)?)
+    }
+
+    /// Packed cells, in place.
+    pub(crate) fn packed_cells(&self) -> Result<PackedCells<&'a [u64]>, FormatError> {
+        let packing = self.expect_packed()?;
+        Ok(PackedCells::from_parts(packing, self.header.layout.bits(), self.words_in_place()?))
+    }
+
+    /// A copy of packed cells.
+    pub(crate) fn copied_packed_cells(&self, huge: HugePages) -> Result<PackedCells, FormatError> {
+        let packing = self.expect_packed()?;
+        Ok(PackedCells::from_parts(packing, self.header.layout.bits(), self.copied_words(huge)?))
+    }
+
+    /// A copy of split cells.
+    pub(crate) fn copied_split_cells(&self, huge: HugePages) -> Result<SplitCells, FormatError> {
+        let (split, count) = self.expect_split()?;
         let mut cells = SplitCells::zeroed(split, self.header.layout.bits(), huge)?;
         let base_pages = self.header.kind.base_pages(&self.header.layout) as usize;
         let (base, highs) = self.pages.split_at(base_pages);
@@ -49,7 +67,7 @@ impl<'a> FileView<'a> {
         if !matched || highs.next().is_some() {
             return Err(impossible("high parts", count, "flags and high parts do not match"));
         }
-        self.counting(cells)
+        Ok(cells)
     }
 
     fn counting<R: Rule, C: Cells>(&self, cells: C) -> Result<CountingFilter<R, AnyLayout, C>, FormatError> {
@@ -57,17 +75,26 @@ impl<'a> FileView<'a> {
         Ok(CountingFilter::new(header.layout, cells, header.promise, header.fingerprint)?)
     }
 
-    fn expect_packed<R: Rule>(&self) -> Result<Packing, FormatError> {
-        match self.header.kind {
-            Kind::Packed { rule, packing } if rule == R::NAME => Ok(packing),
-            other => Err(other_kind(other, "a counting filter of packed cells and of this rule")),
+    fn expect_rule<R: Rule>(&self) -> Result<(), FormatError> {
+        match self.header.kind.rule() {
+            Some(rule) if rule != R::NAME => {
+                Err(FormatError::OtherRule { found: rule.as_str(), wanted: R::NAME.as_str() })
+            }
+            _ => Ok(()),
         }
     }
 
-    fn expect_split<R: Rule>(&self) -> Result<(Split, u64), FormatError> {
+    fn expect_packed(&self) -> Result<Packing, FormatError> {
         match self.header.kind {
-            Kind::Split { rule, split, highs } if rule == R::NAME => Ok((split, highs)),
-            other => Err(other_kind(other, "a counting filter in split storage and of this rule")),
+            Kind::Packed { packing, .. } => Ok(packing),
+            other => Err(other_kind(other, "a counting filter of packed cells")),
+        }
+    }
+
+    fn expect_split(&self) -> Result<(Split, u64), FormatError> {
+        match self.header.kind {
+            Kind::Split { split, highs, .. } => Ok((split, highs)),
+            other => Err(other_kind(other, "a counting filter in split storage")),
         }
     }
 }

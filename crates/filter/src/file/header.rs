@@ -2,19 +2,25 @@
 
 use super::kind::{self, Kind, impossible};
 use super::{DIGEST_BYTES, table_bytes};
-use crate::error::{FormatError, GeometryError};
-use crate::filter::Promise;
+use crate::error::{FormatError, GeometryError, Unlike};
+use crate::filter::{Promise, same_promise};
 use crate::hash::Fingerprint;
-use crate::layout::{AnyLayout, Flat, LINE_BITS, Layout, Line, Paged};
+use crate::layout::{AnyLayout, Flat, LINE_BITS, Layout, Line, Paged, same};
 use crate::memory::{PAGE_BITS, PAGE_BYTES};
 
 /// The version this release writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
 
 /// The first byte is no text, the last one is a newline: transfers that mangle either are noticed at once.
-const MAGIC: [u8; 8] = *b"\x89seenit\n";
+pub(crate) const MAGIC: [u8; 8] = *b"\x89seenit\n";
 /// Where the header's own digest lies; it covers everything before it.
 const DIGEST_AT: usize = PAGE_BYTES - DIGEST_BYTES;
+/// Where the number of pages lies.
+const PAGES_AT: usize = 40;
+/// Where the digest of the table lies.
+const TABLE_DIGEST_AT: usize = 80;
+/// The bytes that a delta may change: fields in which files of one kind may differ, and reserved ones.
+pub(crate) const PATCHABLE: std::ops::Range<usize> = TABLE_DIGEST_AT + DIGEST_BYTES..DIGEST_AT;
 /// Where the fields end; from here to the digest all is zero.
 const FIELDS_END: usize = 144;
 
@@ -47,6 +53,17 @@ impl Header {
         PAGE_BYTES as u64 + table_bytes(pages) + pages * PAGE_BYTES as u64
     }
 
+    /// The first field in which two filters are not of the same kind: kind, rule, cells, layout, key, promise.
+    pub(crate) fn like(&self, other: &Self) -> Result<(), Unlike> {
+        let (ours, theirs) = (self.kind.fields(), other.kind.fields());
+        same("kind", self.kind.as_str(), other.kind.as_str())?;
+        same("rule", ours.rule, theirs.rule)?;
+        same("bits of a cell", ours.cell_bits, theirs.cell_bits)?;
+        self.layout.like(&other.layout)?;
+        same("key fingerprint", self.fingerprint.to_string(), other.fingerprint.to_string())?;
+        same_promise(self.promise, other.promise)
+    }
+
     /// The header page.
     pub fn encode(&self) -> [u8; PAGE_BYTES] {
         let mut page = [0; PAGE_BYTES];
@@ -75,8 +92,7 @@ impl Header {
         put(&kind.chunks.to_le_bytes());
         put(&kind.highs.to_le_bytes());
         debug_assert_eq!(at, FIELDS_END);
-        let digest = blake3::hash(&page[..DIGEST_AT]);
-        page[DIGEST_AT..].copy_from_slice(digest.as_bytes());
+        seal_header(&mut page);
         page
     }
 
@@ -123,7 +139,19 @@ impl Header {
     }
 }
 
-fn layout_code(layout: &AnyLayout) -> u32 {
+/// Puts the number of pages, the digest of `table` and its own digest into a header page.
+pub(crate) fn seal(page: &mut [u8; PAGE_BYTES], pages: u64, table: &[u8]) {
+    page[PAGES_AT..][..8].copy_from_slice(&pages.to_le_bytes());
+    page[TABLE_DIGEST_AT..][..DIGEST_BYTES].copy_from_slice(blake3::hash(table).as_bytes());
+    seal_header(page);
+}
+
+fn seal_header(page: &mut [u8; PAGE_BYTES]) {
+    let digest = blake3::hash(&page[..DIGEST_AT]);
+    page[DIGEST_AT..].copy_from_slice(digest.as_bytes());
+}
+
+pub(crate) fn layout_code(layout: &AnyLayout) -> u32 {
     match layout {
         AnyLayout::Flat(_) => 1,
         AnyLayout::Paged(_) => 2,

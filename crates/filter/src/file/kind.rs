@@ -75,7 +75,7 @@ impl Kind {
             Kind::Split { highs, .. } => *highs,
             _ => 0,
         };
-        self.base_pages(layout) + (highs * HIGH_BYTES).div_ceil(PAGE_BYTES as u64)
+        self.base_pages(layout) + high_pages(highs)
     }
 
     pub(super) fn fields(&self) -> Fields {
@@ -121,6 +121,11 @@ impl Kind {
         }
         Ok(kind)
     }
+}
+
+/// The pages that so many high parts take.
+pub(super) fn high_pages(highs: u64) -> u64 {
+    (highs * HIGH_BYTES).div_ceil(PAGE_BYTES as u64)
 }
 
 fn rule_of(code: u32) -> Result<RuleName, FormatError> {

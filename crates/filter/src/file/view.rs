@@ -19,6 +19,9 @@ impl<'a> FileView<'a> {
     /// Checks the header and the length; touches no other page.
     pub fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
         let found = bytes.len() as u64;
+        if bytes.starts_with(&crate::delta::MAGIC) {
+            return Err(FormatError::Delta);
+        }
         let (first, rest) = bytes.split_first_chunk().ok_or(FormatError::NoHeader(found))?;
         let header = Header::decode(first)?;
         if header.file_bytes() != found {

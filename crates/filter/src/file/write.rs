@@ -2,13 +2,14 @@
 
 use std::io;
 
-use super::kind::HIGH_BYTES;
+use super::kind::{HIGH_BYTES, high_pages};
 use super::{DIGEST_BYTES, Header, Kind, table_bytes};
 use crate::cells::{Cells, PackedCells, SplitCells};
 use crate::counting::{CountingFilter, Rule, RuleName};
+use crate::error::GeometryError;
 use crate::filter::Filter;
 use crate::layout::Layout;
-use crate::memory::{PAGE_BYTES, PAGE_WORDS};
+use crate::memory::{HugePages, PAGE_BYTES, PAGE_WORDS, PageBuf};
 
 /// A filter that can be written to a file.
 pub trait Stored {
@@ -21,6 +22,21 @@ pub trait Stored {
 
 /// Writes `filter` to `out`: header, table, pages. No timestamps, no padding of unknown content.
 pub fn write(filter: &impl Stored, out: &mut impl io::Write) -> io::Result<()> {
+    let (header, table) = sealed(filter)?;
+    out.write_all(&header.encode())?;
+    out.write_all(&table)?;
+    filter.for_each_page(|page| out.write_all(page))?;
+    out.flush()
+}
+
+/// The digest that `filter`'s file would have: the one in its header, which vouches for the whole of it.
+pub fn digest(filter: &impl Stored) -> [u8; DIGEST_BYTES] {
+    let (header, _) = sealed(filter).expect("digesting a page cannot fail");
+    *header.encode().last_chunk().expect("a page is longer than a digest")
+}
+
+/// The header with the digest of the table, and the table.
+fn sealed(filter: &impl Stored) -> io::Result<(Header, Vec<u8>)> {
     let header = filter.header();
     let mut table = Vec::with_capacity(table_bytes(header.pages()) as usize);
     filter.for_each_page(|page| {
@@ -29,10 +45,30 @@ pub fn write(filter: &impl Stored, out: &mut impl io::Write) -> io::Result<()> {
     })?;
     debug_assert_eq!(table.len() as u64, header.pages() * DIGEST_BYTES as u64);
     table.resize(table_bytes(header.pages()) as usize, 0);
-    let header = Header { table_digest: blake3::hash(&table).into(), ..header };
-    out.write_all(&header.encode())?;
-    out.write_all(&table)?;
-    filter.for_each_page(|page| out.write_all(page))?;
+    Ok((Header { table_digest: blake3::hash(&table).into(), ..header }, table))
+}
+
+/// The table of the digests of these pages.
+pub(crate) fn table_of(words: &[u64]) -> Vec<u8> {
+    let (pages, _) = words.as_chunks::<PAGE_WORDS>();
+    let mut table = Vec::with_capacity(table_bytes(pages.len() as u64) as usize);
+    for page in pages {
+        table.extend_from_slice(blake3::hash(&le_bytes(page)).as_bytes());
+    }
+    table.resize(table_bytes(pages.len() as u64) as usize, 0);
+    table
+}
+
+/// Writes what a file is made of.
+pub(crate) fn write_parts(
+    header: &[u8; PAGE_BYTES],
+    table: &[u8],
+    words: &[u64],
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    out.write_all(header)?;
+    out.write_all(table)?;
+    write_words(words, |page| out.write_all(page))?;
     out.flush()
 }
 
@@ -92,9 +128,7 @@ impl<S: AsRef<[u64]>> StoredCells for PackedCells<S> {
 /// The base, then the high parts in the order of their cells: tables depend on the order of insertion, files do not.
 impl StoredCells for SplitCells {
     fn kind(&self, rule: RuleName) -> Kind {
-        let mut highs = 0;
-        self.for_each_nonzero(|_, value| highs += u64::from(self.split().high_of(value) > 0));
-        Kind::Split { rule, split: self.split(), highs }
+        Kind::Split { rule, split: self.split(), highs: self.highs() }
     }
 
     fn for_each_page(&self, mut page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()> {
@@ -116,6 +150,23 @@ impl StoredCells for SplitCells {
         result?;
         if used > 0 { page(&bytes) } else { Ok(()) }
     }
+}
+
+/// The pages of cells as a file has them.
+pub(crate) fn pages_of(cells: &SplitCells) -> Result<PageBuf, GeometryError> {
+    let pages = cells.split().base().pages(cells.len()) + high_pages(cells.highs());
+    let mut buffer = PageBuf::zeroed(pages, HugePages::Default)?;
+    let mut rest = buffer.as_mut();
+    let copied = cells.for_each_page(|page| {
+        let (here, behind) = std::mem::take(&mut rest).split_at_mut(PAGE_WORDS);
+        for (word, bytes) in here.iter_mut().zip(page.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        rest = behind;
+        Ok(())
+    });
+    copied.expect("copying a page cannot fail");
+    Ok(buffer)
 }
 
 fn write_words(words: &[u64], mut page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()> {

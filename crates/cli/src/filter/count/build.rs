@@ -25,8 +25,7 @@ const EXACT_BITS: u32 = 4;
 const EXACT_CHUNKS: u64 = 64;
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  seenit filter count build --keys seen.txt -o seen.counts\n  \
-    seenit filter count build --keys digests.txt --hex --exact --rate 0.001 -o seen.counts")]
+#[command(after_help = "Example: seenit filter count build --keys digests.txt --hex --exact -o seen.counts")]
 pub(crate) struct Arguments {
     /// Keys, one per line, repeated ones count again; - for standard input. Blank lines are passed over
     #[arg(long, value_name = "FILE")]

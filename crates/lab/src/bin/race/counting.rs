@@ -18,6 +18,11 @@ use crate::contender::{clock, nanos_each};
 use crate::keys::{Zipf, zipf};
 use crate::report::{median, to_2_decimals};
 
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  cargo run --release -p seenit-lab --bin race -- counting
+  cargo run --release -p seenit-lab --bin race -- counting --json > counting.json";
+
 /// Keys handed over in one call by the batched rows: what a caller who reads a file or a socket has at hand.
 const SLICE_KEYS: usize = 4096;
 

@@ -1,0 +1,189 @@
+//! A gain of counts, and the follower that takes them in order: how one site's cells reach another.
+
+use std::borrow::Cow;
+
+use super::cells::{apply_gain, apply_part_of_gain, gain};
+use super::envelope::{Envelope, Kind, ShortDigest};
+use super::{Applied, Bound, DeltaError, ENVELOPE_BYTES};
+use crate::cells::{Cells, CellsMut};
+use crate::counting::{CountingFilter, Rule};
+use crate::file::layout_code;
+use crate::layout::Layout;
+use crate::maths::entropy;
+
+/// What the derivation of the kind of counts begins with.
+const KIND_CONTEXT: &str = "seenit 2026 kind of counts v1";
+
+/// The increments between two states of counts that only grow. It has a number: gain n leads from state n-1 to state n,
+/// and a [`Follower`] applies it then and only then.
+#[derive(Clone, Debug)]
+pub struct CountGain<'a> {
+    envelope: Envelope,
+    bytes: Cow<'a, [u8]>,
+}
+
+impl<'a> CountGain<'a> {
+    /// What `new` counts beyond `old`, as gain number `sequence`, counted from 1. Refuses counts of two kinds and cells
+    /// that fell.
+    pub fn between<R: Rule, L: Layout, C: Cells>(
+        old: &CountingFilter<R, L, C>,
+        new: &CountingFilter<R, L, C>,
+        sequence: u64,
+    ) -> Result<Self, DeltaError> {
+        old.like(new)?;
+        let payload = gain(old.cells(), new.cells())?;
+        let mut number = ShortDigest::default();
+        number.0[..8].copy_from_slice(&sequence.to_le_bytes());
+        let envelope = Envelope { kind: Kind::CountGain, old: kind_of(old), new: number };
+        Ok(CountGain { envelope, bytes: envelope.seal(&payload).into() })
+    }
+
+    /// Reads a gain; its payload is looked at when it is applied.
+    pub fn open(bytes: impl Into<Cow<'a, [u8]>>) -> Result<Self, DeltaError> {
+        let bytes = bytes.into();
+        let (envelope, _) = Envelope::open_as(Kind::CountGain, &bytes)?;
+        if envelope.new.0[8..] != [0; 8] {
+            return Err(DeltaError::Payload("there is something behind the sequence"));
+        }
+        Ok(CountGain { envelope, bytes })
+    }
+
+    /// The whole of it, to be sent or stored.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Its number.
+    pub fn sequence(&self) -> u64 {
+        u64::from_le_bytes(std::array::from_fn(|i| self.envelope.new.0[i]))
+    }
+
+    fn payload(&self) -> &[u8] {
+        &self.bytes[ENVELOPE_BYTES..]
+    }
+}
+
+/// Names rule, layout, cells, key and promise, all of which must be the same on both sides.
+fn kind_of<R: Rule, L: Layout, C: Cells>(counts: &CountingFilter<R, L, C>) -> ShortDigest {
+    let (layout, promise) = (counts.layout().any(), counts.promise());
+    let mut hasher = blake3::Hasher::new_derive_key(KIND_CONTEXT);
+    let numbers = [
+        u64::from(layout_code(&layout)),
+        u64::from(layout.k()),
+        u64::from(layout.pages_per_key()),
+        layout.slots(),
+        layout.bits(),
+        counts.cells().cap(),
+        counts.cells().per_page(),
+        promise.map_or(0, |promise| promise.capacity),
+        promise.map_or(0, |promise| promise.rate.to_bits()),
+    ];
+    numbers.iter().for_each(|number| {
+        hasher.update(&number.to_le_bytes());
+    });
+    hasher.update(&counts.fingerprint().0).update(R::NAME.as_str().as_bytes());
+    ShortDigest::of(hasher.finalize().as_bytes())
+}
+
+/// A copy of someone's counts that follows their gains.
+///
+/// Gain n applies after n-1; one that was applied changes nothing, one that comes too early is refused. A page can be
+/// repaired from a snapshot taken at a later state, its *stamp*: gains up to the stamp pass that page over.
+#[derive(Debug)]
+pub struct Follower<R, L, C> {
+    counts: CountingFilter<R, L, C>,
+    applied: u64,
+    /// For each page the state it was installed at, or 0.
+    stamps: Vec<u64>,
+}
+
+impl<R: Rule, L: Layout, C: CellsMut> Follower<R, L, C> {
+    /// A follower of counts that are in state `applied`: 0 for those that begin empty.
+    pub fn new(counts: CountingFilter<R, L, C>, applied: u64) -> Self {
+        let pages = counts.cells().len().div_ceil(counts.cells().per_page());
+        Follower { counts, applied, stamps: vec![0; pages as usize] }
+    }
+
+    /// The counts as far as they are known.
+    pub fn counts(&self) -> &CountingFilter<R, L, C> {
+        &self.counts
+    }
+
+    /// The number of the last gain applied.
+    pub fn applied(&self) -> u64 {
+        self.applied
+    }
+
+    /// The state a page is in; a page that is not there is in none.
+    pub fn stamp(&self, page: u64) -> Option<u64> {
+        let stamp = self.stamps.get(usize::try_from(page).ok()?)?;
+        Some(self.applied.max(*stamp))
+    }
+
+    /// Applies the next gain; says so when it was applied already. In case of an error nothing has changed.
+    pub fn apply(&mut self, gain: &CountGain<'_>) -> Result<Applied, DeltaError> {
+        let (expected, found) = (gain.envelope.old, kind_of(&self.counts));
+        if found != expected {
+            return Err(DeltaError::OtherCounts { expected, found });
+        }
+        let sequence = gain.sequence();
+        if sequence <= self.applied {
+            return Ok(Applied::Already);
+        }
+        if sequence - self.applied > 1 {
+            return Err(DeltaError::Gap { applied: self.applied, found: sequence });
+        }
+        let (per_page, stamps) = (self.counts.cells().per_page(), &self.stamps);
+        let cells = self.counts.cells_mut();
+        if stamps.iter().all(|&stamp| stamp < sequence) {
+            apply_gain(cells, gain.payload())?;
+        } else {
+            apply_part_of_gain(cells, gain.payload(), |cell| stamps[(cell / per_page) as usize] < sequence)?;
+        }
+        self.applied = sequence;
+        Ok(Applied::Now)
+    }
+
+    /// Installs a page as it was in state `stamp`; says so when the page is that far already. In case of an error
+    /// nothing has changed.
+    pub fn install_page(&mut self, page: u64, values: &[u64], stamp: u64) -> Result<Applied, DeltaError> {
+        let refused = |why: String| DeltaError::Page { page, why };
+        let present = self.stamp(page).ok_or_else(|| refused("there is no such page".into()))?;
+        let cells = self.counts.cells_mut();
+        let (first, cap) = (page * cells.per_page(), cells.cap());
+        let expected = cells.per_page().min(cells.len() - first);
+        if values.len() as u64 != expected {
+            return Err(refused(format!("it has {expected} cells, not {}", values.len())));
+        }
+        if let Some(value) = values.iter().find(|&&value| value > cap) {
+            return Err(refused(format!("a cell holds at most {cap}, not {value}")));
+        }
+        if stamp <= present {
+            return Ok(Applied::Already);
+        }
+        for (cell, &value) in (first..).zip(values) {
+            cells.set(cell, value);
+        }
+        self.stamps[page as usize] = stamp;
+        Ok(Applied::Now)
+    }
+
+    /// Goes on to the state that every page has reached by repairs, if that is beyond the last gain applied, so that
+    /// gains that were lost are no longer missed. Returns [`applied`](Self::applied).
+    pub fn catch_up(&mut self) -> u64 {
+        self.applied = self.applied.max(self.stamps.iter().copied().min().unwrap_or(0));
+        self.applied
+    }
+}
+
+/// The fewest bits that the changes between these cells can take: `log2 C(n, changed)` and the entropy of the changes.
+///
+/// # Panics
+/// When there are not as many cells on both sides.
+pub fn bound_of_cells<C: Cells>(old: &C, new: &C) -> Bound {
+    let mut counts = std::collections::HashMap::new();
+    new.for_each_change(old, |_, old, new| *counts.entry(new.wrapping_sub(old)).or_insert(0u64) += 1);
+    let changed = counts.values().sum();
+    let bits = entropy::log2_choose(new.len(), changed) + entropy::of_counts(counts.values().copied());
+    Bound { changed, bits }
+}

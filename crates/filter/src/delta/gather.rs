@@ -1,0 +1,98 @@
+//! Bits picked out of a word, and laid back: what the instructions PEXT and PDEP do, on any processor.
+//!
+//! Six bits at a time from a table of 8 KiB, which stays in the first-level cache. A table for eight bits would be
+//! 128 KiB and does not.
+
+/// Bits looked up at a time.
+const STEP: u32 = 6;
+const STEP_MASK: u64 = (1 << STEP) - 1;
+const TABLE_LEN: usize = 1 << (2 * STEP);
+
+/// At `mask << 6 | bits`: the bits of `bits` where `mask` has ones, side by side; 8 bits up, how many those are.
+static GATHERED: [u16; TABLE_LEN] = table(false);
+/// At `mask << 6 | bits`: the low bits of `bits`, one to each place where `mask` has a one; 8 bits up, how many.
+static SCATTERED: [u16; TABLE_LEN] = table(true);
+
+const fn table(scattered: bool) -> [u16; TABLE_LEN] {
+    let mut table = [0; TABLE_LEN];
+    let mut at = 0;
+    while at < TABLE_LEN {
+        let (mask, bits) = (at >> STEP, at & STEP_MASK as usize);
+        let (mut place, mut rank) = (0, 0);
+        while place < STEP {
+            if mask >> place & 1 == 1 {
+                let (from, to) = if scattered { (rank, place) } else { (place, rank) };
+                table[at] |= ((bits >> from & 1) << to) as u16;
+                rank += 1;
+            }
+            place += 1;
+        }
+        table[at] |= (rank as u16) << 8;
+        at += 1;
+    }
+    table
+}
+
+/// The bits of `word` where `mask` has ones, side by side, lowest first.
+#[inline(always)]
+pub(super) fn gather(word: u64, mask: u64) -> u64 {
+    if mask == u64::MAX {
+        return word;
+    }
+    let (mut gathered, mut rank, mut shift) = (0, 0, 0);
+    while shift < 64 {
+        let index = (mask >> shift & STEP_MASK) << STEP | word >> shift & STEP_MASK;
+        let entry = GATHERED[index as usize];
+        // The rank is 64 only where nothing is left to add.
+        gathered |= u64::from(entry & 0xff) << (rank & 63);
+        rank += u32::from(entry >> 8);
+        shift += STEP;
+    }
+    gathered
+}
+
+/// The low bits of `bits`, one to each place where `mask` has a one: undoes [`gather`].
+#[inline(always)]
+pub(super) fn scatter(mut bits: u64, mask: u64) -> u64 {
+    if mask == u64::MAX {
+        return bits;
+    }
+    let (mut scattered, mut shift) = (0, 0);
+    while shift < 64 {
+        let index = (mask >> shift & STEP_MASK) << STEP | bits & STEP_MASK;
+        let entry = SCATTERED[index as usize];
+        scattered |= u64::from(entry & 0xff) << shift;
+        bits >>= entry >> 8;
+        shift += STEP;
+    }
+    scattered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SplitMix;
+
+    #[test]
+    fn gathering_and_scattering_bit_by_bit() {
+        let mut rng = SplitMix(2);
+        let sparse = |rng: &mut SplitMix| rng.next() & rng.next() & rng.next();
+        for round in 0..2000 {
+            let (word, mask) = match round {
+                0 => (u64::MAX, u64::MAX),
+                1 => (u64::MAX, 0),
+                2 => (u64::MAX, 1 << 63),
+                _ if round % 3 == 0 => (rng.next(), sparse(&mut rng)),
+                _ if round % 3 == 1 => (rng.next(), !sparse(&mut rng)),
+                _ => (rng.next(), rng.next()),
+            };
+            let (mut expected, mut rank) = (0, 0);
+            for place in (0..64).filter(|place| mask >> place & 1 == 1) {
+                expected |= (word >> place & 1) << rank;
+                rank += 1;
+            }
+            assert_eq!(gather(word, mask), expected, "{word:x} {mask:x}");
+            assert_eq!(scatter(expected, mask), word & mask, "{word:x} {mask:x}");
+        }
+    }
+}
