@@ -488,7 +488,7 @@ fn diffs_of_counting_files_lead_to_the_new_file_to_the_byte() {
     fn grown<C: CellsMut>(mut cells: C, seed: u64, changes: u64) -> CountingFilter<Refined, Flat, C> {
         let mut rng = SplitMix(seed);
         for _ in 0..changes {
-            let value = rng.next() & (1 << rng.below(12)) - 1;
+            let value = rng.next() & ((1 << rng.below(12)) - 1);
             cells.set(rng.below(cells.len()), value.min(cells.cap()));
         }
         let layout = Flat::new(cells.len(), 3).expect("in range");
