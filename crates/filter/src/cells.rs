@@ -98,9 +98,18 @@ impl Packing {
         (word as usize, (cell - word * self.per_word) as u32 * self.bits)
     }
 
+    /// Whether words are full of cells: then the address of a cell is the number of its lowest bit.
+    #[inline(always)]
+    pub(crate) fn is_dense(&self) -> bool {
+        self.bits.is_power_of_two()
+    }
+
     /// The same in one number.
     #[inline(always)]
     pub(crate) fn address(&self, cell: u64) -> u64 {
+        if self.is_dense() {
+            return cell * u64::from(self.bits);
+        }
         let (word, shift) = self.place(cell);
         address_of(word as u64, u64::from(shift))
     }
@@ -160,10 +169,11 @@ impl Packing {
     }
 }
 
-/// A word and a shift in one number; a shift is less than 64.
+/// A word and a shift in one number; a shift is less than 64, and the compiler is told so: it can then take the two
+/// apart again at no cost.
 #[inline(always)]
 pub(crate) fn address_of(word: u64, shift: u64) -> u64 {
-    word << 6 | shift
+    word << 6 | shift & 63
 }
 
 /// The word and the shift of an address.
@@ -216,6 +226,19 @@ pub trait Cells {
     #[inline(always)]
     fn get_at(&self, address: u64) -> u64 {
         self.get(address)
+    }
+
+    /// Something quicker than the value of the cell at an address: the value itself where that is below
+    /// [`hint_limit`](Self::hint_limit), and any number from there on where it is not.
+    #[inline(always)]
+    fn hint_at(&self, address: u64) -> u64 {
+        self.get_at(address)
+    }
+
+    /// Below this a hint is the value. A key of which one cell has such a hint needs no other look at any.
+    #[inline(always)]
+    fn hint_limit(&self) -> u64 {
+        u64::MAX
     }
 
     /// Asks for the memory at an address.

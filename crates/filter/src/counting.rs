@@ -106,14 +106,28 @@ fn gathered<'a, L: Layout, C: Cells>(
 #[inline(always)]
 pub(crate) fn count_in<L: Layout, C: Cells>(layout: &L, cells: &C, hash: Hash128) -> Count {
     let mut value = u64::MAX;
-    layout.for_each_address(cells, hash, |address| value = value.min(cells.get_at(address)));
+    layout.for_each_address(cells, hash, |address| value = value.min(cells.hint_at(address)));
+    if value >= cells.hint_limit() {
+        value = u64::MAX;
+        layout.for_each_address(cells, hash, |address| value = value.min(cells.get_at(address)));
+    }
     Count { value, saturated: value == cells.cap() }
 }
 
 /// The minimum over the cells at these addresses.
 #[inline(always)]
+fn least_at<C: Cells>(cells: &C, key: &[u64]) -> u64 {
+    let least = key.iter().fold(u64::MAX, |least, &address| least.min(cells.hint_at(address)));
+    if least < cells.hint_limit() {
+        return least;
+    }
+    key.iter().fold(u64::MAX, |least, &address| least.min(cells.get_at(address)))
+}
+
+/// What a counting filter says of a key with these addresses.
+#[inline(always)]
 pub(crate) fn count_at<C: Cells>(cells: &C, key: &[u64]) -> Count {
-    let value = key.iter().fold(u64::MAX, |least, &address| least.min(cells.get_at(address)));
+    let value = least_at(cells, key);
     Count { value, saturated: value == cells.cap() }
 }
 

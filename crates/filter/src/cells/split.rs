@@ -252,6 +252,20 @@ impl SplitCells {
         (word / PAGE_WORDS) / self.pages_per_chunk as usize
     }
 
+    /// Out of line, so that the way of the many counts without a high part stays short.
+    #[cold]
+    #[inline(never)]
+    fn get_flagged(&self, address: u64) -> u64 {
+        self.place(address).read()
+    }
+
+    /// Likewise.
+    #[cold]
+    #[inline(never)]
+    fn store_flagged(&self, address: u64, value: u64) {
+        self.place(address).write(value);
+    }
+
     fn place(&self, address: u64) -> Place<'_, AtomicU64> {
         let (word, shift) = place_at(address);
         let chunk = self.chunk_of(word);
@@ -301,10 +315,19 @@ impl Cells for SplitCells {
     fn get_at(&self, address: u64) -> u64 {
         let (word, shift) = place_at(address);
         let base = self.split.base.read(self.words()[word].load(Acquire), shift);
-        if !self.split.is_flagged(base) {
-            return base;
-        }
-        self.place(address).read()
+        if self.split.is_flagged(base) { self.get_flagged(address) } else { base }
+    }
+
+    /// The base cell. The flag is its highest bit, so that it is at least 2^s exactly where there is a high part.
+    #[inline(always)]
+    fn hint_at(&self, address: u64) -> u64 {
+        let (word, shift) = place_at(address);
+        self.split.base.read(self.words()[word].load(Acquire), shift)
+    }
+
+    #[inline(always)]
+    fn hint_limit(&self) -> u64 {
+        self.split.flag()
     }
 
     #[inline(always)]
@@ -372,6 +395,6 @@ impl SharedCells for SplitCells {
             word.store(base.write(old, shift, value), Release);
             return;
         }
-        self.place(address).write(value);
+        self.store_flagged(address, value);
     }
 }

@@ -98,7 +98,7 @@ impl Rule for Refined {
     /// Raises every cell to at least the minimum plus `weight`, which is what `weight` single insertions do.
     #[inline]
     fn add_at<C: CellsMut>(cells: &mut C, key: &[u64], weight: u64) {
-        let least = key.iter().fold(u64::MAX, |least, &address| least.min(cells.get_at(address)));
+        let least = super::least_at(cells, key);
         let target = least.saturating_add(weight).min(cells.cap());
         // Cells above the target are written as they were: a branch that depends on what lies there could not be
         // foreseen, and would keep the processor from fetching the next key's cells meanwhile.

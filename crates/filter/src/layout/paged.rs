@@ -175,18 +175,28 @@ impl Layout for Paged {
         self.in_first_page(nth_hash(hash, nth), i)
     }
 
-    /// A block of packed cells is a power of two of words: the upper bits of a mixed word are the word, the others say
-    /// which of its cells. That is where the position would lead, without its division.
+    /// Where words are full of cells, an address is the number of a bit. Otherwise a block of packed cells is a power of
+    /// two of words: the upper bits of a mixed word are the word, the others say which of its cells. That is where the
+    /// position would lead, without its division.
     #[inline(always)]
     fn for_each_address<C: Cells>(&self, cells: &C, hash: Hash128, mut visit: impl FnMut(u64)) {
         if let Some(packing) = cells.packing() {
             let (per_word, slots) = (packing.per_word(), self.slots);
+            if packing.is_dense() && self.pages_per_key == 1 {
+                let bits = u64::from(packing.bits());
+                let first = self.page_of(hash) as u64 * slots * bits;
+                for &odd in &IN_PAGE[..self.k as usize] {
+                    visit(first + ((u64::from(mixed(hash.lo, odd)) * slots) >> 32) * bits);
+                }
+                return;
+            }
             let doublings = slots.trailing_zeros().saturating_sub(per_word.trailing_zeros());
             if per_word << doublings == slots && self.pages_per_key == 1 {
-                let first_word = (self.page_of(hash) as u64) << doublings;
+                let words = 1 << doublings;
+                let first_word = self.page_of(hash) as u64 * words;
                 for &odd in &IN_PAGE[..self.k as usize] {
                     // The word in the upper half, and in the lower one how far into it, in 2^-32 of a word.
-                    let into_block = u64::from(mixed(hash.lo, odd)) << doublings;
+                    let into_block = u64::from(mixed(hash.lo, odd)) * words;
                     let slot = (u64::from(into_block as u32) * per_word) >> 32;
                     visit(address_of(first_word + (into_block >> 32), slot * u64::from(packing.bits())));
                 }
