@@ -148,3 +148,26 @@ fn a_tiny_race_of_deltas_gives_every_row_and_keeps_its_sizes() {
     let out = stdout(&["deltas", "--mib", "1", "--rounds", "1"]);
     assert!(out.contains("yes  size <= 1.15x the bound"), "{out}");
 }
+
+/// The same counts one at a time and batched; split storage is wrong only where cells collide, packed cells also where
+/// they are too small.
+#[test]
+fn a_tiny_race_of_counts_gives_every_row() {
+    let out = stdout(&["counting", "--keys", "20000", "--top", "100", "--rounds", "1", "--json"]);
+    let rows: Vec<Value> = serde_json::from_str(&out).expect("one JSON array and nothing else");
+    let names: Vec<&str> = rows.iter().filter_map(|row| row["name"].as_str()).collect();
+    let expected =
+        ["seenit-packed", "seenit-packed-batched", "seenit-split", "seenit-split-batched", "hashbrown"];
+    assert_eq!(names, expected);
+    for row in &rows {
+        let mut fields: Vec<&String> = row.as_object().expect("a flat object").keys().collect();
+        fields.sort_unstable();
+        assert_eq!(fields, ["bytes_per_key", "insert_ns", "lookup_ns", "name", "wrong_share"]);
+        assert!(row["insert_ns"].as_f64() > Some(0.0) && row["lookup_ns"].as_f64() > Some(0.0), "{row}");
+    }
+    let wrong = |row: usize| rows[row]["wrong_share"].as_f64().expect("a number");
+    assert_eq!((wrong(0), wrong(2), wrong(4)), (wrong(1), wrong(3), 0.0));
+    assert!(wrong(2) <= wrong(0) && wrong(0) < 0.002, "{out}");
+    let bytes = |row: usize| rows[row]["bytes_per_key"].as_f64().expect("a number");
+    assert!(bytes(0) < 0.3 * bytes(4) && bytes(2) < 0.35 * bytes(4), "{out}");
+}

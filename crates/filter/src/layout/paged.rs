@@ -175,9 +175,9 @@ impl Layout for Paged {
         self.in_first_page(nth_hash(hash, nth), i)
     }
 
-    /// Where words are full of cells, an address is the number of a bit. Otherwise a block of packed cells is a power of
-    /// two of words: the upper bits of a mixed word are the word, the others say which of its cells. That is where the
-    /// position would lead, without its division.
+    /// Where words are full of cells, an address is the number of a bit. Otherwise a block of packed cells is a power
+    /// of two of words: the upper bits of a mixed word are the word, the others say which of its cells. That is where
+    /// the position would lead, without its division.
     #[inline(always)]
     fn for_each_address<C: Cells>(&self, cells: &C, hash: Hash128, mut visit: impl FnMut(u64)) {
         if let Some(packing) = cells.packing() {

@@ -132,8 +132,8 @@ pub(crate) fn run(args: &CountingArgs) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Runs this very race in an environment in which glibc asks for 2 MiB pages: it reads that when a program starts. Where
-/// that does not work the race goes on, the map with small pages.
+/// Runs this very race in an environment in which glibc asks for 2 MiB pages: it reads that when a program starts.
+/// Where that does not work the race goes on, the map with small pages.
 fn huge_pages_for_all() {
     const TUNABLES: &str = "GLIBC_TUNABLES";
     if std::env::var_os(TUNABLES).is_some() {
