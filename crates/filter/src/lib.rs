@@ -1,4 +1,4 @@
-//! Bloom filters with a stated error: three layouts, keyed hashing, exact maths, one file format.
+//! Bloom filters with a stated error: plain, counting, tagged, aging; keyed hashing, exact maths, one file format.
 //!
 //! ```
 //! use seenit_filter::hash::{KeyHasher, SipKey};
@@ -46,13 +46,29 @@
 //! memory is dear. [`Paged`] touches one page, which is what counts for files. [`Flat`] is the textbook, and what
 //! the papers measure.
 //!
+//! # Which filter
+//!
+//! | question | filter |
+//! |---|---|
+//! | was this key put in? | [`Filter`], and [`SharedFilter`] for many threads |
+//! | how often? | [`counting::CountingFilter`], in [packed](cells::PackedCells) or [split](cells::split) cells |
+//! | at least so often? | a cut, [`CountingFilter::at_least`](counting::CountingFilter::at_least) |
+//! | into which of several sets? | [`tagged::TaggedFilter`] |
+//! | in the last days? | [`generations`] |
+//! | how many of a message's shingles are known from spam? | [`shingles`] |
+//! | what is it worth? | [`bins::BinFilter`] |
+//!
+//! [`retouch`] takes keys out of a plain filter that hit by chance, at a price in members; [`delta`] tells another
+//! machine what changed.
+//!
 //! # When not to use it
 //!
-//! When keys must be listed, counted or taken out, or when the set is small enough for a hash set. A plain filter
-//! forgets nothing but everything. (Strangers that hit can be taken out, at a price in members: [`retouch`].)
+//! When keys must be listed, or when the set is small enough for a hash set. A plain filter forgets nothing but
+//! everything.
 //!
 //! # What is certain
 //!
+//! * A count is never below the truth; where cells are full it says "at least".
 //! * A key that was inserted is always found, unless bits were cleared since: [`Filter::cleared_bits`].
 //! * The false-positive rate of a filter holding its capacity is, on average over hash keys, the promised one or
 //!   less; [`Filter::present_rate`] tells what a particular filter's bits amount to. Formulas are in [`maths`].
@@ -63,9 +79,10 @@
 //! # Sources
 //!
 //! The page-local layout is Zawierucha's ("Minimizing page faults of Bloom filters"); merging by OR, universal
-//! hashing and the utilisable size of chunked digests are from "Enhancing collaborative spam detection with Bloom
-//! filters" (ACSAC 2006), sections on the signature database; the split line is the known "split block" design,
-//! widened to 64-bit sectors. Retouching is Donnet, Baynat and Friedman's ("Retouched Bloom filters").
+//! hashing and the utilisable size of chunked digests, and counting with its refined rule, its merges and its split storage,
+//! are from "Enhancing collaborative spam detection with Bloom filters" (ACSAC 2006); the split line is the known "split block" design,
+//! widened to 64-bit sectors. Retouching is Donnet, Baynat and Friedman's ("Retouched Bloom filters"), bins are Natarajan,
+//! Subramanian and Premalatha's ("Optimization of Bloom filter using simulated annealing for spam filtering").
 
 pub mod bins;
 pub mod cells;
