@@ -79,10 +79,11 @@
 //! # Sources
 //!
 //! The page-local layout is Zawierucha's ("Minimizing page faults of Bloom filters"); merging by OR, universal
-//! hashing and the utilisable size of chunked digests, and counting with its refined rule, its merges and its split storage,
-//! are from "Enhancing collaborative spam detection with Bloom filters" (ACSAC 2006); the split line is the known "split block" design,
-//! widened to 64-bit sectors. Retouching is Donnet, Baynat and Friedman's ("Retouched Bloom filters"), bins are Natarajan,
-//! Subramanian and Premalatha's ("Optimization of Bloom filter using simulated annealing for spam filtering").
+//! hashing, the utilisable size of chunked digests, and counting with its refined rule, its merges and its split
+//! storage are from "Enhancing collaborative spam detection with Bloom filters" (ACSAC 2006); the split line is the
+//! known "split block" design, widened to 64-bit sectors. Retouching is Donnet, Baynat and Friedman's ("Retouched
+//! Bloom filters"), bins are Natarajan, Subramanian and Premalatha's ("Optimization of Bloom filter using simulated
+//! annealing for spam filtering").
 
 pub mod bins;
 pub mod cells;
