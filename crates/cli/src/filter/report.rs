@@ -88,33 +88,51 @@ impl Report {
             _ if self.cleared_bits > 0 => "cannot be told: bits were cleared".into(),
             _ => "more than can be told: every bit is set".into(),
         };
-        let key = if self.public_key { "the public key" } else { "a secret key" };
-        let promise = match (self.capacity, self.promised_rate) {
-            (Some(capacity), Some(rate)) => format!("{capacity} keys at a rate of {}", percent(rate)),
-            _ => "none".into(),
-        };
-        let verdict = match self.promise_kept {
-            Some(true) => " (promise kept)",
-            Some(false) => " (PROMISE BROKEN: too many keys)",
-            None => "",
-        };
-        let pages = if self.pages == 1 { "page" } else { "pages" };
         let mut rows = vec![
             ("file", self.file.clone()),
             ("layout", format!("{}, {} bits, k = {}", self.layout, self.bits, self.k)),
-            ("memory", format!("{} {pages}, {} bytes", self.pages, self.memory_bytes)),
-            ("hashed", format!("under {key}, fingerprint {}", self.key_fingerprint)),
+            ("memory", memory(self.pages, self.memory_bytes)),
+            ("hashed", hashed(self.public_key, &self.key_fingerprint)),
             ("keys", keys),
             ("fill", format!("{} of the bits", percent(self.fill_ratio))),
-            ("promise", promise),
-            ("present", format!("a rate of {}{verdict}", percent(self.present_rate))),
+            ("promise", promise("keys", self.capacity, self.promised_rate)),
+            ("present", present(self.present_rate, self.promise_kept)),
             ("a lookup", format!("touches {:.1} pages", self.expected_pages_per_lookup)),
         ];
         if self.cleared_bits > 0 {
             rows.push(("cleared", format!("{} bits: IT MAY MISS KEYS that were put in", self.cleared_bits)));
         }
-        rows.iter().map(|(name, value)| format!("{name:<9} {value}\n")).collect()
+        listed(&rows)
     }
+}
+
+/// A name and a value a line.
+pub(super) fn listed(rows: &[(&str, String)]) -> String {
+    rows.iter().map(|(name, value)| format!("{name:<9} {value}\n")).collect()
+}
+
+pub(super) fn memory(pages: u64, bytes: u64) -> String {
+    format!("{pages} {}, {bytes} bytes", if pages == 1 { "page" } else { "pages" })
+}
+
+pub(super) fn hashed(public: bool, fingerprint: &str) -> String {
+    format!("under {} key, fingerprint {fingerprint}", if public { "the public" } else { "a secret" })
+}
+
+pub(super) fn promise(what: &str, capacity: Option<u64>, rate: Option<f64>) -> String {
+    match (capacity, rate) {
+        (Some(capacity), Some(rate)) => format!("{capacity} {what} at a rate of {}", percent(rate)),
+        _ => "none".into(),
+    }
+}
+
+pub(super) fn present(rate: f64, promise_kept: Option<bool>) -> String {
+    let verdict = match promise_kept {
+        Some(true) => " (promise kept)",
+        Some(false) => " (PROMISE BROKEN: too many keys)",
+        None => "",
+    };
+    format!("a rate of {}{verdict}", percent(rate))
 }
 
 /// Broken is a promise when the rate is above it because there are too many keys, beyond the doubt of their estimate.

@@ -9,7 +9,7 @@ use seenit_filter::{AnyLayout, Layout, PAGE_BYTES};
 use serde::Serialize;
 
 use super::open::Work;
-use crate::filter::report::{keeps, percent};
+use crate::filter::report::{hashed, keeps, listed, memory, percent, present, promise};
 use crate::output;
 use crate::problem::Problem;
 
@@ -106,19 +106,6 @@ impl Report {
             (Some(keys), Some(sd)) => format!("about {keys:.0} +- {sd:.0} distinct ones"),
             _ => "more than can be told: no cell is zero".into(),
         };
-        let key = if self.public_key { "the public key" } else { "a secret key" };
-        let promise = match (self.capacity, self.promised_rate) {
-            (Some(capacity), Some(rate)) => {
-                format!("{capacity} distinct keys at a rate of {}", percent(rate))
-            }
-            _ => "none".into(),
-        };
-        let verdict = match self.promise_kept {
-            Some(true) => " (promise kept)",
-            Some(false) => " (PROMISE BROKEN: too many keys)",
-            None => "",
-        };
-        let pages = if self.pages == 1 { "page" } else { "pages" };
         let rows = [
             ("file", self.file.clone()),
             ("counts", format!("{}, up to {}", self.rule, self.cap)),
@@ -129,8 +116,8 @@ impl Report {
                     self.layout, self.cells, self.storage, self.cell_bits, self.k
                 ),
             ),
-            ("memory", format!("{} {pages}, {} bytes", self.pages, self.memory_bytes)),
-            ("hashed", format!("under {key}, fingerprint {}", self.key_fingerprint)),
+            ("memory", memory(self.pages, self.memory_bytes)),
+            ("hashed", hashed(self.public_key, &self.key_fingerprint)),
             ("keys", keys),
             (
                 "fill",
@@ -140,9 +127,9 @@ impl Report {
                     percent(self.saturated_share)
                 ),
             ),
-            ("promise", promise),
-            ("present", format!("a rate of {}{verdict}", percent(self.present_rate))),
+            ("promise", promise("distinct keys", self.capacity, self.promised_rate)),
+            ("present", present(self.present_rate, self.promise_kept)),
         ];
-        rows.iter().map(|(name, value)| format!("{name:<9} {value}\n")).collect()
+        listed(&rows)
     }
 }
