@@ -20,7 +20,7 @@ use crate::problem::Problem;
 pub(crate) enum Command {
     /// Build a filter file from keys, one per line
     Build(build::Arguments),
-    /// Count keys, and look up how often they were counted
+    /// Count keys, and look up how often they were counted (`filter info` shows what such a file is)
     #[command(subcommand)]
     Count(count::Command),
     /// Show what a filter file is, how full it is, and whether it keeps its promise

@@ -71,17 +71,24 @@ fn small_cells_say_at_least() {
     let text = folder.run("filter count query f --keys keys --at-least 7");
     assert!(text.out.starts_with("7+\tkey-0\n7+\tkey-1\n"), "{}", text.out);
     assert!(text.err.contains("500 counted, 0 absent"), "{}", text.err);
+    // Found in a trial: a threshold beyond the cells silently dropped the keys that came most often.
+    let beyond = folder.run("filter count query f --keys keys --at-least 20");
+    assert!(beyond.out == text.out && beyond.err.contains("counts stop at 7"), "{}", beyond.err);
 }
 
 #[test]
 fn strangers_are_absent_and_the_exit_code_says_so() {
     let folder = Folder::new();
     write_stream(&folder, 500);
-    folder.run("filter count build --keys stream --rate 0.0001 -o f");
+    let built = folder.run("filter count build --keys stream --rate 0.0001 -o f");
+    assert!(built.err.contains("of the keys are distinct"), "{}", built.err);
     let query = folder.run_with("filter count query f --keys - --json", b"nobody\nkey-0\n");
     assert_eq!((query.code, query.json()["absent"].as_u64()), (1, Some(1)));
     assert_eq!(query.json()["counts"][0]["count"], 0);
     assert_eq!(query.json()["counts"][1]["count"], 61);
+    let query = folder.run_with("filter count query f --keys - --json", b"a\xff\n");
+    assert_eq!(query.json()["counts"][0]["key_hex"], "61ff");
+    assert!(query.json()["counts"][0]["key"].is_null());
 }
 
 #[test]

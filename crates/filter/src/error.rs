@@ -65,7 +65,7 @@ pub enum GeometryError {
         most: u32,
     },
     /// A number of low bits that split storage cannot have.
-    #[error("split storage has 1 to {most} low bits, not {bits}")]
+    #[error("a cell of split storage has a flag and 1 to {most} low bits, not a flag and {bits}")]
     LowBits {
         /// The bits asked for.
         bits: u32,

@@ -57,7 +57,8 @@ impl Header {
     pub(crate) fn like(&self, other: &Self) -> Result<(), Unlike> {
         let (ours, theirs) = (self.kind.fields(), other.kind.fields());
         same("kind", self.kind.as_str(), other.kind.as_str())?;
-        same("rule", ours.rule, theirs.rule)?;
+        let rule = |kind: Kind| kind.rule().map_or("none", |rule| rule.as_str());
+        same("rule", rule(self.kind), rule(other.kind))?;
         same("bits of a cell", ours.cell_bits, theirs.cell_bits)?;
         self.layout.like(&other.layout)?;
         same("key fingerprint", self.fingerprint.to_string(), other.fingerprint.to_string())?;

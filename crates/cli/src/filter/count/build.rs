@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     /// Bits of a cell, 1 to 16: counts stop at 2^N - 1 and then say "at least". By default 8, or 4 with --exact
     #[arg(long, value_name = "N")]
     cell_bits: Option<u32>,
-    /// Keep what does not fit a cell in tables: counts are exact beyond four billion
+    /// Keep what does not fit a cell in tables: counts do not stop, they go on beyond four billion
     #[arg(long)]
     exact: bool,
     /// File with the network's secret: 16 bytes or more of anything, a newline at its end aside. Make one
@@ -137,6 +137,11 @@ impl Job<'_> {
         })?;
         drop(progress);
         let report = Describe { path: &arguments.output, keys_read: Some(read) }.on(&counts)?;
+        if let (None, Some(distinct)) = (arguments.capacity, report.far_fewer_than(promise.capacity)) {
+            eprintln!(
+                "seenit: note: only about {distinct} of the keys are distinct; --capacity saves memory"
+            );
+        }
         let inputs = [Some(arguments.keys.as_path()), arguments.network_key.as_deref()];
         let inputs: Vec<&Path> = inputs.into_iter().flatten().collect();
         output::write_filter(&arguments.output, &counts, &inputs)?;

@@ -21,7 +21,8 @@ use crate::{network_key, output};
 #[derive(Args)]
 #[command(after_help = "Example: seenit filter count query seen.counts --keys today.txt --at-least 20\n\n\
     Prints a line for each key: its count, a tab, the key. A count with a + is the most a cell holds: the truth may be \
-    more. No count is below the truth; a few are above it.")]
+    more, so such keys are shown whatever --at-least asks for. No count is below the truth; a few are above it.\n\n\
+    Exit code 1 when some key was never counted.")]
 pub(crate) struct Arguments {
     /// The counting filter file
     #[arg(value_name = "FILE")]
@@ -32,7 +33,7 @@ pub(crate) struct Arguments {
     /// Keys are hexadecimal digits
     #[arg(long)]
     hex: bool,
-    /// Show only keys counted at least so often
+    /// Show only keys counted at least so often, or so often that their cells are full
     #[arg(long, value_name = "N", default_value_t = 0)]
     at_least: u64,
     /// File with the secret the filter was built with; without it the public key
@@ -54,15 +55,32 @@ struct Answer {
     absent: u64,
     /// Those whose count says "at least".
     saturated: u64,
-    /// One for each key that was counted at least so often as was asked for, in the order they came.
+    /// Those counted at least as often as was asked for, or with full cells.
+    shown: u64,
+    /// One for each of those, in the order they came.
     counts: Vec<KeyCount>,
 }
 
 #[derive(Serialize)]
 struct KeyCount {
-    key: String,
+    /// The key as text, or its hexadecimal digits with --hex; null where it is no text.
+    key: Option<String>,
+    /// The digits of a key that is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_hex: Option<String>,
     count: u64,
     saturated: bool,
+}
+
+impl KeyCount {
+    fn new(key: &[u8], count: Count, hex: bool) -> Self {
+        let (key, key_hex) = match (hex, std::str::from_utf8(key)) {
+            (true, _) => (Some(hex::encode(key)), None),
+            (false, Ok(text)) => (Some(text.to_owned()), None),
+            (false, Err(_)) => (None, Some(hex::encode(key))),
+        };
+        KeyCount { key, key_hex, count: count.value, saturated: count.saturated }
+    }
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
@@ -70,11 +88,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mapped = Mapped::open(&arguments.file)?;
     let view = mapped.checked()?;
     view.expect_key(key.fingerprint()).map_err(Problem::format(mapped.path()))?;
-    let answer = open(mapped.path(), &view, Lookup { arguments, key: &key })??;
+    let Found { answer, cap } = open(mapped.path(), &view, Lookup { arguments, key: &key })??;
+    if arguments.at_least > cap && answer.saturated > 0 {
+        let (wanted, full) = (arguments.at_least, answer.saturated);
+        eprintln!(
+            "seenit: warning: counts stop at {cap}: {full} keys with + may have come less than {wanted} times"
+        );
+    }
     if arguments.json {
         output::json(&answer)?;
     } else {
-        eprintln!("seenit: {} counted, {} absent", answer.counted, answer.absent);
+        let (counted, absent, shown) = (answer.counted, answer.absent, answer.shown);
+        eprintln!("seenit: {counted} counted, {absent} absent, {shown} shown");
     }
     Ok(if answer.absent == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
@@ -84,8 +109,14 @@ struct Lookup<'a> {
     key: &'a SipKey,
 }
 
+struct Found {
+    answer: Answer,
+    /// Where counts stop.
+    cap: u64,
+}
+
 impl Work for Lookup<'_> {
-    type Done = Result<Answer, Problem>;
+    type Done = Result<Found, Problem>;
 
     fn on<R: Rule, C: StoredCells>(self, counts: &CountingFilter<R, AnyLayout, C>) -> Self::Done {
         let Lookup { arguments, key } = self;
@@ -99,13 +130,13 @@ impl Work for Lookup<'_> {
             counts.count_many(key, keys, &mut found);
             for (key, count) in keys.iter().zip(&found) {
                 answer.add(*count);
-                if count.value < arguments.at_least {
+                // Nobody knows how often a key with full cells was counted: it may well be often enough.
+                if count.value < arguments.at_least && !count.saturated {
                     continue;
                 }
+                answer.shown += 1;
                 if arguments.json {
-                    let key =
-                        if arguments.hex { hex::encode(key) } else { String::from_utf8_lossy(key).into() };
-                    answer.counts.push(KeyCount { key, count: count.value, saturated: count.saturated });
+                    answer.counts.push(KeyCount::new(key, *count, arguments.hex));
                 } else if printing.is_ok() {
                     printing = print(&mut out, key, *count, arguments.hex);
                 }
@@ -114,7 +145,7 @@ impl Work for Lookup<'_> {
         })?;
         drop(progress);
         output::printed(printing.and_then(|()| out.flush()))?;
-        Ok(answer)
+        Ok(Found { answer, cap: counts.cells().cap() })
     }
 }
 

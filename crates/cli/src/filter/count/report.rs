@@ -97,6 +97,11 @@ impl Report {
         self.promise_kept == Some(false)
     }
 
+    /// The estimated keys, when they are less than half of `capacity`.
+    pub(super) fn far_fewer_than(&self, capacity: u64) -> Option<u64> {
+        self.estimated_keys.map(|keys| keys.round() as u64).filter(|&keys| keys < capacity / 2)
+    }
+
     pub(super) fn print(&self, json: bool) -> Result<(), Problem> {
         if json { output::json(self) } else { output::text(&self.lines()) }
     }
@@ -128,7 +133,7 @@ impl Report {
                 ),
             ),
             ("promise", promise("distinct keys", self.capacity, self.promised_rate)),
-            ("present", present(self.present_rate, self.promise_kept)),
+            ("present", present(self.present_rate, self.promised_rate, self.promise_kept)),
         ];
         listed(&rows)
     }
