@@ -93,6 +93,10 @@ impl Problem {
             Problem::Format { error: FormatError::Geometry(GeometryError::Memory { .. }), .. } => 71,
             Problem::Format { .. } | Problem::Unlike { .. } | Problem::Key { .. } => 65,
             Problem::Delta { error: DeltaError::Geometry(GeometryError::Memory { .. }), .. } => 71,
+            Problem::Delta {
+                error: DeltaError::Format(FormatError::Geometry(GeometryError::Memory { .. })),
+                ..
+            } => 71,
             Problem::Delta { .. } => 65,
             Problem::NoKeys(_) | Problem::KeyLength { .. } => 65,
             Problem::Geometry(GeometryError::Memory { .. }) => 71,

@@ -271,6 +271,15 @@ pub trait CellsMut: Cells {
         self.set(address, value);
     }
 
+    /// Raises the cell at an address to at least `value`.
+    ///
+    /// Cells that hold more are written as they were: a branch that depends on what lies there could not be foreseen,
+    /// and would keep the processor from fetching the next key's cells meanwhile.
+    #[inline(always)]
+    fn raise_at(&mut self, address: u64, value: u64) {
+        self.set_at(address, self.get_at(address).max(value));
+    }
+
     /// The words of cells that are packed, to be written. What is left over in a word stays zero.
     fn packed_mut(&mut self) -> Option<(Packing, &mut [u64])> {
         None

@@ -64,12 +64,12 @@ pub enum GeometryError {
         /// The widest.
         most: u32,
     },
-    /// A number of low bits that split storage cannot have.
-    #[error("a cell of split storage has a flag and 1 to {most} low bits, not a flag and {bits}")]
-    LowBits {
-        /// The bits asked for.
+    /// A width no cell of split storage may have.
+    #[error("a cell of split storage has 2 to {most} bits, one of them a flag, not {bits}")]
+    SplitBits {
+        /// The width asked for, flag included.
         bits: u32,
-        /// The most.
+        /// The widest.
         most: u32,
     },
     /// A layout that counting filters do not have.

@@ -22,6 +22,12 @@ pub trait SharedCells: Cells + Sync {
 
     /// Sets the cell at an address to `value`, which is at most the cap. The caller holds its lock.
     fn store(&self, address: u64, value: u64);
+
+    /// Raises the cell at an address to at least `value`. The caller holds its lock.
+    #[inline(always)]
+    fn raise(&self, address: u64, value: u64) {
+        self.store(address, self.get_at(address).max(value));
+    }
 }
 
 /// [`PackedCells`] for many threads.

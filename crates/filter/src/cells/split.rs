@@ -19,7 +19,7 @@ pub use choose::{Savings, choose};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use self::table::Table;
+use self::table::{Entry, Table};
 use super::shared::SharedCells;
 use super::word::AtomicWord;
 use super::{CELL_BITS_MAX, Cells, CellsMut, Packing, place_at};
@@ -51,7 +51,7 @@ impl Split {
     /// have whole pages, and all but the last as many.
     pub fn new(low_bits: u32, chunks: u64) -> Result<Self, GeometryError> {
         if !(1..=LOW_BITS_MAX).contains(&low_bits) {
-            return Err(GeometryError::LowBits { bits: low_bits, most: LOW_BITS_MAX });
+            return Err(GeometryError::SplitBits { bits: low_bits.saturating_add(1), most: CELL_BITS_MAX });
         }
         if chunks == 0 {
             return Err(GeometryError::Zero("chunks"));
@@ -152,7 +152,7 @@ impl<W: AtomicWord> Place<'_, W> {
             return base;
         }
         // A flag is stored after its high part; only a removal takes flags away, and that has no readers beside it.
-        self.split.join(base, self.chunk.highs.get(self.offset).unwrap_or(0))
+        self.split.join(base, self.high(base, &self.chunk.highs.find(self.offset)))
     }
 
     /// The value of a flagged cell as it was at one moment.
@@ -171,17 +171,36 @@ impl<W: AtomicWord> Place<'_, W> {
 
     /// Sets the cell; the caller is the chunk's only writer.
     fn write(&self, value: u64) {
+        self.write_with(self.chunk.highs.find(self.offset), value);
+    }
+
+    /// Raises the cell to at least `value`, with one look at the table.
+    fn raise(&self, value: u64) {
+        let (base, entry) = (self.base(), self.chunk.highs.find(self.offset));
+        if self.split.join(base, self.high(base, &entry)) < value {
+            self.write_with(entry, value);
+        }
+    }
+
+    /// The high part that goes with a base cell. An entry whose cell fell again stays in the table, unflagged.
+    fn high(&self, base: u64, entry: &Option<Entry<'_, W>>) -> u64 {
+        entry.as_ref().filter(|_| self.split.is_flagged(base)).map_or(0, Entry::high)
+    }
+
+    fn write_with(&self, entry: Option<Entry<'_, W>>, value: u64) {
         let (split, base) = (self.split, self.base());
         let high = split.high_of(value);
-        let known = if split.is_flagged(base) { self.chunk.highs.get(self.offset).unwrap_or(0) } else { 0 };
-        if high == 0 || high == known {
+        if high == 0 || high == self.high(base, &entry) {
             self.store_base(value);
             return;
         }
         let version = self.chunk.version.load(Relaxed);
         self.chunk.version.store(version + 1, Relaxed);
         W::fence(Release);
-        self.chunk.highs.set(self.offset, high);
+        match entry {
+            Some(entry) => entry.set_high(high),
+            None => self.chunk.highs.add(self.offset, high),
+        }
         self.store_base(value);
         self.chunk.version.store(version + 2, Release);
     }
@@ -257,6 +276,13 @@ impl SplitCells {
     #[inline(never)]
     fn get_flagged(&self, address: u64) -> u64 {
         self.place(address).read()
+    }
+
+    /// Likewise.
+    #[cold]
+    #[inline(never)]
+    fn raise_flagged(&self, address: u64, value: u64) {
+        self.place(address).raise(value);
     }
 
     /// Likewise.
@@ -372,6 +398,11 @@ impl CellsMut for SplitCells {
     fn set_at(&mut self, address: u64, value: u64) {
         self.store(address, value);
     }
+
+    #[inline(always)]
+    fn raise_at(&mut self, address: u64, value: u64) {
+        self.raise(address, value);
+    }
 }
 
 impl SharedCells for SplitCells {
@@ -396,5 +427,15 @@ impl SharedCells for SplitCells {
             return;
         }
         self.store_flagged(address, value);
+    }
+
+    #[inline(always)]
+    fn raise(&self, address: u64, value: u64) {
+        let hint = self.hint_at(address);
+        if hint >= self.hint_limit() {
+            self.raise_flagged(address, value);
+        } else {
+            self.store(address, hint.max(value));
+        }
     }
 }

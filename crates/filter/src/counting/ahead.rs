@@ -36,7 +36,7 @@ impl Batch {
         keys: &mut &[K],
     ) -> bool {
         // A copy that nothing else can change: what is the same for all keys is then computed once.
-        let layout = *layout;
+        let (layout, packed) = (*layout, cells.packing().is_some());
         let probes = layout.probes();
         let (batch, rest) = keys.split_at(keys.len().min(BATCH_KEYS).min(ADDRESSES / probes));
         let mut hashes = [Hash128::default(); BATCH_KEYS];
@@ -51,7 +51,7 @@ impl Batch {
                     *place = address;
                 }
                 let line = place_at(address).0 / LINE_WORDS;
-                if line != asked {
+                if line != asked || !packed {
                     asked = line;
                     cells.prefetch(address);
                 }

@@ -100,10 +100,8 @@ impl Rule for Refined {
     fn add_at<C: CellsMut>(cells: &mut C, key: &[u64], weight: u64) {
         let least = super::least_at(cells, key);
         let target = least.saturating_add(weight).min(cells.cap());
-        // Cells above the target are written as they were: a branch that depends on what lies there could not be
-        // foreseen, and would keep the processor from fetching the next key's cells meanwhile.
         for &address in key {
-            cells.set_at(address, cells.get_at(address).max(target));
+            cells.raise_at(address, target);
         }
     }
 }

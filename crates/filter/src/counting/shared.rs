@@ -87,6 +87,14 @@ impl<C: SharedCells> Cells for Locked<'_, C> {
     fn get_at(&self, address: u64) -> u64 {
         self.0.get_at(address)
     }
+    #[inline(always)]
+    fn hint_at(&self, address: u64) -> u64 {
+        self.0.hint_at(address)
+    }
+    #[inline(always)]
+    fn hint_limit(&self) -> u64 {
+        self.0.hint_limit()
+    }
     fn prefetch(&self, address: u64) {
         self.0.prefetch(address);
     }
@@ -105,6 +113,10 @@ impl<C: SharedCells> CellsMut for Locked<'_, C> {
     #[inline(always)]
     fn set_at(&mut self, address: u64, value: u64) {
         self.0.store(address, value);
+    }
+    #[inline(always)]
+    fn raise_at(&mut self, address: u64, value: u64) {
+        self.0.raise(address, value);
     }
 }
 

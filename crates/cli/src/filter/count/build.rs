@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use seenit_filter::cells::{CellsMut, PackedCells, Packing, Split, SplitCells};
+use seenit_filter::cells::{CELL_BITS_MAX, CellsMut, PackedCells, Packing, Split, SplitCells};
 use seenit_filter::counting::{CountingFilter, Intuitive, Refined, Rule};
 use seenit_filter::file::StoredCells;
 use seenit_filter::hash::SipKey;
@@ -23,6 +23,8 @@ const PACKED_BITS: u32 = 8;
 const EXACT_BITS: u32 = 4;
 /// Tables of exact counts. One owner writes them all; this many keeps each of them small.
 const EXACT_CHUNKS: u64 = 64;
+/// Or more of them, so that a table never has more cells than it can name.
+const CHUNK_CELLS: u64 = 1 << 31;
 
 #[derive(Args)]
 #[command(after_help = "Example: seenit filter count build --keys digests.txt --hex --exact -o seen.counts")]
@@ -45,7 +47,8 @@ pub(crate) struct Arguments {
     /// Chance that a key which was never counted has a count, when it holds them; at most so many counts are too high
     #[arg(long, value_name = "F", default_value_t = 0.01, allow_negative_numbers = true)]
     rate: f64,
-    /// Bits of a cell, 1 to 16: counts stop at 2^N - 1 and then say "at least". By default 8, or 4 with --exact
+    /// Bits of a cell, 1 to 16: counts stop at 2^N - 1 and then say "at least". With --exact 2 to 16, one of them a
+    /// flag. By default 8, or 4 with --exact
     #[arg(long, value_name = "N")]
     cell_bits: Option<u32>,
     /// Keep what does not fit a cell in tables: counts do not stop, they go on beyond four billion
@@ -103,9 +106,14 @@ impl Job<'_> {
     fn with_rule<R: Rule>(self) -> Result<ExitCode, Problem> {
         let bits = self.arguments.cell_bits;
         if self.arguments.exact {
-            let split = Split::new(bits.unwrap_or(EXACT_BITS).saturating_sub(1), EXACT_CHUNKS)?;
-            let layout = self.layout(split.base())?;
-            let cells = SplitCells::zeroed(split, layout.bits(), HugePages::Default)?;
+            let bits = bits.unwrap_or(EXACT_BITS);
+            let most = CELL_BITS_MAX;
+            if !(2..=most).contains(&bits) {
+                return Err(GeometryError::SplitBits { bits, most }.into());
+            }
+            let layout = self.layout(Packing::new(bits)?)?;
+            let chunks = EXACT_CHUNKS.max(layout.bits().div_ceil(CHUNK_CELLS));
+            let cells = SplitCells::zeroed(Split::new(bits - 1, chunks)?, layout.bits(), HugePages::Default)?;
             return self.count::<R, _>(layout, cells);
         }
         let packing = Packing::new(bits.unwrap_or(PACKED_BITS))?;
@@ -137,14 +145,14 @@ impl Job<'_> {
         })?;
         drop(progress);
         let report = Describe { path: &arguments.output, keys_read: Some(read) }.on(&counts)?;
+        let inputs = [Some(arguments.keys.as_path()), arguments.network_key.as_deref()];
+        let inputs: Vec<&Path> = inputs.into_iter().flatten().collect();
+        output::write_filter(&arguments.output, &counts, &inputs)?;
         if let (None, Some(distinct)) = (arguments.capacity, report.far_fewer_than(promise.capacity)) {
             eprintln!(
                 "seenit: note: only about {distinct} of the keys are distinct; --capacity saves memory"
             );
         }
-        let inputs = [Some(arguments.keys.as_path()), arguments.network_key.as_deref()];
-        let inputs: Vec<&Path> = inputs.into_iter().flatten().collect();
-        output::write_filter(&arguments.output, &counts, &inputs)?;
         if report.is_broken() {
             let capacity = promise.capacity;
             eprintln!(

@@ -111,7 +111,7 @@ fn no_interleaving_shows_a_wrapped_base_before_its_high_part() {
 fn the_model_checker_catches_a_base_that_wraps_first() {
     a_reader_beside_a_wrap(7, u64::MAX, |place, value| {
         place.store_base(value);
-        place.chunk.highs.set(place.offset, place.split.high_of(value));
+        place.chunk.highs.find(place.offset).expect("7 has one").set_high(place.split.high_of(value));
     });
 }
 
@@ -120,7 +120,7 @@ fn the_model_checker_catches_a_base_that_wraps_first() {
 #[should_panic(expected = "nobody counted that far")]
 fn the_model_checker_catches_a_high_part_without_its_version() {
     a_reader_beside_a_wrap(7, 8, |place, value| {
-        place.chunk.highs.set(place.offset, place.split.high_of(value));
+        place.chunk.highs.find(place.offset).expect("7 has one").set_high(place.split.high_of(value));
         place.store_base(value);
     });
 }
