@@ -30,8 +30,8 @@ enum Command {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 all is well, 1 some keys were missed (filter query, filter count query), 2 wrong usage, 65 damaged or foreign \
-data, 66 an input that cannot be opened, 71 no memory, 73 the output cannot be written, 74 input/output error.";
+Exit codes: 0 all is well, 1 some keys were missed (filter query, filter count query), 2 wrong usage, 65 damaged or \
+foreign data, 66 an input that cannot be opened, 71 no memory, 73 the output cannot be written, 74 input/output error.";
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();

@@ -14,8 +14,8 @@ use crate::problem::Problem;
 
 #[derive(Args)]
 #[command(after_help = "Example: seenit filter diff monday.filter tuesday.filter -o tuesday.delta\n\n\
-    Both files must be of one geometry and one key: build them with the same --capacity, --rate and --layout. `seenit filter apply` makes the new file from the old one and the \
-    delta, to the byte.")]
+    Both files must be of one geometry and one key: build them with the same --capacity, --rate and --layout. `seenit \
+    filter apply` makes the new file from the old one and the delta, to the byte.")]
 pub(crate) struct Arguments {
     /// The filter file that the other side has
     #[arg(value_name = "OLD")]

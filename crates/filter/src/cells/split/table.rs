@@ -1,7 +1,7 @@
 //! The high parts of one chunk: a hash table that readers use without a lock while one writer adds to it.
 //!
-//! Open addressing in segments. When the newest segment is half full a new one of twice its size is added: entries never
-//! move, and a lookup tries the segments from the newest on, which has half of all entries.
+//! Open addressing in segments. When the newest segment is half full a new one of twice its size is added: entries
+//! never move, and a lookup tries the segments from the newest on, which has half of all entries.
 
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
