@@ -38,13 +38,17 @@
 mod bit_gain;
 mod bits;
 pub mod cells;
+mod code;
 mod count_gain;
 mod diff;
 mod envelope;
 mod error;
 mod gather;
+#[cfg(target_arch = "x86_64")]
+mod gather_x86;
 mod lanes;
 mod list;
+mod marks;
 mod set;
 mod stream;
 

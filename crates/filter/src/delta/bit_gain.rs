@@ -31,7 +31,7 @@ impl<'a> BitGain<'a> {
         old.like(new)?;
         let bits = old.layout().bits();
         if old.words().iter().zip(new.words()).any(|(old, new)| old & !new != 0) {
-            return Err(DeltaError::Cleared(Side::losses(old.words(), bits).count(new.words()).1));
+            return Err(DeltaError::Cleared(Side::losses(old.words(), bits).count(new.words()).marked));
         }
         let payload = Side::gains(old.words(), bits).write(BitWriter::default(), new.words()).finish();
         let (old, new) = (digest(old), digest(new));
@@ -99,9 +99,9 @@ pub fn bound_of_bits<L: Layout, M: Layout, S: AsRef<[u64]>, T: AsRef<[u64]>>(
     let (words, bits) = (old.words(), old.layout().bits());
     let mut bound = Bound::default();
     for side in [Side::gains(words, bits), Side::losses(words, bits)] {
-        let (places, changed) = side.count(new.words());
-        bound.changed += changed;
-        bound.bits += crate::maths::entropy::log2_choose(places, changed);
+        let counts = side.count(new.words());
+        bound.changed += counts.marked;
+        bound.bits += crate::maths::entropy::log2_choose(counts.places, counts.marked);
     }
     Ok(bound)
 }

@@ -7,22 +7,23 @@
 //! A payload is two bits that name its form, then:
 //!
 //! * 0, few changes: a list;
-//! * 1, many: *marks*, one bit a cell for those that change, then a list of those changes that are not 1, counted among
-//!   the changes, each less 1;
+//! * 1, many: [marks](super::marks) of the cells that change, of those changes that are not 1, and the latter, each less
+//!   1, block by block;
 //! * 2, when neither is shorter: all cells. For a gain the increments, for a diff the new values.
 //!
 //! Nothing in a payload says how many cells there are or what they hold at most: whoever reads it knows.
 
-mod marks;
+mod many;
 
+use self::many::Survey;
 use super::DeltaError;
 use super::list::{ListReader, ListWriter};
 use super::stream::{BitReader, BitWriter};
 use crate::cells::{Cells, CellsMut};
 
-/// From this share of changed cells on there are marks: a list would save a fifth of them at most, and its time grows
-/// with the changes.
-const MARKS_SHARE: f64 = 0.24;
+/// From this share of changed cells on there are marks: a list is a few percent shorter below, and its time grows with
+/// the changes.
+const MARKS_SHARE: f64 = 0.02;
 /// Bits that name the form.
 const FORM_BITS: u32 = 2;
 
@@ -83,8 +84,8 @@ impl Sense {
 /// # Panics
 /// When there are not as many cells on both sides.
 pub fn gain<C: Cells>(old: &C, new: &C) -> Result<Vec<u8>, DeltaError> {
-    let (changed, fell) = marks::survey(old, new);
-    if fell {
+    let survey = many::survey(old, new);
+    if survey.fell {
         let mut first = None;
         new.for_each_change(old, |cell, old, new| {
             if new < old && first.is_none() {
@@ -93,7 +94,7 @@ pub fn gain<C: Cells>(old: &C, new: &C) -> Result<Vec<u8>, DeltaError> {
         });
         return Err(first.unwrap_or(DeltaError::Payload("a cell fell")));
     }
-    Ok(write(old, new, Sense::Gain, changed))
+    Ok(write(old, new, Sense::Gain, survey))
 }
 
 /// What is to change in `old` to have `new`.
@@ -101,14 +102,15 @@ pub fn gain<C: Cells>(old: &C, new: &C) -> Result<Vec<u8>, DeltaError> {
 /// # Panics
 /// When there are not as many cells on both sides.
 pub fn diff<C: Cells>(old: &C, new: &C) -> Vec<u8> {
-    write(old, new, Sense::Diff, marks::survey(old, new).0)
+    write(old, new, Sense::Diff, many::survey(old, new))
 }
 
-fn write<C: Cells>(old: &C, new: &C, sense: Sense, changed: u64) -> Vec<u8> {
+fn write<C: Cells>(old: &C, new: &C, sense: Sense, survey: Survey) -> Vec<u8> {
     let shape = Shape::of(old);
     let bits_max = u64::from(FORM_BITS) + u64::from(shape.bits) * shape.len;
-    let marked = changed as f64 > MARKS_SHARE * shape.len as f64;
-    let out = if marked { marks::write(old, new, sense) } else { write_list(old, new, sense, bits_max) };
+    let marked = survey.changed as f64 > MARKS_SHARE * shape.len as f64;
+    let out =
+        if marked { many::write(old, new, sense, survey) } else { write_list(old, new, sense, bits_max) };
     if out.bits() <= bits_max { out.finish() } else { write_all(old, new, sense) }
 }
 
@@ -169,8 +171,7 @@ pub(super) fn apply_part_of_gain<C: CellsMut>(
 fn check_gain<C: Cells>(cells: &C, payload: &[u8]) -> Result<(), DeltaError> {
     let (shape, mut reader) = (Shape::of(cells), BitReader::new(payload));
     match reader.take(FORM_BITS) {
-        // The marks may be any bits; what is listed must be among them.
-        1 => marks::check(shape, reader),
+        1 => many::check(shape, reader),
         _ => read(shape, payload, |_, _| ()),
     }
 }
@@ -178,7 +179,7 @@ fn check_gain<C: Cells>(cells: &C, payload: &[u8]) -> Result<(), DeltaError> {
 fn apply<C: CellsMut>(cells: &mut C, payload: &[u8], sense: Sense) -> Result<(), DeltaError> {
     let (shape, mut reader) = (Shape::of(cells), BitReader::new(payload));
     match (reader.take(FORM_BITS), sense) {
-        (1, _) => marks::apply(cells, reader, sense),
+        (1, _) => many::apply(cells, reader, sense),
         (2, Sense::Diff) => read(shape, payload, |cell, value| cells.set(cell, value)),
         _ => read(shape, payload, |cell, change| {
             cells.set(cell, sense.changed(cells.get(cell), change, shape.cap));
@@ -198,7 +199,7 @@ fn read(shape: Shape, payload: &[u8], mut visit: impl FnMut(u64, u64)) -> Result
                 Ok(())
             })?;
         }
-        1 => return marks::read(shape, reader, visit),
+        1 => return many::read(shape, reader, Some(visit)),
         2 => {
             reader.expect(shape.len.saturating_mul(u64::from(shape.bits)))?;
             for cell in 0..shape.len {

@@ -1,7 +1,42 @@
 //! Bits picked out of a word, and laid back: what the instructions PEXT and PDEP do, on any processor.
 //!
-//! Six bits at a time from a table of 8 KiB, which stays in the first-level cache. A table for eight bits would be
-//! 128 KiB and does not.
+//! A [`Picker`] does it: [`Instructions`](super::gather_x86::Instructions) where the processor has them, else [`Tables`],
+//! with the same results. Tables take six bits at a time from 8 KiB, which stay in the first-level cache. A table for
+//! eight bits would be 128 KiB and does not.
+
+/// Picks bits out of words and lays them back.
+pub(super) trait Picker: Copy {
+    /// Whether picking costs about as much as asking whether it is needed.
+    const FAST: bool;
+
+    /// The bits of `word` where `mask` has ones, side by side, lowest first.
+    fn gather(self, word: u64, mask: u64) -> u64;
+
+    /// The low bits of `bits`, one to each place where `mask` has a one: undoes [`gather`](Self::gather). Other bits
+    /// go nowhere.
+    fn scatter(self, bits: u64, mask: u64) -> u64;
+}
+
+/// Something to be done with the best picker. All that it calls for each word is to be inlined into
+/// [`run`](Self::run), and `run` as well: a picker's instructions are only fast without a call.
+pub(super) trait Work {
+    type Output;
+
+    fn run<P: Picker>(self, picker: P) -> Self::Output;
+}
+
+/// Does the work with the best picker that this processor has.
+pub(super) fn run<W: Work>(work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(picker) = super::gather_x86::Instructions::detect() {
+        return picker.run(work);
+    }
+    work.run(Tables)
+}
+
+/// Picks with tables, on any processor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tables;
 
 /// Bits looked up at a time.
 const STEP: u32 = 6;
@@ -33,39 +68,41 @@ const fn table(scattered: bool) -> [u16; TABLE_LEN] {
     table
 }
 
-/// The bits of `word` where `mask` has ones, side by side, lowest first.
-#[inline(always)]
-pub(super) fn gather(word: u64, mask: u64) -> u64 {
-    if mask == u64::MAX {
-        return word;
-    }
-    let (mut gathered, mut rank, mut shift) = (0, 0, 0);
-    while shift < 64 {
-        let index = (mask >> shift & STEP_MASK) << STEP | word >> shift & STEP_MASK;
-        let entry = GATHERED[index as usize];
-        // The rank is 64 only where nothing is left to add.
-        gathered |= u64::from(entry & 0xff) << (rank & 63);
-        rank += u32::from(entry >> 8);
-        shift += STEP;
-    }
-    gathered
-}
+impl Picker for Tables {
+    const FAST: bool = false;
 
-/// The low bits of `bits`, one to each place where `mask` has a one: undoes [`gather`].
-#[inline(always)]
-pub(super) fn scatter(mut bits: u64, mask: u64) -> u64 {
-    if mask == u64::MAX {
-        return bits;
+    #[inline(always)]
+    fn gather(self, word: u64, mask: u64) -> u64 {
+        if mask == u64::MAX {
+            return word;
+        }
+        let (mut gathered, mut rank, mut shift) = (0, 0, 0);
+        while shift < 64 {
+            let index = (mask >> shift & STEP_MASK) << STEP | word >> shift & STEP_MASK;
+            let entry = GATHERED[index as usize];
+            // The rank is 64 only where nothing is left to add.
+            gathered |= u64::from(entry & 0xff) << (rank & 63);
+            rank += u32::from(entry >> 8);
+            shift += STEP;
+        }
+        gathered
     }
-    let (mut scattered, mut shift) = (0, 0);
-    while shift < 64 {
-        let index = (mask >> shift & STEP_MASK) << STEP | bits & STEP_MASK;
-        let entry = SCATTERED[index as usize];
-        scattered |= u64::from(entry & 0xff) << shift;
-        bits >>= entry >> 8;
-        shift += STEP;
+
+    #[inline(always)]
+    fn scatter(self, mut bits: u64, mask: u64) -> u64 {
+        if mask == u64::MAX {
+            return bits;
+        }
+        let (mut scattered, mut shift) = (0, 0);
+        while shift < 64 {
+            let index = (mask >> shift & STEP_MASK) << STEP | bits & STEP_MASK;
+            let entry = SCATTERED[index as usize];
+            scattered |= u64::from(entry & 0xff) << shift;
+            bits >>= entry >> 8;
+            shift += STEP;
+        }
+        scattered
     }
-    scattered
 }
 
 #[cfg(test)]
@@ -73,26 +110,40 @@ mod tests {
     use super::*;
     use crate::random::SplitMix;
 
+    /// Picks from many words and holds every result against one bit after the other.
+    struct Compare;
+
+    impl Work for Compare {
+        type Output = ();
+
+        fn run<P: Picker>(self, picker: P) {
+            let mut rng = SplitMix(2);
+            let sparse = |rng: &mut SplitMix| rng.next() & rng.next() & rng.next();
+            for round in 0..2000 {
+                let (word, mask) = match round {
+                    0 => (u64::MAX, u64::MAX),
+                    1 => (u64::MAX, 0),
+                    2 => (u64::MAX, 1 << 63),
+                    _ if round % 3 == 0 => (rng.next(), sparse(&mut rng)),
+                    _ if round % 3 == 1 => (rng.next(), !sparse(&mut rng)),
+                    _ => (rng.next(), rng.next()),
+                };
+                let (mut expected, mut rank) = (0, 0);
+                for place in (0..64).filter(|place| mask >> place & 1 == 1) {
+                    expected |= (word >> place & 1) << rank;
+                    rank += 1;
+                }
+                assert_eq!(picker.gather(word, mask), expected, "{word:x} {mask:x}");
+                // What lies above finds no place.
+                let above = u64::MAX.checked_shl(rank).unwrap_or(0) & rng.next();
+                assert_eq!(picker.scatter(expected | above, mask), word & mask, "{word:x} {mask:x}");
+            }
+        }
+    }
+
     #[test]
     fn gathering_and_scattering_bit_by_bit() {
-        let mut rng = SplitMix(2);
-        let sparse = |rng: &mut SplitMix| rng.next() & rng.next() & rng.next();
-        for round in 0..2000 {
-            let (word, mask) = match round {
-                0 => (u64::MAX, u64::MAX),
-                1 => (u64::MAX, 0),
-                2 => (u64::MAX, 1 << 63),
-                _ if round % 3 == 0 => (rng.next(), sparse(&mut rng)),
-                _ if round % 3 == 1 => (rng.next(), !sparse(&mut rng)),
-                _ => (rng.next(), rng.next()),
-            };
-            let (mut expected, mut rank) = (0, 0);
-            for place in (0..64).filter(|place| mask >> place & 1 == 1) {
-                expected |= (word >> place & 1) << rank;
-                rank += 1;
-            }
-            assert_eq!(gather(word, mask), expected, "{word:x} {mask:x}");
-            assert_eq!(scatter(expected, mask), word & mask, "{word:x} {mask:x}");
-        }
+        Compare.run(Tables);
+        run(Compare);
     }
 }

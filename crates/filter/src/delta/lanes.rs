@@ -1,5 +1,6 @@
 //! Arithmetic on all cells of a packed word at once. A flag of a cell is a one in its lowest bit.
 
+use super::gather::Picker;
 use crate::cells::Packing;
 
 /// Masks for the cells of one packing.
@@ -56,15 +57,21 @@ impl Lanes {
         ((word & !self.highs) + (other & !self.highs)) ^ ((word ^ other) & self.highs)
     }
 
-    /// One more in each flagged cell, but for those that are at the cap.
+    /// The sums of cells, none above the cap.
     #[inline(always)]
-    pub(super) fn raise(&self, word: u64, flags: u64) -> u64 {
-        word + (flags & self.nonzero(!word & (self.highs | self.below)))
+    pub(super) fn add_to_cap(&self, word: u64, other: u64) -> u64 {
+        let sum = self.add(word, other);
+        let over = (word & other | (word | other) & !sum) & self.highs;
+        // All bits of each cell that ran over.
+        sum | (over << 1).wrapping_sub(over >> (self.bits - 1))
     }
 
     /// Flags side by side, one bit a cell.
     #[inline(always)]
-    pub(super) fn squeeze(&self, mut flags: u64) -> u64 {
+    pub(super) fn squeeze<P: Picker>(&self, picker: P, mut flags: u64) -> u64 {
+        if P::FAST {
+            return picker.gather(flags, self.lows);
+        }
         for i in 0..6 {
             if 1 << i >= self.per_word {
                 break;
@@ -76,7 +83,10 @@ impl Lanes {
 
     /// Undoes [`squeeze`](Self::squeeze). Bits beyond the cells of a word go nowhere.
     #[inline(always)]
-    pub(super) fn spread(&self, mut flags: u64) -> u64 {
+    pub(super) fn spread<P: Picker>(&self, picker: P, mut flags: u64) -> u64 {
+        if P::FAST {
+            return picker.scatter(flags, self.lows);
+        }
         flags &= u64::MAX >> (64 - self.per_word);
         for i in (0..6).rev() {
             if 1 << i < self.per_word {
@@ -89,12 +99,28 @@ impl Lanes {
 
 #[cfg(test)]
 mod tests {
+    use super::super::gather::{Tables, Work, run};
     use super::*;
     use crate::cells::CELL_BITS_MAX;
     use crate::random::SplitMix;
 
+    struct Compare;
+
+    impl Work for Compare {
+        type Output = ();
+
+        fn run<P: Picker>(self, picker: P) {
+            all_cells_at_once_as_one_by_one(picker);
+        }
+    }
+
     #[test]
-    fn all_cells_at_once_as_one_by_one() {
+    fn all_cells_at_once() {
+        Compare.run(Tables);
+        run(Compare);
+    }
+
+    fn all_cells_at_once_as_one_by_one<P: Picker>(picker: P) {
         let mut rng = SplitMix(3);
         for bits in 1..=CELL_BITS_MAX {
             let packing = Packing::new(bits).expect("a width");
@@ -120,10 +146,14 @@ mod tests {
                 assert_eq!(lanes.subtract(word, other) & used, difference, "{bits}");
                 assert_eq!(lanes.add(word, other) & used, each(word, other, &|a, b| (a + b) & cap), "{bits}");
                 let flags = lanes.nonzero(other);
-                let raised = each(word, flags, &|value, flag| (value + flag).min(cap));
-                assert_eq!(lanes.raise(word, flags), raised, "{bits}");
+                let capped = each(word, other, &|a, b| (a + b).min(cap));
+                assert_eq!(lanes.add_to_cap(word, other) & used, capped, "{bits}");
                 let squeezed = (0..per_word).fold(0, |sum, cell| sum | (flags >> (cell * bits) & 1) << cell);
-                assert_eq!((lanes.squeeze(flags), lanes.spread(squeezed)), (squeezed, flags), "{bits}");
+                assert_eq!(
+                    (lanes.squeeze(picker, flags), lanes.spread(picker, squeezed)),
+                    (squeezed, flags),
+                    "{bits}"
+                );
             }
         }
     }

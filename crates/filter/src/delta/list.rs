@@ -88,7 +88,7 @@ impl ListWriter {
 }
 
 /// Writes values that are all at least 1. `gaps` is room for as many.
-fn write_ladder(out: &mut BitWriter, values: &mut Vec<u64>, gaps: &mut [u64]) {
+pub(super) fn write_ladder(out: &mut BitWriter, values: &mut Vec<u64>, gaps: &mut [u64]) {
     for level in 1.. {
         let (mut above, mut gap) = (0, 0);
         for i in 0..values.len() {
@@ -155,6 +155,15 @@ impl ListReader {
         self.gaps.resize(changes, 0);
         self.gaps[changes - 1] = read_set(reader, &mut self.gaps[..changes - 1], unchanged)?;
         if self.valued { self.read_ladder(reader, changes) } else { Ok(()) }
+    }
+
+    /// Reads so many values as [`write_ladder`] wrote them; nothing was written if there are none.
+    pub(super) fn read_values(&mut self, reader: &mut BitReader, count: usize) -> Result<&[u64], DeltaError> {
+        self.values.clear();
+        if count > 0 {
+            self.read_ladder(reader, count)?;
+        }
+        Ok(&self.values)
     }
 
     fn read_ladder(&mut self, reader: &mut BitReader, changes: usize) -> Result<(), DeltaError> {

@@ -1,6 +1,7 @@
 //! A stream of bits, lowest first: what payloads are written to and read from.
 
 use super::DeltaError;
+use super::code::{ENTRY_BYTES, LENGTH_MAX, Reading};
 
 /// Quotients of a Rice code beyond this are not worth their bits: the number follows as it is. Together with a
 /// remainder of [`JOINT_BITS_MAX`] bits they fit one read.
@@ -13,6 +14,11 @@ const SHORT_BITS_MAX: u32 = 56 - QUOTIENT_MAX;
 pub(super) const REMAINDER_BITS_MAX: u32 = 43;
 /// Bits a peek is sure to hold: a word less the bits of a byte that were read already.
 const PEEK_BITS: u32 = 57;
+
+/// Codes of bytes that are pushed, or looked up, at a time: they fit what is held, and a peek.
+const CODES_AT_ONCE: usize = (PEEK_BITS / LENGTH_MAX) as usize;
+/// Bytes that may be written when so many codes are looked up at once, the last ones too many.
+const STRIDE: usize = (CODES_AT_ONCE - 1) * ENTRY_BYTES + 8;
 
 /// Collects bits.
 #[derive(Debug, Default)]
@@ -71,13 +77,48 @@ impl BitWriter {
         self.push(value, bits);
     }
 
-    /// All bits of another.
-    pub(super) fn append(&mut self, other: BitWriter) {
-        let (words, _) = other.bytes.as_chunks();
-        for &word in words {
-            self.push(u64::from_le_bytes(word), 64);
+    /// Bytes in a code of at most [`LENGTH_MAX`] bits: by byte its bits, and 16 bits up how many.
+    #[inline(always)]
+    pub(super) fn push_coded(&mut self, codes: &[u32; 256], bytes: &[u8]) {
+        let start = self.bytes.len();
+        let bits_max = bytes.len() * LENGTH_MAX as usize + 64;
+        self.bytes.resize(start + bits_max / 8 + 8, 0);
+        let out = &mut self.bytes[start..];
+        let (mut at, mut held, mut count) = (0, self.held, self.count);
+        // Whole bytes go out, always eight of them written: nothing depends on how many there are.
+        let mut flush = |held: &mut u64, count: &mut u32| {
+            out[at..at + 8].copy_from_slice(&held.to_le_bytes());
+            at += *count as usize / 8;
+            *held = held.checked_shr(*count & !7).unwrap_or(0);
+            *count %= 8;
+        };
+        flush(&mut held, &mut count);
+        let (groups, rest) = bytes.as_chunks::<CODES_AT_ONCE>();
+        for group in groups.iter().map(<[u8; CODES_AT_ONCE]>::as_slice).chain([rest]) {
+            for &byte in group {
+                let code = codes[usize::from(byte)];
+                held |= u64::from(code & 0xffff) << count;
+                count += code >> 16;
+            }
+            flush(&mut held, &mut count);
         }
-        self.push(other.held, other.count);
+        out[at..at + 8].copy_from_slice(&held.to_le_bytes());
+        let bits = at * 8 + count as usize;
+        let words = bits / 64 * 8;
+        self.held = u64::from_le_bytes(std::array::from_fn(|i| out[words + i])) & ((1 << (bits % 64)) - 1);
+        self.count = bits as u32 % 64;
+        self.bytes.truncate(start + words);
+    }
+
+    /// Forgets all bits but the first `bits`.
+    pub(super) fn rewind(&mut self, bits: u64) {
+        let words = (bits / 64 * 8) as usize;
+        if let Some(&word) = self.bytes.get(words..).and_then(|rest| rest.first_chunk()) {
+            self.held = u64::from_le_bytes(word);
+            self.bytes.truncate(words);
+        }
+        self.count = bits as u32 % 64;
+        self.held &= (1 << self.count) - 1;
     }
 
     /// Bits so far.
@@ -195,6 +236,53 @@ impl<'a> BitReader<'a> {
             sum = sum.saturating_add(*number);
         }
         sum
+    }
+
+    /// Fills `bytes` from the code that `table` is for.
+    #[inline(always)]
+    pub(super) fn take_coded(&mut self, table: &Reading, bytes: &mut [u8]) {
+        let mut done = 0;
+        while done + STRIDE <= bytes.len() {
+            done += self.take_codes(table, bytes, done);
+        }
+        for byte in &mut bytes[done..] {
+            let entry = table.entry(self.peek());
+            *byte = entry.bytes()[0];
+            self.at += entry.first_bits() as usize;
+        }
+    }
+
+    /// The same, but the second half from `behind`. Returns how many bits the first half took.
+    #[inline(always)]
+    pub(super) fn take_coded_halves(&mut self, table: &Reading, behind: &mut Self, bytes: &mut [u8]) -> u64 {
+        // Kept in registers as long as nobody else sees them.
+        let (mut here, mut there) = (self.clone(), behind.clone());
+        let (first, second) = bytes.split_at_mut(bytes.len() / 2);
+        let (mut one, mut two) = (0, 0);
+        while one + STRIDE <= first.len() && two + STRIDE <= second.len() {
+            one += here.take_codes(table, first, one);
+            two += there.take_codes(table, second, two);
+        }
+        here.take_coded(table, &mut first[one..]);
+        there.take_coded(table, &mut second[two..]);
+        let bits = here.at - self.at;
+        (*self, *behind) = (here, there);
+        bits as u64
+    }
+
+    /// Looks up [`CODES_AT_ONCE`] entries and lays their bytes into `bytes` from `done` on. Returns how many those are.
+    #[inline(always)]
+    fn take_codes(&mut self, table: &Reading, bytes: &mut [u8], done: usize) -> usize {
+        let bytes = &mut bytes[done..done + STRIDE];
+        let (mut word, mut count) = (self.peek(), 0);
+        for _ in 0..CODES_AT_ONCE {
+            let entry = table.entry(word);
+            bytes[count..count + 8].copy_from_slice(&entry.bytes());
+            count += entry.count();
+            word >>= entry.bits();
+            self.at += entry.bits() as usize;
+        }
+        count
     }
 
     #[cold]
