@@ -8,7 +8,7 @@ use super::stream::{BitReader, BitWriter};
 use super::{Applied, Bound, DeltaError};
 use crate::file;
 use crate::filter::Filter;
-use crate::layout::Layout;
+use crate::layout::{Layout, same};
 use crate::memory::{HugePages, PageBuf};
 
 /// The bits that were set between two states of one filter, told by their places among the zeros of the old state.
@@ -29,6 +29,7 @@ impl<'a> BitGain<'a> {
         new: &Filter<M, T>,
     ) -> Result<Self, DeltaError> {
         old.like(new)?;
+        same("cleared bits", old.cleared_bits(), new.cleared_bits())?;
         let bits = old.layout().bits();
         if old.words().iter().zip(new.words()).any(|(old, new)| old & !new != 0) {
             return Err(DeltaError::Cleared(Side::losses(old.words(), bits).count(new.words()).marked));
@@ -74,7 +75,8 @@ impl<'a> BitGain<'a> {
         let mut reader = BitReader::new(&self.bytes[super::ENVELOPE_BYTES..]);
         Side::gains(filter.words(), filter.layout().bits()).read(&mut reader, copy.as_mut())?;
         reader.finish()?;
-        let new = Filter::from_parts(*filter.layout(), filter.promise(), filter.fingerprint(), copy);
+        let new = Filter::from_parts(*filter.layout(), filter.promise(), filter.fingerprint(), copy)
+            .with_cleared(filter.cleared_bits());
         let (expected, found) = (self.envelope.new, digest(&new));
         if found != expected {
             return Err(DeltaError::OtherNew { expected, found });

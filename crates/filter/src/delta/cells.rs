@@ -86,13 +86,14 @@ impl Sense {
 pub fn gain<C: Cells>(old: &C, new: &C) -> Result<Vec<u8>, DeltaError> {
     let survey = many::survey(old, new);
     if survey.fell {
-        let mut first = None;
+        let mut first = (0, 0, 0);
         new.for_each_change(old, |cell, old, new| {
-            if new < old && first.is_none() {
-                first = Some(DeltaError::Fell { cell, old, new });
+            if new < old && first.1 == first.2 {
+                first = (cell, old, new);
             }
         });
-        return Err(first.unwrap_or(DeltaError::Payload("a cell fell")));
+        let (cell, old, new) = first;
+        return Err(DeltaError::Fell { cell, old, new });
     }
     Ok(write(old, new, Sense::Gain, survey))
 }

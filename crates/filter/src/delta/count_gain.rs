@@ -30,6 +30,7 @@ impl<'a> CountGain<'a> {
         new: &CountingFilter<R, L, C>,
         sequence: u64,
     ) -> Result<Self, DeltaError> {
+        check_sequence(sequence)?;
         old.like(new)?;
         let payload = gain(old.cells(), new.cells())?;
         let mut number = ShortDigest::default();
@@ -45,7 +46,9 @@ impl<'a> CountGain<'a> {
         if envelope.new.0[8..] != [0; 8] {
             return Err(DeltaError::Payload("there is something behind the sequence"));
         }
-        Ok(CountGain { envelope, bytes })
+        let gain = CountGain { envelope, bytes };
+        check_sequence(gain.sequence())?;
+        Ok(gain)
     }
 
     /// The whole of it, to be sent or stored.
@@ -61,6 +64,11 @@ impl<'a> CountGain<'a> {
     fn payload(&self) -> &[u8] {
         &self.bytes[ENVELOPE_BYTES..]
     }
+}
+
+/// Sequences count from 1: gain 0 would lead to the state everybody is in already, and vanish.
+fn check_sequence(sequence: u64) -> Result<(), DeltaError> {
+    if sequence == 0 { Err(DeltaError::Payload("gains are numbered from 1 on, not 0")) } else { Ok(()) }
 }
 
 /// Names rule, layout, cells, key and promise, all of which must be the same on both sides.

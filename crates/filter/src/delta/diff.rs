@@ -62,7 +62,8 @@ impl<'a> Diff<'a> {
         &self.envelope
     }
 
-    /// The new file, made from the old one and from no other. Memory is that of the new file's pages.
+    /// The new file, made from the old one and from no other. Memory is that of the new file's pages, and for split
+    /// storage that of its tables.
     pub fn apply(&self, old: &FileView<'_>) -> Result<NewFile, DeltaError> {
         let mut header = old.header().encode();
         let (expected, found) = (self.envelope.old, digest_of(&header));

@@ -10,7 +10,7 @@ const QUOTIENT_MAX: u32 = 24;
 const JOINT_BITS_MAX: u32 = PEEK_BITS - QUOTIENT_MAX - 1;
 /// The widest remainder that is surely held together with its quotient when 56 bits are.
 const SHORT_BITS_MAX: u32 = 56 - QUOTIENT_MAX;
-/// The widest remainder at all: positions are below 2^43, and so is the double of any cell's value.
+/// The widest remainder at all: positions are below 2^43. The few larger numbers (changes of split cells) are spelt out.
 pub(super) const REMAINDER_BITS_MAX: u32 = 43;
 /// Bits a peek is sure to hold: a word less the bits of a byte that were read already.
 const PEEK_BITS: u32 = 57;
@@ -318,19 +318,22 @@ impl<'a> BitReader<'a> {
     /// What begins with the next whole byte; an error unless zeros fill the bits before it.
     pub(super) fn rest(&self) -> Result<&'a [u8], DeltaError> {
         self.check()?;
-        let filled = self.at.is_multiple_of(8) || self.bytes[self.at / 8] >> (self.at % 8) == 0;
-        if filled {
+        if self.is_filled_up() {
             Ok(&self.bytes[self.at.div_ceil(8)..])
         } else {
             Err(DeltaError::Payload("a byte is not filled up"))
         }
     }
 
+    /// Whether the rest of the byte it is in is zeros.
+    fn is_filled_up(&self) -> bool {
+        self.at.is_multiple_of(8) || self.bytes[self.at / 8] >> (self.at % 8) == 0
+    }
+
     /// An error unless all was read, but for zeros that fill the last byte.
     pub(super) fn finish(&self) -> Result<(), DeltaError> {
         self.check()?;
-        let filled = self.at.is_multiple_of(8) || self.bytes[self.at / 8] >> (self.at % 8) == 0;
-        if self.at.div_ceil(8) == self.bytes.len() && filled {
+        if self.at.div_ceil(8) == self.bytes.len() && self.is_filled_up() {
             return Ok(());
         }
         Err(DeltaError::Payload("there is something behind its end"))
