@@ -316,7 +316,7 @@ impl PageMarks {
             marks.push(gathered, places.count_ones());
         });
         self.first = self.end;
-        self.end += marks.places() as u64;
+        self.end += marks.finish() as u64;
         self.marked = any != 0;
     }
 

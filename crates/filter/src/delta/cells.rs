@@ -7,8 +7,8 @@
 //! A payload is two bits that name its form, then:
 //!
 //! * 0, few changes: a list;
-//! * 1, many: [marks](super::marks) of the cells that change, of those changes that are not 1, and the latter, each less
-//!   1, block by block;
+//! * 1, many: *marks* of the cells that change, of those changes that are not 1, and the latter, each
+//!   less 1, block by block;
 //! * 2, when neither is shorter: all cells. For a gain the increments, for a diff the new values.
 //!
 //! Nothing in a payload says how many cells there are or what they hold at most: whoever reads it knows.

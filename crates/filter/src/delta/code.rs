@@ -1,8 +1,8 @@
 //! A code for bytes of marks: eight marks, each set with the same chance, become up to twelve bits.
 //!
 //! Both sides derive it from that chance, in integers, so that every machine has the same code and a payload holds one
-//! number in place of a table. It is a Huffman code in which the weight of a byte is its chance, but at least a floor that
-//! keeps codes short, so that a table of 32 KiB decodes several bytes at a time.
+//! number in place of a table. It is a Huffman code in which the weight of a byte is its chance, but at least a floor
+//! that keeps codes short, so that a table of 32 KiB decodes several bytes at a time.
 
 use super::DeltaError;
 use super::stream::{BitReader, BitWriter};
@@ -21,8 +21,8 @@ const FIRST_AT: u32 = 48;
 const COUNT_AT: u32 = 52;
 const ALL_AT: u32 = 56;
 
-/// So many bytes or more are in two halves that are read side by side: a code is only found behind the one before, and a
-/// processor that waits for one can look up another. Fewer are not worth the bits of [`HALF_BITS`].
+/// So many bytes or more are in two halves that are read side by side: a code is only found behind the one before, and
+/// a processor that waits for one can look up another. Fewer are not worth the bits of [`HALF_BITS`].
 const HALVES_MIN: usize = 1024;
 /// Bits that say how many bits the first half takes: enough for blocks of 160,000 bytes.
 const HALF_BITS: u32 = 20;

@@ -1,8 +1,8 @@
 //! Bits picked out of a word, and laid back: what the instructions PEXT and PDEP do, on any processor.
 //!
-//! A [`Picker`] does it: [`Instructions`](super::gather_x86::Instructions) where the processor has them, else [`Tables`],
-//! with the same results. Tables take six bits at a time from 8 KiB, which stay in the first-level cache. A table for
-//! eight bits would be 128 KiB and does not.
+//! A [`Picker`] does it: `gather_x86::Instructions` where the processor has them, else [`Tables`], with the same
+//! results. Tables take six bits at a time from 8 KiB, which stay in the first-level cache. A table for eight bits
+//! would be 128 KiB and does not.
 
 /// Picks bits out of words and lays them back.
 pub(super) trait Picker: Copy {

@@ -1,16 +1,18 @@
 //! Marks: one bit for each of many places, said block by block in as few bits as their share allows.
 //!
 //! Where about half are set nothing is shorter than the marks themselves. Else bytes of marks are in a
-//! [code](super::code) made for that share. Where few are set most bytes are zero, and a code cannot say that in less
-//! than a bit (where most are set, they are flipped); then the words of a block are said in two steps: first which of their bytes are not zero, which again are bytes of
-//! marks, of a larger share; then those bytes. How many places a block has both sides know.
+//! [code](super::code) made for that share; where most are set, all are flipped first. Where few are set most bytes are
+//! zero, and a code cannot say that in less than a bit. Then a block is said in two steps: which of its bytes are not
+//! zero, which again are bytes of marks, of a larger share; then those bytes. How many places a block has both sides
+//! know.
 
 use super::DeltaError;
 use super::code::{Alphabet, Reading, SHARE_BITS, SHARES, Writing, share_of};
 use super::gather::Picker;
 use super::stream::{BitReader, BitWriter};
 
-/// Below this share bytes that are zero are said on their own: a byte takes 2.6 bits, of which rounding takes a twentieth.
+/// Below this share bytes that are zero are said on their own: a byte takes 2.6 bits, of which rounding takes a
+/// twentieth.
 const SPARSE_SHARE: f64 = 0.06;
 /// Up to this share, and from so far below 1 on, there is a code: in between it saves 3 % at most.
 const CODED_SHARE: f64 = 0.4;
@@ -226,12 +228,12 @@ impl<'a> Collector<'a> {
         self.at += count as usize;
         // Chosen, not branched to: how many places a word has is not to be guessed.
         self.held = if self.at / 64 > word { marks >> 1 >> (63 - shift) } else { self.held };
-        self.words[word + 1] = self.held;
     }
 
     /// How many there are. Zeros fill the word behind the last.
     #[inline(always)]
-    pub(super) fn places(&self) -> usize {
+    pub(super) fn finish(self) -> usize {
+        self.words[self.at / 64] = self.held;
         self.at
     }
 }
@@ -283,13 +285,16 @@ mod tests {
         let blocks = lengths.iter().map(|&places| {
             let mut marks = vec![0; places / 64 + 2];
             let mut collector = Collector::new(&mut marks);
-            while collector.places() < places {
-                let count = (rng.next() as usize % 65).min(places - collector.places());
+            let mut left = places;
+            while left > 0 {
+                let count = (rng.next() as usize % 65).min(left);
+                left -= count;
                 let drawn = (0..count).fold(0, |marks, place| {
                     marks | u64::from((rng.next() as f64) < share * u64::MAX as f64) << place
                 });
                 collector.push(drawn, count as u32);
             }
+            assert_eq!(collector.finish(), places);
             counts.places += places as u64;
             counts.marked += marks.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
             (marks, places)

@@ -109,7 +109,7 @@ impl<C: Cells> Work for Writing<'_, C> {
                 }
                 _ => block.gather_cells(self.old, self.new, cells, self.sense),
             }
-            let (cells, changed) = (block.changes.places(), block.above.places());
+            let (cells, changed) = (block.changes.finish(), block.above.finish());
             changes.write(picker, &mut out, &change_marks, cells);
             above.write(picker, &mut out, &above_marks, changed);
             if !values.is_empty() {
@@ -176,7 +176,8 @@ impl Block<'_> {
     }
 }
 
-/// What a payload says of a block of cells. There is a word more of marks than needed, so that there is always a next one.
+/// What a payload says of a block of cells. There is a word more of marks than needed, so that there is always a next
+/// one.
 struct BlockRead<'a> {
     cells: std::ops::Range<u64>,
     changes: &'a [u64],
