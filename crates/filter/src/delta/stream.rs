@@ -10,7 +10,7 @@ const QUOTIENT_MAX: u32 = 24;
 const JOINT_BITS_MAX: u32 = PEEK_BITS - QUOTIENT_MAX - 1;
 /// The widest remainder that is surely held together with its quotient when 56 bits are.
 const SHORT_BITS_MAX: u32 = 56 - QUOTIENT_MAX;
-/// The widest remainder at all: positions are below 2^43. The few larger numbers (changes of split cells) are spelt out.
+/// The widest remainder at all: positions are below 2^43. Larger numbers (changes of split cells) are spelt out.
 pub(super) const REMAINDER_BITS_MAX: u32 = 43;
 /// Bits a peek is sure to hold: a word less the bits of a byte that were read already.
 const PEEK_BITS: u32 = 57;

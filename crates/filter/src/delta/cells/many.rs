@@ -64,7 +64,7 @@ impl<C: Cells> Work for Surveying<'_, C> {
             let rise = lanes.subtract(new, old);
             survey.changed += u64::from(lanes.nonzero(old ^ new).count_ones());
             survey.above_one += u64::from(lanes.above_one(rise).count_ones());
-            // Where none falls, subtracting words is subtracting cells; and a borrow of the highest cell leaves the word.
+            // Where none falls, subtracting words is subtracting cells. A borrow of the highest cell leaves the word.
             survey.fell |= rise != new.wrapping_sub(old) || new < old;
         }
         survey
