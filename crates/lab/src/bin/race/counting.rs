@@ -27,11 +27,11 @@ Examples:
 const SLICE_KEYS: usize = 4096;
 
 /// One geometry for all our rows: so many cells a signature, of which it uses k, all in one cache line.
-const CELLS_PER_KEY: u64 = 27;
+const CELLS_PER_KEY: u64 = 30;
 const K: u32 = 3;
 const LINE_WORDS: u64 = 8;
-/// Bits of a cell. Packed ones stay at 15; split ones have 3 low bits and a flag.
-const CELL_BITS: u32 = 4;
+/// Bits of a cell. Packed ones stay at 3, which few signatures exceed; split ones have a low bit and a flag, and count on.
+const CELL_BITS: u32 = 2;
 /// Tables for the high parts of split storage.
 const CHUNKS: u64 = 256;
 
@@ -42,7 +42,7 @@ pub(crate) struct CountingArgs {
           value_parser = clap::value_parser!(u64).range(1..=200_000_000))]
     keys: u64,
     /// How often the most frequent signature comes; the one of rank i comes max(1, TOP/i) times.
-    #[arg(long, value_name = "TOP", default_value_t = 50_000,
+    #[arg(long, value_name = "TOP", default_value_t = 20_000,
           value_parser = clap::value_parser!(u64).range(1..=u64::from(u32::MAX)))]
     top: u64,
     /// Rounds; reported are medians over them.
