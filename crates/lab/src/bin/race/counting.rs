@@ -30,7 +30,7 @@ const SLICE_KEYS: usize = 4096;
 const CELLS_PER_KEY: u64 = 30;
 const K: u32 = 3;
 const LINE_WORDS: u64 = 8;
-/// Bits of a cell. Packed ones stay at 3, which few signatures exceed; split ones have a low bit and a flag, and count on.
+/// Bits of a cell. Packed ones stay at 3, which few signatures exceed; split ones have a low bit and a flag, and go on.
 const CELL_BITS: u32 = 2;
 /// Tables for the high parts of split storage.
 const CHUNKS: u64 = 256;
