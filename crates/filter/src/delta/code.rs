@@ -11,7 +11,8 @@ use super::stream::{BitReader, BitWriter};
 pub(super) const SHARE_BITS: u32 = 10;
 /// A share is so many of so many. It is at least 1 and less than this.
 pub(super) const SHARES: u64 = 1 << SHARE_BITS;
-/// The longest code: rarer bytes than one in 4096 cost less than 3 % more so, and tables stay in the first-level cache.
+/// The longest code. Where a tenth is marked all codes together are 3 % longer than must be, and tables stay in the
+/// first-level cache.
 pub(super) const LENGTH_MAX: u32 = 12;
 /// Bytes in an entry of the table for reading.
 pub(super) const ENTRY_BYTES: usize = 6;

@@ -11,8 +11,8 @@ use super::code::{Alphabet, Reading, SHARE_BITS, SHARES, Writing, share_of};
 use super::gather::Picker;
 use super::stream::{BitReader, BitWriter};
 
-/// Below this share bytes that are zero are said on their own: a byte takes 2.6 bits, of which rounding takes a
-/// twentieth.
+/// Below this share bytes that are zero are said on their own: codes of all bytes would be more than a twentieth too
+/// long, since none has less than a bit.
 const SPARSE_SHARE: f64 = 0.06;
 /// Up to this share, and from so far below 1 on, there is a code: in between it saves 3 % at most.
 const CODED_SHARE: f64 = 0.4;
