@@ -339,16 +339,17 @@ impl Cells for SplitCells {
 
     #[inline(always)]
     fn get_at(&self, address: u64) -> u64 {
-        let (word, shift) = place_at(address);
-        let base = self.split.base.read(self.words()[word].load(Acquire), shift);
+        let base = self.hint_at(address);
         if self.split.is_flagged(base) { self.get_flagged(address) } else { base }
     }
 
     /// The base cell. The flag is its highest bit, so that it is at least 2^s exactly where there is a high part.
+    ///
+    /// Relaxed: a count without a high part guards no other memory, and who wants a high part reads the base again.
     #[inline(always)]
     fn hint_at(&self, address: u64) -> u64 {
         let (word, shift) = place_at(address);
-        self.split.base.read(self.words()[word].load(Acquire), shift)
+        self.split.base.read(self.words()[word].load(Relaxed), shift)
     }
 
     #[inline(always)]
