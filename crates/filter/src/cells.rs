@@ -27,6 +27,8 @@ pub use shared::{SharedCells, SharedPackedCells};
 pub(crate) use shared::{read as read_shared, write as write_shared};
 pub use split::{Split, SplitCells};
 
+use std::sync::atomic::AtomicU64;
+
 use crate::error::GeometryError;
 use crate::memory::PAGE_WORDS;
 
@@ -182,6 +184,15 @@ pub(crate) fn place_at(address: u64) -> (usize, u32) {
     ((address >> 6) as usize, (address & 63) as u32)
 }
 
+/// The words of packed cells, with or without writers beside the reader.
+#[derive(Clone, Copy, Debug)]
+pub enum Words<'a> {
+    /// Nobody writes to them meanwhile.
+    Own(&'a [u64]),
+    /// Threads share them.
+    Shared(&'a [AtomicU64]),
+}
+
 /// Numbered cells that can be read.
 ///
 /// Who looks at a cell more than once turns its number into an *address* first: packed cells lie at a word and a shift,
@@ -253,6 +264,12 @@ pub trait Cells {
     /// # Panics
     /// When `old` has another number of cells.
     fn for_each_change(&self, old: &Self, visit: impl FnMut(u64, u64, u64));
+
+    /// The words that hints are read from, where hints are packed in words.
+    #[inline(always)]
+    fn words(&self) -> Option<Words<'_>> {
+        None
+    }
 
     /// The words of cells that are packed, for those who can do a word at a time.
     fn packed(&self) -> Option<(Packing, &[u64])> {

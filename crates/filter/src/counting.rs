@@ -37,6 +37,9 @@
 //! ```
 
 mod ahead;
+mod one_line;
+#[cfg(target_arch = "x86_64")]
+mod one_line_x86;
 mod own_and_peers;
 mod rule;
 mod shared;
@@ -50,6 +53,7 @@ use std::marker::PhantomData;
 use std::mem::swap;
 
 use self::ahead::Batch;
+use self::one_line::OneLine;
 use crate::cells::{Cells, CellsMut, LINE_WORDS, PackedCells, Packing};
 use crate::error::{CutError, GeometryError, NotCounted, Unlike};
 use crate::filter::{Filter, Promise, same_promise};
@@ -57,12 +61,14 @@ use crate::hash::{Fingerprint, Hash128, KeyHasher};
 use crate::layout::{AnyLayout, Layout, bit_of, same, word_of};
 use crate::maths::MAX_K;
 use crate::memory::{HugePages, PAGE_WORDS};
+use crate::simd::Simd;
 
 /// Counts of keys: `R` is the insertion rule, `L` says which cells are a key's, `C` holds them.
 #[derive(Debug)]
 pub struct CountingFilter<R, L = AnyLayout, C = PackedCells> {
     layout: L,
     cells: C,
+    one_line: Option<OneLine>,
     promise: Option<Promise>,
     fingerprint: Fingerprint,
     rule: PhantomData<R>,
@@ -133,13 +139,16 @@ pub(crate) fn count_at<C: Cells>(cells: &C, key: &[u64]) -> Count {
 
 /// [`count_at`] for many keys, one batch ahead.
 fn count_many_in<L: Layout, C: Cells, K, H: KeyHasher<K>>(
-    layout: &L,
-    cells: &C,
+    (layout, cells): (&L, &C),
+    one_line: Option<OneLine>,
     hasher: &H,
     keys: &[K],
     counts: &mut [Count],
 ) {
     assert_eq!(keys.len(), counts.len(), "one answer a key");
+    if let Some(way) = one_line {
+        return way.count_many((layout, cells), hasher, keys, counts);
+    }
     let (mut keys, mut counts) = (keys, counts.iter_mut());
     let (mut now, mut ahead) = (&mut Batch::new(), &mut Batch::new());
     let mut more = ahead.fetch(layout, cells, hasher, &mut keys);
@@ -201,7 +210,8 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
         if cells.len() != layout.bits() {
             return Err(GeometryError::CellsOfLayout { positions: layout.bits(), cells: cells.len() });
         }
-        Ok(CountingFilter { layout, cells, promise, fingerprint, rule: PhantomData })
+        let one_line = OneLine::new(Simd::detect(), &layout, &cells);
+        Ok(CountingFilter { layout, cells, one_line, promise, fingerprint, rule: PhantomData })
     }
 
     /// Which cells are a key's.
@@ -227,7 +237,10 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
     /// How often the key with this hash was inserted. Never below the truth.
     #[inline]
     pub fn count(&self, hash: Hash128) -> Count {
-        count_in(&self.layout, &self.cells, hash)
+        match &self.one_line {
+            Some(way) => way.count(&self.layout, &self.cells, hash),
+            None => count_in(&self.layout, &self.cells, hash),
+        }
     }
 
     /// Counts many keys at once: hashes and prefetches one batch while it reads the one before.
@@ -235,7 +248,7 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
     /// # Panics
     /// When `counts` is not as long as `keys`.
     pub fn count_many<K, H: KeyHasher<K>>(&self, hasher: &H, keys: &[K], counts: &mut [Count]) {
-        count_many_in(&self.layout, &self.cells, hasher, keys, counts);
+        count_many_in((&self.layout, &self.cells), self.one_line, hasher, keys, counts);
     }
 
     /// Asks for the cells of these keys.

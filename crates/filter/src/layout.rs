@@ -23,6 +23,8 @@ pub(crate) use any::same;
 pub use any::{AnyLayout, LayoutName};
 pub use flat::Flat;
 pub use line::{LINE_BITS, LINE_SECTORS, Line, SECTOR_BITS};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use paged::IN_PAGE;
 pub use paged::{MAX_PAGES_PER_KEY, Paged};
 
 use crate::cells::Cells;

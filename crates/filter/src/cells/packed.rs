@@ -1,6 +1,6 @@
 //! Cells in words of one owner: pages in memory, or the words of a mapped file.
 
-use super::{Cells, CellsMut, Packing, place_at};
+use super::{Cells, CellsMut, Packing, Words, place_at};
 use crate::error::GeometryError;
 use crate::memory::{HugePages, PageBuf, prefetch};
 
@@ -82,6 +82,11 @@ impl<S: AsRef<[u64]>> Cells for PackedCells<S> {
     #[inline(always)]
     fn prefetch(&self, address: u64) {
         prefetch(self.words(), place_at(address).0);
+    }
+
+    #[inline(always)]
+    fn words(&self) -> Option<Words<'_>> {
+        Some(Words::Own(self.words.as_ref()))
     }
 
     fn for_each_nonzero(&self, mut visit: impl FnMut(u64, u64)) {

@@ -22,7 +22,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use self::table::{Entry, Table};
 use super::shared::SharedCells;
 use super::word::AtomicWord;
-use super::{CELL_BITS_MAX, Cells, CellsMut, Packing, place_at};
+use super::{CELL_BITS_MAX, Cells, CellsMut, Packing, Words, place_at};
 use crate::error::GeometryError;
 use crate::memory::{HugePages, PAGE_WORDS, PageBuf, SharedPages, prefetch};
 
@@ -360,6 +360,11 @@ impl Cells for SplitCells {
     #[inline(always)]
     fn prefetch(&self, address: u64) {
         prefetch(self.words(), place_at(address).0);
+    }
+
+    #[inline(always)]
+    fn words(&self) -> Option<Words<'_>> {
+        Some(Words::Shared(self.words()))
     }
 
     fn for_each_nonzero(&self, mut visit: impl FnMut(u64, u64)) {

@@ -11,6 +11,7 @@ use std::mem::swap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::ahead::Batch;
+use super::one_line::OneLine;
 use super::{Count, CountingFilter, Rule, count_in, gathered};
 use crate::cells::{Cells, CellsMut, PackedCells, Packing, SharedCells, SharedPackedCells, SplitCells};
 use crate::error::GeometryError;
@@ -19,12 +20,14 @@ use crate::hash::{Fingerprint, Hash128, KeyHasher};
 use crate::layout::{AnyLayout, Layout};
 use crate::maths::MAX_K;
 use crate::memory::HugePages;
+use crate::simd::Simd;
 
 /// A counting filter for many threads.
 #[derive(Debug)]
 pub struct SharedCountingFilter<R, L = AnyLayout, C = SharedPackedCells> {
     layout: L,
     cells: C,
+    one_line: Option<OneLine>,
     locks: Box<[Mutex<()>]>,
     promise: Option<Promise>,
     fingerprint: Fingerprint,
@@ -142,7 +145,8 @@ pub(super) fn add<R: Rule, C: SharedCells, M: Lock>(cells: &C, locks: &[M], key:
 impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
     fn new(layout: L, cells: C, promise: Option<Promise>, fingerprint: Fingerprint) -> Self {
         let locks = (0..cells.locks()).map(|_| Mutex::new(())).collect();
-        SharedCountingFilter { layout, cells, locks, promise, fingerprint, rule: PhantomData }
+        let one_line = OneLine::new(Simd::detect(), &layout, &cells);
+        SharedCountingFilter { layout, cells, one_line, locks, promise, fingerprint, rule: PhantomData }
     }
 
     /// Which cells are a key's.
@@ -158,7 +162,10 @@ impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
     /// How often the key with this hash was inserted. Takes no lock.
     #[inline]
     pub fn count(&self, hash: Hash128) -> Count {
-        count_in(&self.layout, &self.cells, hash)
+        match &self.one_line {
+            Some(way) => way.count(&self.layout, &self.cells, hash),
+            None => count_in(&self.layout, &self.cells, hash),
+        }
     }
 
     /// Counts many keys at once, prefetching one batch while it reads the one before. Takes no lock.
@@ -166,7 +173,7 @@ impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
     /// # Panics
     /// When `counts` is not as long as `keys`.
     pub fn count_many<K, H: KeyHasher<K>>(&self, hasher: &H, keys: &[K], counts: &mut [Count]) {
-        super::count_many_in(&self.layout, &self.cells, hasher, keys, counts);
+        super::count_many_in((&self.layout, &self.cells), self.one_line, hasher, keys, counts);
     }
 
     /// Counts the key with this hash once more.

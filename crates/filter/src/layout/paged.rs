@@ -106,7 +106,7 @@ fn nth_hash(hash: Hash128, nth: usize) -> Hash128 {
 }
 
 /// The multipliers within a page: the upper halves of the general ones, odd again.
-pub(super) static IN_PAGE: [u32; MAX_K as usize] = {
+pub(crate) static IN_PAGE: [u32; MAX_K as usize] = {
     let (mut halves, mut i) = ([0; MAX_K as usize], 0);
     while i < halves.len() {
         halves[i] = (MULTIPLIERS[i] >> 32) as u32 | 1;
