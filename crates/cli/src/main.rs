@@ -5,6 +5,7 @@
 
 mod filter;
 mod keys;
+mod lab;
 mod mapped;
 mod network_key;
 mod output;
@@ -27,6 +28,9 @@ enum Command {
     /// Build, inspect, query, count, unite, retouch and update filter files
     #[command(subcommand)]
     Filter(filter::Command),
+    /// Run the papers' experiments, each table beside the printed one
+    #[command(subcommand)]
+    Lab(lab::Command),
 }
 
 const EXIT_CODES: &str = "\
@@ -37,6 +41,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Command::Filter(command) => filter::run(command),
+        Command::Lab(command) => lab::run(command),
     };
     result.unwrap_or_else(|problem| {
         eprintln!("seenit: {problem}");

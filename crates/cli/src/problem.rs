@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use seenit_filter::delta::DeltaError;
 use seenit_filter::{CutError, FormatError, GeometryError, RetouchError, Unlike};
+use seenit_lab::LabError;
 
 /// Why a command stopped. The codes are those of sysexits.h.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +44,9 @@ pub(crate) enum Problem {
     /// Exit 2: more than can be retouched with.
     #[error("{0}")]
     Retouch(#[from] RetouchError),
+    /// Exit 2, 66, 71 or 74: an experiment of the lab that stopped.
+    #[error("{0}")]
+    Lab(#[from] LabError),
     /// Exit 66: an input that cannot be opened.
     #[error("cannot open {}: {error}", path.display())]
     Input { path: PathBuf, error: io::Error },
@@ -101,6 +105,11 @@ impl Problem {
             Problem::NoKeys(_) | Problem::KeyLength { .. } => 65,
             Problem::Geometry(GeometryError::Memory { .. }) => 71,
             Problem::Geometry(_) | Problem::NoMembers(_) | Problem::StdinTwice | Problem::Retouch(_) => 2,
+            Problem::Lab(LabError::Geometry(GeometryError::Memory { .. })) => 71,
+            Problem::Lab(LabError::File { error, .. }) if no_memory(error) => 71,
+            Problem::Lab(LabError::File { .. }) => 66,
+            Problem::Lab(LabError::Figure { .. }) => 74,
+            Problem::Lab(_) => 2,
             Problem::Input { error, .. } | Problem::Io { error, .. } if no_memory(error) => 71,
             Problem::Input { .. } => 66,
             Problem::Output { .. } => 73,

@@ -15,7 +15,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// `total` units of `what`; `None` when nobody knows how many.
-    pub(crate) fn new(what: &'static str, total: Option<u64>) -> Self {
+    pub(crate) fn new(what: impl Into<std::borrow::Cow<'static, str>>, total: Option<u64>) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden()).with_message(what);
         let template = match total {
             Some(_) => "{msg} {wide_bar} {human_pos}/{human_len} {percent} % {eta} left",

@@ -98,7 +98,7 @@ pub mod layout;
 pub mod maths;
 mod memory;
 mod pipeline;
-mod random;
+pub mod random;
 pub mod retouch;
 mod shared;
 pub mod shingles;

@@ -1,5 +1,41 @@
-//! The lab: the papers' experiments, obtained anew.
+//! The lab: every table and figure of the papers, obtained anew from a seed and laid beside what they print.
 //!
-//! So far it holds the races alone (the `race` binary, behind the feature of that name), in which our filters run
-//! against others' in one process, on the same keys. The experiments come here as a library, so that `seenit lab`
-//! can run them without the rivals' crates.
+//! It asks the filters of [`seenit_filter`], never a second implementation, so a change that breaks a filter breaks its
+//! experiment. An experiment gives *rows* for machines (the contract of `seenit lab run NAME --json`), and an
+//! [`Account`] for people: tables and figures, and findings that answer each claim with yes or no and a number.
+//!
+//! Where a printed value does not come out, the account says so, with the reason where it is known. Nothing is tuned to
+//! match. Results depend on the seed alone, not on the number of threads: whatever is random comes from a
+//! [stream](draw::stream) named by what it is for.
+//!
+//! The races against other people's filters are a binary of their own (`race`, behind the feature of that name).
+
+pub mod account;
+pub mod bench;
+pub mod bins;
+pub mod counting;
+pub mod draw;
+pub mod figure;
+pub mod interval;
+pub mod page;
+pub mod pages;
+pub mod redstop;
+pub mod retouch;
+pub mod storage;
+
+pub use account::{Account, Finding, Outcome, Table, Verdict};
+pub use bench::{Bench, LabError, Progress};
+pub use figure::{Axis, Figure, Mark, Series};
+
+/// The experiments, in the order of the papers: their names, and what each answers.
+pub const EXPERIMENTS: [(&str, &str); 6] = [
+    ("counting", "How often is a count wrong, and how much better is refined insertion? (Tables I to X)"),
+    ("retouch", "What does it cost to take false positives out of a filter? (Tables I to IV)"),
+    (
+        "redstop",
+        "Does a retouched filter serve traceroute monitors as a list does? (the case study, synthetic traces)",
+    ),
+    ("bins", "Are weighted words better kept in bins of their own rate? (Table 1)"),
+    ("pages", "What does it cost, and what does it save, to keep a key in one page? (the four experiments)"),
+    ("storage", "How many bits does a true count take, and how many bytes a delta?"),
+];

@@ -1,22 +1,13 @@
 //! What the integration tests share: seeded keys, every layout, every level of kernels.
-#![allow(dead_code, reason = "each test file uses its part of this")]
+#![allow(dead_code, unused_imports, reason = "each test file uses its part of this")]
 
-use seenit_filter::hash::{Hash128, SipKey};
+use seenit_filter::hash::SipKey;
 use seenit_filter::{AnyLayout, Filter, Flat, HugePages, Layout, LayoutName, Line, Paged};
 
 /// The three layouts.
 pub(crate) const LAYOUTS: [LayoutName; 3] = [LayoutName::Flat, LayoutName::Paged, LayoutName::Line];
 
-#[path = "../../src/random.rs"]
-mod random;
-pub(crate) use random::SplitMix;
-
-impl SplitMix {
-    /// A hash as a pseudo-random function would give it.
-    pub(crate) fn hash(&mut self) -> Hash128 {
-        Hash128 { lo: self.next(), hi: self.next() }
-    }
-}
+pub(crate) use seenit_filter::random::SplitMix;
 
 /// Key number `i`: 8 bytes, distinct for distinct `i`.
 pub(crate) fn key(i: u64) -> [u8; 8] {

@@ -1,0 +1,81 @@
+//! `seenit lab report`: every experiment on one page.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Args;
+use seenit_lab::account::Account;
+use seenit_lab::bench::DEFAULT_SEED;
+use seenit_lab::page::{Chapter, page};
+use seenit_lab::{Bench, EXPERIMENTS, LabError, Outcome};
+use seenit_lab::{bins, counting, pages, redstop, retouch, storage};
+
+use super::progress::LabProgress;
+use crate::output;
+use crate::problem::Problem;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  seenit lab report --out report --quick    a small version of everything, in about a minute
+  seenit lab report --out report            all rounds of all experiments";
+
+#[derive(Args)]
+pub(crate) struct ReportArgs {
+    /// Where to put index.html; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Everything random follows from it
+    #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
+    seed: u64,
+    /// The shared corpus of real mail, for the experiments that use it
+    #[arg(long, value_name = "DIR")]
+    corpus: Option<PathBuf>,
+    /// A small version of every experiment
+    #[arg(long)]
+    quick: bool,
+}
+
+type Runner = fn(&Bench<'_>) -> Result<Account, LabError>;
+
+/// In the order of [`EXPERIMENTS`].
+const RUNNERS: [Runner; EXPERIMENTS.len()] = [
+    |bench| counting::run(&Default::default(), bench).map(account),
+    |bench| retouch::run(&Default::default(), bench).map(account),
+    |bench| redstop::run(&Default::default(), bench).map(account),
+    |bench| bins::run(&Default::default(), bench).map(account),
+    |bench| pages::run(&Default::default(), bench).map(account),
+    |bench| storage::run(&Default::default(), bench).map(account),
+];
+
+fn account<R>(outcome: Outcome<R>) -> Account {
+    outcome.account
+}
+
+pub(super) fn run(args: &ReportArgs) -> Result<(), Problem> {
+    let path = args.out.join("index.html");
+    // Before the work, so that nobody waits for a page that cannot be written.
+    fs::create_dir_all(&args.out).map_err(Problem::output(&args.out))?;
+    let progress = LabProgress::new();
+    let (seed, corpus, quick) = (args.seed, args.corpus.clone(), args.quick);
+    let bench = Bench { seed, rounds: None, corpus, quick, progress: &progress };
+    let mut chapters = Vec::new();
+    for ((name, question), runner) in EXPERIMENTS.into_iter().zip(RUNNERS) {
+        chapters.push(Chapter { name, question, account: runner(&bench)? });
+    }
+    drop(bench);
+    let profile = if quick { "the quick profile" } else { "all rounds" };
+    let made_with = format!("Made by seenit {} with seed {seed}, {profile}.", env!("CARGO_PKG_VERSION"));
+    let document = page(&chapters, &made_with)?;
+    output::write_file(&path, document.len() as u64, &[], |out| out.write_all(document.as_bytes()))?;
+    output::text(&summary(&chapters, &path.display().to_string()))
+}
+
+/// The verdict of each table, and where the page is.
+fn summary(chapters: &[Chapter], path: &str) -> String {
+    let tables =
+        chapters.iter().flat_map(|chapter| chapter.account.tables.iter().map(move |table| (chapter, table)));
+    let lines = tables
+        .map(|(chapter, table)| format!("{:8}{:10}{}\n", table.verdict.as_str(), chapter.name, table.title))
+        .collect::<String>();
+    lines + path + "\n"
+}

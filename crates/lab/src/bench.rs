@@ -1,0 +1,99 @@
+//! What every experiment is given, and how it may fail.
+
+use std::io;
+use std::path::PathBuf;
+
+use seenit_filter::{BinError, ChoiceError, GeometryError, RetouchError};
+
+/// The seed when nobody names one.
+pub const DEFAULT_SEED: u64 = 2006;
+
+/// What every experiment is given.
+pub struct Bench<'a> {
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// How often to repeat, where an experiment repeats: rounds, runs, repetitions. Each has a default of its own.
+    pub rounds: Option<u32>,
+    /// A folder with the shared corpus of real mail, for experiments that can use it.
+    pub corpus: Option<PathBuf>,
+    /// A small version of the experiment, for tests: the same code, fewer rounds, coarser grids.
+    pub quick: bool,
+    /// Who hears how far the work is.
+    pub progress: &'a dyn Progress,
+}
+
+impl<'a> Bench<'a> {
+    /// The usual one.
+    pub fn new(progress: &'a dyn Progress) -> Self {
+        Bench { seed: DEFAULT_SEED, rounds: None, corpus: None, quick: false, progress }
+    }
+
+    /// The rounds asked for, or `full`, or `quick` where the small version is asked for.
+    pub fn rounds_or(&self, full: u32, quick: u32) -> u32 {
+        self.rounds.unwrap_or(self.choose(full, quick)).max(1)
+    }
+
+    /// `full`, or `quick` where the small version is asked for.
+    pub fn choose<T>(&self, full: T, quick: T) -> T {
+        if self.quick { quick } else { full }
+    }
+}
+
+/// Hears how far the work is, from any thread.
+pub trait Progress: Sync {
+    /// Now come so many units of `what`; what came before is over.
+    fn begin(&self, what: &str, units: u64);
+
+    /// So many units more are done.
+    fn advance(&self, units: u64);
+}
+
+/// Nobody listens.
+impl Progress for () {
+    fn begin(&self, _: &str, _: u64) {}
+    fn advance(&self, _: u64) {}
+}
+
+/// Why an experiment stopped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabError {
+    /// A filter that cannot be made, most likely for want of memory.
+    #[error(transparent)]
+    Geometry(#[from] GeometryError),
+    /// Retouching that cannot be done.
+    #[error(transparent)]
+    Retouch(#[from] RetouchError),
+    /// Bins that cannot be cut.
+    #[error(transparent)]
+    Bins(#[from] BinError),
+    /// Split storage that cannot be chosen.
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
+    /// An option out of its range.
+    #[error("{option} {value}: {why}")]
+    Option {
+        /// As it is typed.
+        option: &'static str,
+        /// What was given.
+        value: String,
+        /// What would be right.
+        why: &'static str,
+    },
+    /// A file of the corpus, or of the experiment's own, that cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// A figure that could not be drawn.
+    #[error("the figure \"{title}\" could not be drawn: {why}")]
+    Figure {
+        /// Its title.
+        title: String,
+        /// What the plotter said.
+        why: String,
+    },
+}
