@@ -1,0 +1,1 @@
+//! What the rspamd clients compute.
