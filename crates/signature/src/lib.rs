@@ -6,6 +6,20 @@
 //! Any bytes are mail: there is always an answer, in bounded time and memory.
 
 pub mod dcc;
+mod fold;
+pub mod kind;
+pub mod message;
+pub mod near;
+pub mod own;
 pub mod pyzor;
 pub mod razor;
 pub mod rspamd;
+pub mod signature;
+pub mod url;
+mod visible;
+pub mod words;
+
+pub use kind::Kind;
+pub use message::Message;
+pub use signature::{Digest, Signature};
+pub use words::Words;

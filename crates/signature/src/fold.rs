@@ -1,0 +1,202 @@
+//! One spelling for words that readers take for the same: the *skeleton* of a character.
+//!
+//! In this order: compatibility decomposition (NFKD, Unicode 17.0 by the pinned crate), marks and invisible characters
+//! dropped, lower case, look-alikes of other scripts to Latin letters, digits and signs that stand for letters to
+//! those, `l` to `i`. The result need not be readable, only the same for all spellings.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::canonical_combining_class;
+
+/// The skeleton of an ASCII character in a word, or 0 for what parts words.
+pub(crate) const ASCII: [u8; 128] = {
+    let mut table = [0; 128];
+    let mut c = 0;
+    while c < 128u8 {
+        table[c as usize] = match c {
+            b'0' => b'o',
+            b'1' | b'!' | b'|' | b'l' | b'L' => b'i',
+            b'3' => b'e',
+            b'4' | b'@' => b'a',
+            b'5' | b'$' => b's',
+            b'7' | b'+' => b't',
+            b'8' => b'b',
+            // Digits that stand for no letter: they make a word an identifier.
+            b'2' | b'6' | b'9' => c,
+            b'A'..=b'Z' => c.to_ascii_lowercase(),
+            b'a'..=b'z' => c,
+            _ => 0,
+        };
+        c += 1;
+    }
+    table
+};
+
+/// Letters of other scripts that look like Latin ones, in lower case.
+const LOOK_ALIKES: [(char, u8); 48] = [
+    ('\u{131}', b'i'),
+    ('\u{142}', b'i'),
+    ('\u{f8}', b'o'),
+    ('\u{111}', b'd'),
+    ('\u{251}', b'a'),
+    ('\u{261}', b'g'),
+    ('\u{3b1}', b'a'),
+    ('\u{3b2}', b'b'),
+    ('\u{3b3}', b'y'),
+    ('\u{3b5}', b'e'),
+    ('\u{3b7}', b'n'),
+    ('\u{3b9}', b'i'),
+    ('\u{3ba}', b'k'),
+    ('\u{3bd}', b'v'),
+    ('\u{3bf}', b'o'),
+    ('\u{3c1}', b'p'),
+    ('\u{3c4}', b't'),
+    ('\u{3c5}', b'u'),
+    ('\u{3c7}', b'x'),
+    ('\u{3c9}', b'w'),
+    ('\u{3c2}', b's'),
+    ('\u{3f2}', b'c'),
+    ('\u{430}', b'a'),
+    ('\u{432}', b'b'),
+    ('\u{435}', b'e'),
+    ('\u{43a}', b'k'),
+    ('\u{43c}', b'm'),
+    ('\u{43d}', b'h'),
+    ('\u{43e}', b'o'),
+    ('\u{440}', b'p'),
+    ('\u{441}', b'c'),
+    ('\u{442}', b't'),
+    ('\u{443}', b'y'),
+    ('\u{445}', b'x'),
+    ('\u{44c}', b'b'),
+    ('\u{455}', b's'),
+    ('\u{456}', b'i'),
+    ('\u{458}', b'j'),
+    ('\u{4bb}', b'h'),
+    ('\u{4cf}', b'i'),
+    ('\u{501}', b'd'),
+    ('\u{51b}', b'q'),
+    ('\u{51d}', b'w'),
+    ('\u{561}', b'w'),
+    ('\u{585}', b'o'),
+    ('\u{581}', b'g'),
+    ('\u{578}', b'n'),
+    ('\u{57d}', b'u'),
+];
+
+/// What a character is to the word it stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// A letter of a word.
+    Letter(char),
+    /// A digit, or the letter it stands for.
+    Digit(char),
+    /// A sign that stands for a letter, where letters are on both sides of it.
+    Sign(char),
+    /// A word by itself: scripts written without spaces.
+    Alone(char),
+    /// Nothing: readers do not see it.
+    Nothing,
+    /// The end of a word.
+    End,
+}
+
+/// Calls `visit` with the pieces of a text that is not all ASCII.
+pub(crate) fn pieces(text: &str, mut visit: impl FnMut(Piece)) {
+    for decomposed in text.nfkd() {
+        if decomposed.is_ascii() {
+            visit(ascii(decomposed as u8));
+            continue;
+        }
+        if canonical_combining_class(decomposed) != 0 || is_invisible(decomposed) {
+            visit(Piece::Nothing);
+            continue;
+        }
+        for lower in decomposed.to_lowercase() {
+            visit(piece(lower));
+        }
+    }
+}
+
+#[inline(always)]
+pub(crate) fn ascii(byte: u8) -> Piece {
+    match ASCII[usize::from(byte & 0x7f)] {
+        0 => Piece::End,
+        skeleton if byte.is_ascii_alphabetic() => Piece::Letter(char::from(skeleton)),
+        skeleton if byte.is_ascii_digit() => Piece::Digit(char::from(skeleton)),
+        skeleton => Piece::Sign(char::from(skeleton)),
+    }
+}
+
+fn piece(lower: char) -> Piece {
+    if lower.is_ascii() {
+        return ascii(lower as u8);
+    }
+    if let Some(&(_, latin)) = LOOK_ALIKES.iter().find(|(letter, _)| *letter == lower) {
+        return Piece::Letter(char::from(latin));
+    }
+    if is_unspaced(lower) {
+        return Piece::Alone(lower);
+    }
+    if lower.is_alphanumeric() { Piece::Letter(lower) } else { Piece::End }
+}
+
+/// Characters that take no room: soft hyphens, joiners, directions, variation selectors, tags.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Letters of scripts written without spaces between words: each is a word, so that n-grams are of characters.
+fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{e01}'..='\u{e4f}' | '\u{e81}'..='\u{edf}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17d3}'
+        | '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3fffd}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skeleton(text: &str) -> String {
+        let mut out = String::new();
+        pieces(text, |piece| match piece {
+            Piece::Letter(c) | Piece::Digit(c) | Piece::Sign(c) => out.push(c),
+            Piece::Alone(c) => out.extend([' ', c, ' ']),
+            Piece::Nothing => {}
+            Piece::End => out.push(' '),
+        });
+        out
+    }
+
+    #[test]
+    fn spellings_of_one_word_have_one_skeleton() {
+        let plain = skeleton("viagra");
+        for spelling in [
+            "VIAGRA",
+            "V1AGRA",
+            "v!agra",
+            "vi\u{e0}gra",
+            "\u{ff36}\u{ff29}\u{ff21}\u{ff27}\u{ff32}\u{ff21}",
+            "vi\u{ad}ag\u{200b}ra",
+            "v\u{456}\u{430}gr\u{430}",
+            "vl@gr4",
+        ] {
+            assert_eq!(skeleton(spelling), plain, "{spelling}");
+        }
+    }
+
+    #[test]
+    fn characters_of_unspaced_scripts_stand_alone() {
+        assert_eq!(skeleton("\u{514d}\u{8d39}").split_whitespace().count(), 2);
+    }
+
+    #[test]
+    fn look_alikes_are_lower_case_and_named_once() {
+        for (number, (letter, _)) in LOOK_ALIKES.iter().enumerate() {
+            assert_eq!(letter.to_lowercase().collect::<String>(), letter.to_string());
+            assert!(LOOK_ALIKES[..number].iter().all(|(other, _)| other != letter), "{letter} twice");
+        }
+    }
+}
