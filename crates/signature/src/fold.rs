@@ -1,6 +1,6 @@
 //! One spelling for words that readers take for the same: the *skeleton* of a character.
 //!
-//! In this order: compatibility decomposition (NFKD, Unicode 17.0 by the pinned crate), marks and invisible characters
+//! In this order: compatibility decomposition (NFKD, Unicode 18.0 by the pinned crate), marks and invisible characters
 //! dropped, lower case, look-alikes of other scripts to Latin letters, digits and signs that stand for letters to
 //! those, `l` to `i`. The result need not be readable, only the same for all spellings.
 
