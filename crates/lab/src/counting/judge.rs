@@ -4,10 +4,11 @@
 //! elements is wrong in a thousand rounds, means are not normal; their numbers are compared instead. *Counts*: the paper
 //! seems to have drawn once how often each element is inserted, so its means belong to counts that nobody has.
 
+use seenit_filter::counting::RuleName;
 use seenit_filter::maths::counting::wrong_share;
-use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, Poisson};
 
-use super::plan::{ELEMENTS, Law};
+use super::plan::{ELEMENTS, Law, Plan};
 
 /// Below so many events, ours and theirs together, numbers are compared and not means.
 const FEW_EVENTS: f64 = 200.0;
@@ -15,10 +16,10 @@ const FEW_EVENTS: f64 = 200.0;
 /// The relative standard deviation, between draws of the counts, of what a refined filter is expected to get wrong:
 /// measured at 80K cells, for experiments 4 to 8, where 100 draws of 300 rounds scattered by so much more than
 /// rounds do. The same for all k within what could be told. A test repeats it.
-const REFINED_DRAWS: [f64; 5] = [0.0; 5];
+const REFINED_DRAWS: [(u8, f64); 5] = [(4, 0.0), (5, 0.0), (6, 0.0), (7, 0.0), (8, 0.0)];
 
 /// The same for the reduction rate.
-const REDUCTION_DRAWS: [f64; 5] = [0.0; 5];
+const REDUCTION_DRAWS: [(u8, f64); 5] = [(4, 0.0), (5, 0.0), (6, 0.0), (7, 0.0), (8, 0.0)];
 
 /// A mean over rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,7 +47,8 @@ pub(super) struct Pair {
 impl Pair {
     pub(super) fn new(ours: Sample, theirs: Sample) -> Self {
         let weights = [ours, theirs].map(|sample| f64::from(sample.rounds.max(2) - 1));
-        let variance = (weights[0] * ours.sd.powi(2) + weights[1] * theirs.sd.powi(2)) / (weights[0] + weights[1]);
+        let variance =
+            (weights[0] * ours.sd.powi(2) + weights[1] * theirs.sd.powi(2)) / (weights[0] + weights[1]);
         Pair { ours, theirs, variance }
     }
 
@@ -98,32 +100,39 @@ impl Pair {
 fn z_of_numbers([ours, theirs]: [u64; 2], [our_rounds, their_rounds]: [u32; 2]) -> f64 {
     let share = f64::from(our_rounds) / (f64::from(our_rounds) + f64::from(their_rounds));
     let Ok(law) = Binomial::new(share, ours + theirs) else { return 0.0 };
-    let low = law.cdf(ours);
-    let high = if ours == 0 { 1.0 } else { law.sf(ours - 1) };
-    let sign = if low < high { -1.0 } else { 1.0 };
+    z_of_tails(law.cdf(ours), if ours == 0 { 1.0 } else { law.sf(ours - 1) })
+}
+
+/// How unlikely so many events are where so many are expected: both tails, as a z.
+pub(super) fn z_of_poisson(seen: u64, expected: f64) -> f64 {
+    let Ok(law) = Poisson::new(expected) else { return 0.0 };
+    z_of_tails(law.cdf(seen), if seen == 0 { 1.0 } else { law.sf(seen - 1) })
+}
+
+/// The z of a normal law that is as unlikely as the nearer of two tails, doubled.
+fn z_of_tails(low: f64, high: f64) -> f64 {
+    // The normal law ends here, as far as floats can tell.
+    const FARTHEST: f64 = 8.0;
     let tails = (2.0 * low.min(high)).min(1.0);
-    sign * Normal::standard().inverse_cdf(1.0 - tails / 2.0).min(f64::from(u8::MAX))
+    let z = Normal::standard().inverse_cdf(1.0 - tails / 2.0).min(FARTHEST);
+    if low < high { -z } else { z }
 }
 
-/// The variants, and what is compared of both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    Intuitive,
-    Refined,
-    Reduction,
+/// The relative standard deviation, between draws of the counts, of the rate that is expected of a filter.
+pub(super) fn draw_spread(plan: &Plan, rule: RuleName, m: u64, k: u32) -> f64 {
+    match rule {
+        RuleName::Intuitive => intuitive_spread(plan.law, m, k),
+        RuleName::Refined => measured_spread(plan, &REFINED_DRAWS),
+    }
 }
 
-/// The relative standard deviation between draws of the counts of what is expected of this filter.
-pub(super) fn draw_spread(number: u8, law: Law, what: What, m: u64, k: u32) -> f64 {
-    if !law.is_random() {
-        return 0.0;
-    }
-    let measured = usize::from(number - 4);
-    match what {
-        What::Intuitive => intuitive_spread(law, m, k),
-        What::Refined => REFINED_DRAWS[measured],
-        What::Reduction => REDUCTION_DRAWS[measured],
-    }
+/// The same of the reduction rate.
+pub(super) fn reduction_spread(plan: &Plan) -> f64 {
+    measured_spread(plan, &REDUCTION_DRAWS)
+}
+
+fn measured_spread(plan: &Plan, draws: &[(u8, f64)]) -> f64 {
+    draws.iter().find(|(number, _)| *number == plan.number).map_or(0.0, |(_, spread)| *spread)
 }
 
 /// The intuitive variant's errors depend on how many elements are inserted at all, which is binomial.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
+use seenit_filter::counting::RuleName;
 use seenit_filter::maths::counting::wrong_share;
 
+use super::CountsMode;
 use super::plan::{ELEMENTS, Law, Plan};
 use super::simulate::{Errors, Insertions, Round, Seen, Stream, draw_elements, stream_of};
-use super::CountsMode;
 use crate::bench::{Bench, LabError};
 use crate::interval::Summary;
 
@@ -31,6 +32,8 @@ pub(super) struct Measured {
     pub(super) m: u64,
     pub(super) k: u32,
     pub(super) rounds: u32,
+    /// Elements inserted, all rounds together.
+    pub(super) inserted: u64,
     pub(super) intuitive: Variant,
     pub(super) refined: Variant,
     /// What the closed form says of the intuitive variant.
@@ -76,7 +79,9 @@ pub(super) fn measure(
     }
     let plan_of = |number: u8| plans.iter().find(|plan| plan.number == number).copied();
     let filters = by_filter.into_iter();
-    Ok(filters.filter_map(|((number, m, k), seen)| Some(Measured::of(plan_of(number)?, m, k, &seen))).collect())
+    Ok(filters
+        .filter_map(|((number, m, k), seen)| Some(Measured::of(plan_of(number)?, m, k, &seen)))
+        .collect())
 }
 
 /// Elements, counts and orders of a round.
@@ -119,14 +124,14 @@ impl Measured {
             (Variant::of(seen, |seen| seen.intuitive), Variant::of(seen, |seen| seen.refined));
         // The same number of elements comes again and again.
         let mut closed_forms = BTreeMap::new();
-        let mut closed_form = |inserted| {
-            *closed_forms.entry(inserted).or_insert_with(|| wrong_share(m, k, inserted))
-        };
+        let mut closed_form =
+            |inserted| *closed_forms.entry(inserted).or_insert_with(|| wrong_share(m, k, inserted));
         Measured {
             plan,
             m,
             k,
             rounds: seen.len() as u32,
+            inserted: seen.iter().map(|seen| seen.inserted).sum(),
             intuitive,
             refined,
             closed_form: seen.iter().map(|seen| closed_form(seen.inserted)).sum::<f64>() / seen.len() as f64,
@@ -134,6 +139,16 @@ impl Measured {
             worse: total(|seen| seen.worse),
             too_low: total(|seen| seen.too_low),
             passes: PassTotals::of(seen),
+        }
+    }
+}
+
+impl Measured {
+    /// One of the two.
+    pub(super) fn variant(&self, rule: RuleName) -> &Variant {
+        match rule {
+            RuleName::Intuitive => &self.intuitive,
+            RuleName::Refined => &self.refined,
         }
     }
 }
@@ -163,5 +178,68 @@ impl PassTotals {
             totals.unlike_in_a_row += u64::from(passes.unlike_in_a_row);
         }
         Some(totals)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counting::judge::{draw_spread, reduction_spread};
+    use crate::counting::plan::PLANS;
+
+    const DRAWS: u64 = 60;
+    const ROUNDS: u64 = 150;
+
+    /// For each experiment from 4 on and each k: the logarithms of the refined mean and of the reduction, with counts
+    /// of this draw.
+    fn means_of_draw(plans: &[&'static Plan], draw: u64) -> Vec<[[f64; 2]; 3]> {
+        let mut sums = vec![[[0.0; 2]; 3]; plans.len()];
+        for number in 0..ROUNDS {
+            let mut round = make_round(plans, CountsMode::Once, 7, draw * ROUNDS + number);
+            for insertions in &mut round.insertions {
+                let law = insertions.law;
+                let counts = law.draw(&mut stream_of(7, Stream::Counts, &[law.code(), 1 + draw]));
+                let order = &mut stream_of(7, Stream::Order, &[law.code(), 1 + draw, number]);
+                *insertions = Insertions::new(law, counts, order);
+            }
+            let filters =
+                [round.run_filter::<4>(80_000), round.run_filter::<6>(80_000), round.run_filter::<8>(80_000)];
+            for (k, seen) in filters.into_iter().enumerate() {
+                for (number, seen) in seen.expect("memory") {
+                    let sum = &mut sums[usize::from(number) - 4][k];
+                    sum[0] += seen.refined.rate;
+                    sum[1] += seen.intuitive.rate;
+                }
+            }
+        }
+        let logarithms = |[refined, intuitive]: [f64; 2]| [refined.ln(), (intuitive / refined).ln()];
+        sums.into_iter().map(|of_k| of_k.map(logarithms)).collect()
+    }
+
+    /// Filters with different k share the counts of a draw and nothing else: what their means have in common is due
+    /// to the counts.
+    #[test]
+    #[ignore = "minutes"]
+    fn draws_of_the_counts_scatter_as_stated() {
+        let plans: Vec<_> = PLANS.iter().filter(|plan| plan.law.is_random()).collect();
+        let draws: Vec<_> = (0..DRAWS).into_par_iter().map(|draw| means_of_draw(&plans, draw)).collect();
+        for (i, plan) in plans.iter().enumerate() {
+            let stated = [draw_spread(plan, RuleName::Refined, 80_000, 6), reduction_spread(plan)];
+            for (j, stated) in stated.into_iter().enumerate() {
+                let centred = [0, 1, 2].map(|k| {
+                    let values: Vec<f64> = draws.iter().map(|draw| draw[i][k][j]).collect();
+                    let mean = Summary::of(&values).mean;
+                    values.into_iter().map(|value| value - mean).collect::<Vec<_>>()
+                });
+                let shared = |(a, b): (usize, usize)| {
+                    let products = centred[a].iter().zip(&centred[b]).map(|(a, b)| a * b);
+                    products.sum::<f64>() / (DRAWS - 1) as f64
+                };
+                let found = [(0, 1), (0, 2), (1, 2)].map(shared).iter().sum::<f64>() / 3.0;
+                let found = found.max(0.0).sqrt();
+                println!("experiment {}: {found:.4} found, {stated:.4} stated", plan.number);
+                assert!((found - stated).abs() < 0.003, "experiment {}: {found}, not {stated}", plan.number);
+            }
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! What the paper prints: Tables III to X.
 
+use seenit_filter::counting::RuleName;
+
 use super::plan::Plan;
 
 /// Rounds behind every printed mean.
@@ -14,14 +16,13 @@ pub(super) struct Printed {
 
 /// What is printed of one filter in one experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Entry {
+struct Entry {
     number: u8,
     m: u64,
     k: u32,
     intuitive: Option<Printed>,
-    pub(super) refined: Printed,
-    /// `None` where zero would be divided by zero.
-    pub(super) reduction: Option<f64>,
+    refined: Printed,
+    reduction: Option<f64>,
 }
 
 /// All that is printed.
@@ -35,25 +36,29 @@ impl Tables {
         Tables(lines.map(|line| entry(line).expect("the file is part of the program and tested")).collect())
     }
 
-    /// What is printed of this filter.
-    pub(super) fn entry(&self, number: u8, m: u64, k: u32) -> Option<&Entry> {
+    fn entry(&self, number: u8, m: u64, k: u32) -> Option<&Entry> {
         self.0.iter().find(|entry| (entry.number, entry.m, entry.k) == (number, m, k))
     }
 
-    /// The intuitive rate, which some experiments share with another.
-    pub(super) fn intuitive(&self, plan: &Plan, m: u64, k: u32) -> Option<Printed> {
-        self.entry(plan.intuitive_of, m, k)?.intuitive
+    /// The rate of a variant; some experiments share the intuitive one with another.
+    pub(super) fn rate(&self, plan: &Plan, rule: RuleName, m: u64, k: u32) -> Option<Printed> {
+        match rule {
+            RuleName::Intuitive => self.entry(plan.intuitive_of, m, k)?.intuitive,
+            RuleName::Refined => Some(self.entry(plan.number, m, k)?.refined),
+        }
     }
 
-    /// Every printed reduction rate: experiment, m, k, the rate.
-    pub(super) fn reductions(&self) -> impl Iterator<Item = (u8, u64, u32, f64)> {
-        self.0.iter().filter_map(|entry| Some((entry.number, entry.m, entry.k, entry.reduction?)))
+    /// The reduction rate; `None` where zero would be divided by zero.
+    pub(super) fn reduction(&self, plan: &Plan, m: u64, k: u32) -> Option<f64> {
+        self.entry(plan.number, m, k)?.reduction
     }
 }
 
 fn entry(line: &str) -> Option<Entry> {
     let fields: Vec<&str> = line.split('\t').collect();
-    let [number, m, k, intuitive, intuitive_sd, refined, refined_sd, reduction] = fields[..] else { return None };
+    let [number, m, k, intuitive, intuitive_sd, refined, refined_sd, reduction] = fields[..] else {
+        return None;
+    };
     let printed = |mean: &str, sd: &str| Some(Printed { mean: mean.parse().ok()?, sd: sd.parse().ok()? });
     Some(Entry {
         number: number.parse().ok()?,
@@ -78,13 +83,17 @@ mod tests {
             for &m in plan.sizes {
                 for k in PROBES {
                     assert!(tables.entry(plan.number, m, k).is_some(), "{} {m} {k}", plan.number);
-                    assert!(tables.intuitive(plan, m, k).is_some(), "{} {m} {k}", plan.number);
+                    assert!(
+                        tables.rate(plan, RuleName::Intuitive, m, k).is_some(),
+                        "{} {m} {k}",
+                        plan.number
+                    );
                     filters += 1;
                 }
             }
         }
         assert_eq!(tables.0.len(), filters);
-        assert_eq!(tables.reductions().count(), filters - 1, "all but 0/0");
+        assert_eq!(tables.0.iter().filter(|entry| entry.reduction.is_none()).count(), 1, "0/0");
     }
 
     #[test]

@@ -129,12 +129,13 @@ impl Round<'_> {
         Ok(all)
     }
 
-    fn run_filter<const K: usize>(&self, m: u64) -> Result<Vec<(u8, Seen)>, LabError> {
+    pub(super) fn run_filter<const K: usize>(&self, m: u64) -> Result<Vec<(u8, Seen)>, LabError> {
         let mut draw = stream_of(self.seed, Stream::Hashes, &[self.number, m, K as u64]);
         let mut bench = FilterBench::<K>::new(m, &self.elements, &mut draw)?;
         let mut all = Vec::new();
         for insertions in &self.insertions {
-            let plans = self.plans.iter().filter(|plan| plan.law == insertions.law && plan.sizes.contains(&m));
+            let plans =
+                self.plans.iter().filter(|plan| plan.law == insertions.law && plan.sizes.contains(&m));
             let plans: Vec<_> = plans.collect();
             if !plans.is_empty() {
                 bench.intuitive(insertions);
@@ -266,7 +267,8 @@ impl<const K: usize> FilterBench<K> {
     }
 
     fn unlike_in_a_row(&self) -> u32 {
-        let (first, in_a_row) = (self.wrong_after_first.iter().flatten(), self.wrong_in_a_row.iter().flatten());
+        let (first, in_a_row) =
+            (self.wrong_after_first.iter().flatten(), self.wrong_in_a_row.iter().flatten());
         first.zip(in_a_row).filter(|(a, b)| a != b).count() as u32
     }
 
