@@ -13,13 +13,13 @@ use super::plan::{ELEMENTS, Law, Plan};
 /// Below so many events, ours and theirs together, numbers are compared and not means.
 const FEW_EVENTS: f64 = 200.0;
 
-/// The relative standard deviation, between draws of the counts, of what a refined filter is expected to get wrong:
-/// measured at 80K cells, for experiments 4 to 8, where 100 draws of 300 rounds scattered by so much more than
-/// rounds do. The same for all k within what could be told. A test repeats it.
-const REFINED_DRAWS: [(u8, f64); 5] = [(4, 0.0), (5, 0.0), (6, 0.0), (7, 0.0), (8, 0.0)];
+/// The relative standard deviation, between draws of the counts, of what a refined filter is expected to get wrong, in
+/// experiments 4 to 8. Measured at 80K cells by a test of `measure` (where each round's counts came more than usual from
+/// one twentieth of their range, rates changed by so much), and about the same for every k.
+const REFINED_DRAWS: [(u8, f64); 5] = [(4, 0.017), (5, 0.012), (6, 0.004), (7, 0.003), (8, 0.016)];
 
 /// The same for the reduction rate.
-const REDUCTION_DRAWS: [(u8, f64); 5] = [(4, 0.0), (5, 0.0), (6, 0.0), (7, 0.0), (8, 0.0)];
+const REDUCTION_DRAWS: [(u8, f64); 5] = [(4, 0.011), (5, 0.003), (6, 0.004), (7, 0.003), (8, 0.012)];
 
 /// A mean over rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -301,3 +301,91 @@ impl<const K: usize> FilterBench<K> {
 fn wrong(counts: &[u32], counted: &[u64]) -> Vec<bool> {
     counts.iter().zip(counted).map(|(&count, &counted)| u64::from(count) != counted).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counting::plan::PLANS;
+
+    fn round(plans: &[&'static Plan]) -> (Vec<u64>, Vec<Insertions>) {
+        let elements = draw_elements(&mut SplitMix(1), ELEMENTS);
+        let mut laws: Vec<Law> = plans.iter().map(|plan| plan.law).collect();
+        laws.dedup();
+        let insertions =
+            laws.into_iter().map(|law| Insertions::new(law, law.draw(&mut SplitMix(2)), &mut SplitMix(3)));
+        (elements, insertions.collect())
+    }
+
+    /// Each insertion by itself, in cells of any height: the elements with a wrong count, intuitive and refined.
+    fn naive(elements: &[u64], hashes: &Universal, m: u64, order: &[u16], counts: &[u32]) -> [u32; 2] {
+        let positions = elements.iter().map(|&element| {
+            let mut positions: Vec<usize> = hashes.positions(element).map(|cell| cell as usize).collect();
+            positions.sort_unstable();
+            positions.dedup();
+            positions
+        });
+        let positions: Vec<_> = positions.collect();
+        let mut cells = [vec![0u32; m as usize], vec![0u32; m as usize]];
+        for &element in order {
+            let key = &positions[usize::from(element)];
+            let least = key.iter().map(|&cell| cells[1][cell]).min();
+            for &cell in key {
+                cells[0][cell] += 1;
+                cells[1][cell] += u32::from(Some(cells[1][cell]) == least);
+            }
+        }
+        cells.map(|cells| {
+            let wrong = positions.iter().zip(counts).filter(|(key, count)| {
+                **count > 0 && key.iter().map(|&cell| cells[cell]).min() != Some(**count)
+            });
+            wrong.count() as u32
+        })
+    }
+
+    #[test]
+    fn a_round_is_what_single_insertions_into_plain_arrays_give() {
+        let plans: Vec<_> = PLANS.iter().collect();
+        let (elements, insertions) = round(&plans);
+        let round = Round { seed: 5, number: 6, elements, insertions, plans: &plans };
+        let (m, seen) = (80_000, round.run_filter::<6>(80_000).expect("memory"));
+        assert_eq!(seen.len(), 8);
+        let mut draw = stream_of(5, Stream::Hashes, &[6, m, 6]);
+        let hashes = Universal::new(6, m, P_PAPER, &mut || draw.next()).expect("in range");
+        for (number, seen) in seen {
+            let plan = &PLANS[usize::from(number) - 1];
+            let insertions = round.insertions.iter().find(|one| one.law == plan.law).expect("drawn");
+            let mut order = insertions.shuffled.clone();
+            match plan.order {
+                Order::Shuffled => {}
+                Order::InARow => order.sort_unstable(),
+                Order::Passes => order = (0..20).flat_map(|_| 0..ELEMENTS as u16).collect(),
+            }
+            let expected = naive(&round.elements, &hashes, m, &order, &insertions.counts);
+            assert_eq!([seen.intuitive.wrong, seen.refined.wrong], expected, "experiment {number}");
+            assert!(expected[0] > expected[1] && expected[1] > 0, "experiment {number}: {expected:?}");
+            assert_eq!((seen.worse, seen.too_low), (0, 0));
+        }
+    }
+
+    #[test]
+    fn the_rate_weighs_elements_by_their_insertions() {
+        let (elements, insertions) = round(&[&PLANS[3]]);
+        let mut bench = FilterBench::<4>::new(80_000, &elements, &mut SplitMix(4)).expect("memory");
+        bench.insert_in_a_row::<Intuitive>(&insertions[0].counts);
+        let (counts, mut counted) = (&insertions[0].counts, bench.count_all());
+        counted.iter_mut().zip(counts).for_each(|(counted, &count)| *counted = u64::from(count));
+        assert_eq!(bench.errors(counts, &counted).wrong, 0);
+        let element = counts.iter().position(|&count| count == 7).expect("some come seven times");
+        let never = counts.iter().position(|&count| count == 0).expect("some never come");
+        counted[element] += 1;
+        counted[never] += 1;
+        let (errors, all) = (bench.errors(counts, &counted), counts.iter().sum::<u32>());
+        assert_eq!(
+            (errors.wrong, errors.rate),
+            (1, 7.0 / f64::from(all)),
+            "those that never come do not count"
+        );
+        let inserted = counts.iter().filter(|&&count| count > 0).count();
+        assert_eq!(errors.distinct, 1.0 / inserted as f64);
+    }
+}
