@@ -5,6 +5,7 @@
 //! filters that fit into memory, where no page faults happen at all; so a fifth part counts the faults of a filter
 //! that does not fit.
 
+mod clock;
 mod faults;
 mod group;
 mod insertion;
@@ -67,7 +68,8 @@ pub struct Row {
     pub layout: &'static str,
     /// The share of strangers that hit.
     pub fpr: Option<f64>,
-    /// Of inserting all keys one by one (the median of the repetitions), or of one lookup (`faults`).
+    /// Of inserting all keys one by one (time of the processor, the median of the repetitions), or of one lookup
+    /// (`faults`, time by the clock).
     pub seconds: Option<f64>,
     /// Distinct pages an operation touches.
     pub pages_touched: Option<f64>,

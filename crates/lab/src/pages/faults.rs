@@ -35,7 +35,7 @@ const PAGES: (u64, u64) = (16_384, 4_096);
 const EIGHTHS: (&[u64], &[u64]) = (&[1, 2, 4, 6], &[4]);
 
 /// Lookups of members, and as many of strangers, full and quick.
-const LOOKUPS: (u64, u64) = (20_000, 1_000);
+const LOOKUPS: (u64, u64) = (4_000, 500);
 
 /// Keys hashed and inserted at once while a filter is filled.
 const CHUNK_KEYS: u64 = 1 << 16;

@@ -4,11 +4,12 @@
 //! is touched before the clock starts, as in the paper, and the filters fit into it: there are no page faults in this
 //! experiment, only misses of the caches and of the table of pages (TLB).
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use seenit_filter::hash::{KeyHasher, SipKey};
 use seenit_filter::{Filter, Layout};
 
+use super::clock::Stopwatch;
 use super::printed::{self, Printed};
 use super::{Row, STREAM, Variant, empty, median, paged, pages_for, sip_key, standard};
 use crate::account::{Account, Finding, Outcome, Table, Verdict};
@@ -85,9 +86,9 @@ fn time<L: Layout>(
     while left > 0 {
         chunk.clear();
         chunk.extend((0..left.min(CHUNK_KEYS)).map(|_| rng.next().to_le_bytes()));
-        let start = Instant::now();
+        let watch = Stopwatch::start();
         insert(&mut filter, &sip, &chunk);
-        spent += start.elapsed();
+        spent += watch.spent();
         left -= chunk.len() as u64;
         bench.progress.advance(chunk.len() as u64);
     }
@@ -162,12 +163,11 @@ fn account(timed: &[Timed], printed: &[Printed], repetitions: u32) -> Account {
     let ours = ratio(single[0], single[1]);
     let ahead = ratio(batched[0], batched[1]);
     let theirs = ratio(printed::SLOPES[0], printed::SLOPES[1]);
-    let allowed = critical_z(1) * ours.1.hypot(theirs.1);
-    let agrees = (ours.0 - theirs.0).abs() <= allowed;
+    let verdict = verdict(timed, printed, ours, theirs);
     let summary = format!(
         "Fitted seconds per million keys: standard {:.4} +- {:.4}, paged {:.4} +- {:.4} (printed {:.4} and {:.4}, another \
          machine's). Their ratio is {:.3} +- {:.3}, printed {:.3} +- {:.3}{}. In batches, which fetch memory ahead, \
-         it is {:.3} +- {:.3}. Medians of {repetitions} interleaved runs; {}",
+         it is {:.3} +- {:.3}. Time of the processor, medians of interleaved runs ({repetitions} of each); {}",
         single[0].0,
         single[0].1,
         single[1].0,
@@ -178,7 +178,11 @@ fn account(timed: &[Timed], printed: &[Printed], repetitions: u32) -> Account {
         ours.1,
         theirs.0,
         theirs.1,
-        if agrees { "" } else { ": caches, the TLB and the price of a hash differ from machine to machine" },
+        match verdict {
+            Verdict::Agrees => "",
+            Verdict::Differs => ": caches, the TLB and the price of a hash differ from machine to machine",
+            Verdict::Ours => " for far larger filters",
+        },
         ahead.0,
         ahead.1,
         huge_pages(),
@@ -200,13 +204,23 @@ fn account(timed: &[Timed], printed: &[Printed], repetitions: u32) -> Account {
         .map(str::to_owned)
         .to_vec(),
         rows: timed.iter().map(|one| cells(one, printed_at(printed, one.keys))).collect(),
-        verdict: if agrees { Verdict::Agrees } else { Verdict::Differs },
+        verdict,
         summary,
     };
     Account {
         tables: vec![table],
         figures: figures(timed, printed),
         findings: vec![finding(ours, ahead, theirs)],
+    }
+}
+
+/// By the ratio of the slopes; only where sizes of the paper were timed.
+fn verdict(timed: &[Timed], printed: &[Printed], ours: (f64, f64), theirs: (f64, f64)) -> Verdict {
+    let agrees = (ours.0 - theirs.0).abs() <= critical_z(1) * ours.1.hypot(theirs.1);
+    match timed.iter().filter(|one| printed_at(printed, one.keys).is_some()).count() {
+        0 | 1 => Verdict::Ours,
+        _ if agrees => Verdict::Agrees,
+        _ => Verdict::Differs,
     }
 }
 
@@ -239,14 +253,17 @@ fn cells(one: &Timed, printed: Option<&Printed>) -> Vec<String> {
 }
 
 fn finding(ours: (f64, f64), ahead: (f64, f64), theirs: (f64, f64)) -> Finding {
-    let holds = ours.0 <= theirs.0 + critical_z(1) * ours.1.hypot(theirs.1);
+    let critical = critical_z(1);
+    // Not slower than printed, and faster than standard, both beyond chance.
+    let holds = ours.0 <= theirs.0 + critical * ours.1.hypot(theirs.1) && ours.0 + critical * ours.1 < 1.0;
     Finding::new(
-        "Inserting into pages takes at least 20 % less time (printed as 80 % less; 25 % more operations a second)",
+        "Inserting into pages takes 20 % less time (printed as 80 % less) and gives 25 % more operations a second",
         holds,
         format!(
-            "{:+.1} % time and {:+.1} % operations a second one by one, {:+.1} % time in batches. The filters fit into memory: \
+            "{:+.1} % time (+- {:.1}) and {:+.1} % operations a second one by one, {:+.1} % time in batches. The filters fit into memory: \
              this measures misses of caches and TLB, not page faults.",
             (ours.0 - 1.0) * 100.0,
+            ours.1 * 100.0,
             (1.0 / ours.0 - 1.0) * 100.0,
             (ahead.0 - 1.0) * 100.0,
         ),

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use memmap2::{Advice, Mmap};
+use memmap2::Mmap;
 
 /// A mapped file.
 pub(super) struct Mapped(Mmap);
@@ -17,7 +17,8 @@ impl Mapped {
         // and closed before anybody maps it. Somebody who cut it short meanwhile would end this process (a bus error).
         let map = unsafe { Mmap::map(&file) }?;
         // Pages next to the one that is needed would be read too, and then not be missed later.
-        map.advise(Advice::Random)?;
+        #[cfg(unix)]
+        map.advise(memmap2::Advice::Random)?;
         Ok(Mapped(map))
     }
 

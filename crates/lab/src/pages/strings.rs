@@ -3,11 +3,10 @@
 //! The paper takes 736,967 AOL queries, which cannot be had any more; ours are the words of a corpus of mail or of a word
 //! list. What is printed is judged by theory, which does not care which strings they were.
 
-use std::time::Instant;
-
 use seenit_filter::Layout;
 use seenit_filter::hash::KeyHasher;
 
+use super::clock::Stopwatch;
 use super::printed::{self, Printed, STRINGS_ASKED, STRINGS_INSERTED};
 use super::theory::{Asked, rate_sd};
 use super::words::{Words, words};
@@ -109,9 +108,9 @@ fn measure(found: &Words, bench: &Bench<'_>) -> Result<Vec<Measured>, LabError> 
         for one in &mut measured {
             let sip = sip_key(bench.seed, &[STREAM, 3, repetition.into(), one.bpe]);
             let mut filter = empty(one.variant.layout(one.pages)?, sip.fingerprint())?;
-            let start = Instant::now();
+            let watch = Stopwatch::start();
             members.iter().for_each(|member| filter.insert(sip.hash(member)));
-            one.seconds.push(start.elapsed().as_secs_f64());
+            one.seconds.push(watch.spent().as_secs_f64());
             one.asked.hits +=
                 strangers.iter().filter(|stranger| filter.contains(sip.hash(stranger))).count() as u64;
             bench.progress.advance(1);

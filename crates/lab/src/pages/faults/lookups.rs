@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Instant;
 
-use rustix::fs::{Advice, fadvise};
 use seenit_filter::file::FileView;
 use seenit_filter::hash::{Hash128, KeyHasher, SipKey};
 use seenit_filter::{AnyLayout, Filter};
@@ -131,8 +130,15 @@ pub(super) fn after_advice(
 }
 
 /// Asks the system to forget the file's pages. It does for pages that are on the disk and that nobody has mapped.
+#[cfg(target_os = "linux")]
 pub(super) fn drop_from_memory(path: &Path) -> io::Result<()> {
-    Ok(fadvise(&File::open(path)?, 0, None, Advice::DontNeed)?)
+    Ok(rustix::fs::fadvise(&File::open(path)?, 0, None, rustix::fs::Advice::DontNeed)?)
+}
+
+/// Nothing to ask: where faults are not counted, nobody comes here.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn drop_from_memory(_: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 fn in_place(mapped: &Mapped) -> io::Result<Filter<AnyLayout, &[u64]>> {
