@@ -197,7 +197,7 @@ impl Compared<'_> {
             self.measured.len() - judged.len()
         );
         Table {
-            title: "Tables III to X, last parts: how many times fewer errors the refined variant makes"
+            title: "Tables III to X, reduction rates: how many times fewer errors the refined variant makes"
                 .into(),
             head: reduction_head(),
             rows: rows.map(|(plan, m)| self.reduction_row(plan, m)).collect(),
