@@ -320,7 +320,8 @@ fn corrected_formula(strangers: &[Unreported]) -> Finding {
         "(ours) An unreported message counts t or more with the chance (share of cells at t or above)^k",
         within == zs.len(),
         format!(
-            "{within} of {} numbers of strangers within {critical:.2} standard deviations of it, for thresholds up to 40",
+            "{within} of {} numbers of strangers within {critical:.2} standard deviations of it, for thresholds up to \
+             40",
             zs.len()
         ),
     )

@@ -1,8 +1,8 @@
 //! When a mean of ours differs from a printed one by more than chance.
 //!
 //! Three things make honest means differ. *Rounds*: both are means of so many. *Few events*: where a handful of
-//! elements is wrong in a thousand rounds, means are not normal; their numbers are compared instead. *Counts*: the paper
-//! seems to have drawn once how often each element is inserted, so its means belong to counts that nobody has.
+//! elements is wrong in a thousand rounds, means are not normal; their numbers are compared instead. *Counts*: the
+//! paper seems to have drawn once how often each element is inserted, so its means belong to counts that nobody has.
 
 use seenit_filter::counting::RuleName;
 use seenit_filter::maths::counting::wrong_share;
@@ -14,8 +14,8 @@ use super::plan::{ELEMENTS, Law, Plan};
 const FEW_EVENTS: f64 = 200.0;
 
 /// The relative standard deviation, between draws of the counts, of what a refined filter is expected to get wrong, in
-/// experiments 4 to 8. Measured at 80K cells by a test of `measure` (where each round's counts came more than usual from
-/// one twentieth of their range, rates changed by so much), and about the same for every k.
+/// experiments 4 to 8. Measured at 80K cells by a test of `measure` (where each round's counts came more than usual
+/// from one twentieth of their range, rates changed by so much), and about the same for every k.
 const REFINED_DRAWS: [(u8, f64); 5] = [(4, 0.017), (5, 0.012), (6, 0.004), (7, 0.003), (8, 0.016)];
 
 /// The same for the reduction rate.
