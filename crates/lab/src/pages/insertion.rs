@@ -144,6 +144,10 @@ fn slope<'a>(runs: impl Iterator<Item = (u64, &'a Vec<f64>)>) -> (f64, f64) {
     let (xx, xy) = points
         .iter()
         .fold((0.0, 0.0), |(xx, xy), point| (xx + (point.0 - x).powi(2), xy + (point.0 - x) * (point.1 - y)));
+    if xx == 0.0 {
+        // One number of keys: nothing shows how far a line through it may be off.
+        return (y / x, f64::INFINITY);
+    }
     let slope = xy / xx;
     let rest: f64 = points.iter().map(|point| (point.1 - y - slope * (point.0 - x)).powi(2)).sum();
     (slope, (rest / (n - 2.0).max(1.0) / xx).sqrt())
