@@ -40,7 +40,9 @@ fn the_best_shape_is_worth_it(shapes: &[Row]) {
         let of = shapes.iter().filter(|row| row.exponent == Some(exponent));
         let bits = |row: &Row| row.bits_per_signature.expect("measured");
         let best = of.min_by(|a, b| bits(a).total_cmp(&bits(b))).expect("a shape");
-        for flat in [best.flat_8_bits_per_signature, best.flat_16_bits_per_signature, best.flat_32_bits_per_signature] {
+        for flat in
+            [best.flat_8_bits_per_signature, best.flat_16_bits_per_signature, best.flat_32_bits_per_signature]
+        {
             assert!(bits(best) < flat.expect("flat cells"), "{best:?}");
         }
         assert!(bits(best) > best.entropy_bits_per_signature.expect("entropy"), "{best:?}");

@@ -51,8 +51,8 @@ fn saves(study: &Study) -> Finding {
         "Split storage takes less memory than flat cells, and holds every count",
         eight.0 > 0.0,
         format!(
-            "it saves {} against flat cells of 8 bits, which cannot hold all counts, {} against 16 and {} against 32; best \
-             by exponent: {}, always with one chunk or nearly so",
+            "it saves {} against flat cells of 8 bits, which cannot hold all counts, {} against 16 and {} against 32; \
+             best by exponent: {}, always with one chunk or nearly so",
             per_cent(eight),
             per_cent(sixteen),
             per_cent(wide),
@@ -71,8 +71,8 @@ fn choice(study: &Study) -> Finding {
         "The chooser takes a shape close to the best, and knows what it will take",
         above.1 <= CHOICE_OFF_MAX && off.1 <= CHOICE_OFF_MAX,
         format!(
-            "its shapes take at most {:.2} % more than the best that was filled; reckoned and measured memory differ by at \
-             most {:.2} %, over all shapes",
+            "its shapes take at most {:.2} % more than the best that was filled; reckoned and measured memory differ \
+             by at most {:.2} %, over all shapes",
             100.0 * above.1,
             100.0 * off.1
         ),
@@ -97,8 +97,8 @@ fn chunks(study: &Study) -> Finding {
         high < 0.0,
         format!(
             "{most} chunks in place of one take {low:+.1} to {high:+.1} bits a signature: an entry of ours has 64 bits \
-             whatever N is, and each table has a head. Keys shorter by log2 N bits, the paper's reason for chunks, would \
-             save {shorter:.1} bits a signature at most. Chunks are for writers",
+             whatever N is, and each table has a head. Keys shorter by log2 N bits, the paper's reason for chunks, \
+             would save {shorter:.1} bits a signature at most. Chunks are for writers",
         ),
     )
 }

@@ -59,11 +59,11 @@ fn choices(study: &Study) -> Table {
         rows: rows.collect(),
         verdict: Verdict::Ours,
         summary: format!(
-            "{signatures} signatures, the n-th reported {top}/n^exponent times, in a refined counting filter with {CELLS_PER_SIGNATURE} \
-             cells a signature and {HASHES} hashes. Best is the shape that took least of those that were filled; chosen \
-             is what the chooser took from the histogram of cells, which prefers more chunks (writers) where they cost less \
-             than a hundredth. Split storage holds every count; of flat cells, the columns beside them say how many \
-             cells would not fit. The paper measured none of this."
+            "{signatures} signatures, the n-th reported {top}/n^exponent times, in a refined counting filter with \
+             {CELLS_PER_SIGNATURE} cells a signature and {HASHES} hashes. Best is the shape that took least of those \
+             that were filled; chosen is what the chooser took from the histogram of cells, which prefers more chunks \
+             (writers) where they cost less than a hundredth. Split storage holds every count; of flat cells, the \
+             columns beside them say how many cells would not fit. The paper measured none of this."
         ),
     }
 }
@@ -88,8 +88,8 @@ fn shapes(counts: &Counts) -> Table {
         rows: rows.collect(),
         verdict: Verdict::Ours,
         summary: format!(
-            "Memory of filled storage, base, chunks and tables. What the chooser reckons with is off by {:.1} % at most. \
-             Widths of 6, 7 and 9 to 15 bits leave bits of a word unused, hence the steps.",
+            "Memory of filled storage, base, chunks and tables. What the chooser reckons with is off by {:.1} % at \
+             most. Widths of 6, 7 and 9 to 15 bits leave bits of a word unused, hence the steps.",
             100.0 * off
         ),
     }
@@ -113,9 +113,9 @@ fn deltas(study: &Study) -> Table {
         head: heads(&["kind", "change rate", "bytes", "bound", "beyond", "ratio", "of the filter"]),
         rows: rows.collect(),
         verdict: Verdict::Ours,
-        summary: "Filters half full of real keys that took more keys (gain), or two with most keys in common (diff). The \
-                  bound is the least that says which places changed, and by how much, to someone who has the old state. An \
-                  envelope of 64 bytes comes before each gain and each diff of a file."
+        summary: "Filters half full of real keys that took more keys (gain), or two with most keys in common (diff). \
+                  The bound is the least that says which places changed, and by how much, to someone who has the old \
+                  state. An envelope of 64 bytes comes before each gain and each diff of a file."
             .into(),
     }
 }
