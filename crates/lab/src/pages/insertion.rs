@@ -286,7 +286,7 @@ fn figures(timed: &[Timed], printed: &[Printed]) -> Vec<Figure> {
     let seconds = Figure {
         title: "Time of insertion".into(),
         caption: "Seconds to insert n keys of 8 bytes at 10 bits a key and k = 7: medians of our runs, means of the \
-                  printed ones (another machine). The layouts are close; batches save more than pages do."
+                  printed ones (another machine). Where two lines lie on each other, pages neither save nor cost time."
             .into(),
         x: Axis::log("keys (million)"),
         y: Axis::log("seconds"),

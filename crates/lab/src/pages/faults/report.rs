@@ -48,7 +48,7 @@ pub(super) fn account(measured: &[Measured], no_group: Option<&str>) -> Account 
     let table = Table {
         title: TITLE.into(),
         head: head.map(str::to_owned).to_vec(),
-        rows: pairs.iter().map(|pair| cells(pair)).collect(),
+        rows: pairs.iter().map(cells).collect(),
         verdict: Verdict::Ours,
         summary,
     };
@@ -172,7 +172,7 @@ fn time_figure(measured: &[Measured]) -> Figure {
         title: "Time of a lookup in a filter larger than memory".into(),
         caption: "Microseconds a lookup on this machine's disk; they follow the major faults.".into(),
         x: Axis::linear("memory allowed / size of the filter"),
-        y: Axis::log("microseconds a lookup"),
+        y: Axis::linear("microseconds a lookup"),
         series: both(measured, |one| one.per_lookup(one.tally.nanoseconds) / 1e3),
     }
 }
