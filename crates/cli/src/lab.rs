@@ -35,6 +35,9 @@ pub(crate) enum Command {
     /// Run all experiments and write one HTML page with every table and figure
     #[command(after_help = report::EXAMPLES)]
     Report(report::ReportArgs),
+    /// Look keys up with little memory; `run pages` starts this for itself
+    #[command(hide = true)]
+    ColdLookups(pages::ColdLookupsArgs),
 }
 
 #[derive(Subcommand)]
@@ -96,6 +99,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Problem> {
         Command::List { json } => list(json)?,
         Command::Run(experiment) => run_one(&experiment)?,
         Command::Report(args) => report::run(&args)?,
+        Command::ColdLookups(args) => pages::cold_lookups(&args)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -130,9 +130,10 @@ fn least_at<C: Cells>(cells: &C, key: &[u64]) -> u64 {
     key.iter().fold(u64::MAX, |least, &address| least.min(cells.get_at(address)))
 }
 
-/// What a counting filter says of a key with these addresses.
+/// What a counting filter says of a key whose cells lie at these addresses: the counterpart of [`Rule::add_at`], for
+/// who finds the cells of a key in a way of their own.
 #[inline(always)]
-pub(crate) fn count_at<C: Cells>(cells: &C, key: &[u64]) -> Count {
+pub fn count_at<C: Cells>(cells: &C, key: &[u64]) -> Count {
     let value = least_at(cells, key);
     Count { value, saturated: value == cells.cap() }
 }

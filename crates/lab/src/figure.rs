@@ -70,7 +70,9 @@ impl Axis {
         if (place - place.round()).abs() < 1e-6 && !(-3.0..=5.0).contains(&place) {
             return format!("1e{}", place.round());
         }
-        short(10f64.powf(place))
+        // Between powers of ten three digits are enough.
+        let scale = 10f64.powf((place.floor() - 2.0).min(0.0));
+        short((10f64.powf(place) / scale).round() * scale)
     }
 }
 
@@ -193,6 +195,7 @@ impl Figure {
         if self.series.len() > 1 {
             plane
                 .configure_series_labels()
+                .position(self.legend_position([(x_low, x_high), (y_low, y_high)]))
                 .background_style(WHITE.mix(0.85))
                 .border_style(RGBColor(200, 200, 200))
                 .label_font(("sans-serif", 13))
@@ -238,6 +241,49 @@ impl Figure {
         Ok(())
     }
 
+    /// Where a legend hides the least of what is drawn.
+    fn legend_position(&self, [(x_low, x_high), (y_low, y_high)]: [(f64, f64); 2]) -> SeriesLabelPosition {
+        use SeriesLabelPosition::*;
+        let longest = self.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
+        // About seven units a letter and seventeen a line, on a plane somewhat smaller than the figure.
+        let width = (longest as f64 * 7.0 + 55.0) / 530.0;
+        let height = (self.series.len() as f64 * 17.0 + 20.0) / 330.0;
+        let spots = [
+            (UpperRight, 1.0 - width, 1.0 - height),
+            (UpperLeft, 0.0, 1.0 - height),
+            (LowerRight, 1.0 - width, 0.0),
+            (LowerLeft, 0.0, 0.0),
+            (MiddleRight, 1.0 - width, 0.5 - height / 2.0),
+            (MiddleLeft, 0.0, 0.5 - height / 2.0),
+            (UpperMiddle, 0.5 - width / 2.0, 1.0 - height),
+            (LowerMiddle, 0.5 - width / 2.0, 0.0),
+            (MiddleMiddle, 0.5 - width / 2.0, 0.5 - height / 2.0),
+        ];
+        let scaled = |(x, y): (f64, f64)| ((x - x_low) / (x_high - x_low), (y - y_low) / (y_high - y_low));
+        let mut drawn = Vec::new();
+        for series in &self.series {
+            let places = series.points.iter().filter_map(|point| self.place(point.x, point.y));
+            let places: Vec<(f64, f64)> = places.map(scaled).collect();
+            drawn.extend(&places);
+            let bars = series.points.iter().filter_map(|point| {
+                let (low, high) = point.range?;
+                Some([self.place(point.x, low)?, self.place(point.x, high)?].map(scaled))
+            });
+            drawn.extend(bars.flat_map(|[low, high]| between(low, high)));
+            if series.mark != Mark::Points {
+                drawn.extend(places.windows(2).flat_map(|two| between(two[0], two[1])));
+            }
+        }
+        let hidden = |left: f64, low: f64| {
+            let inside = |&&(x, y): &&(f64, f64)| {
+                (left..=left + width).contains(&x) && (low..=low + height).contains(&y)
+            };
+            drawn.iter().filter(inside).count()
+        };
+        let best = spots.into_iter().min_by_key(|(_, left, low)| hidden(*left, *low));
+        best.map_or(UpperRight, |(position, ..)| position)
+    }
+
     fn place(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         Some((self.x.place(x)?, self.y.place(y)?))
     }
@@ -245,6 +291,15 @@ impl Figure {
     fn places(&self, of: impl Fn(&Point) -> Vec<f64>) -> Vec<f64> {
         self.series.iter().flat_map(|series| &series.points).flat_map(of).collect()
     }
+}
+
+/// Places on the line between two.
+fn between(from: (f64, f64), to: (f64, f64)) -> impl Iterator<Item = (f64, f64)> {
+    const STEPS: u32 = 20;
+    (1..STEPS).map(move |step| {
+        let share = f64::from(step) / f64::from(STEPS);
+        (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)
+    })
 }
 
 fn heights(point: &Point) -> Vec<f64> {
@@ -303,6 +358,15 @@ mod tests {
     }
 
     #[test]
+    fn the_legend_goes_where_nothing_is_drawn() {
+        let of = |points: &[(f64, f64)]| {
+            figure(Axis::linear("rate"), points).legend_position([(0.0, 1.0), (0.0, 1.0)])
+        };
+        assert!(matches!(of(&[(0.0, 0.0), (1.0, 1.0)]), SeriesLabelPosition::UpperLeft));
+        assert!(matches!(of(&[(0.0, 1.0), (1.0, 0.0)]), SeriesLabelPosition::UpperRight));
+    }
+
+    #[test]
     fn no_points_at_all_are_an_empty_figure() {
         assert!(figure(Axis::linear("rate"), &[]).svg().is_ok());
     }
@@ -311,6 +375,6 @@ mod tests {
     fn ticks_are_short() {
         let ticks = |axis: Axis| [0.0, 1.5, -4.0].map(|place| axis.tick(place));
         assert_eq!(ticks(Axis::linear("")), ["0", "1.5", "-4"]);
-        assert_eq!(ticks(Axis::log("")), ["1", "31.6228", "1e-4"]);
+        assert_eq!(ticks(Axis::log("")), ["1", "31.6", "1e-4"]);
     }
 }

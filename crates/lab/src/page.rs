@@ -11,7 +11,8 @@ const STYLE: &str = "\
 body{font:16px/1.45 Georgia,serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}\
 h1,h2,h3,th,.verdict{font-family:system-ui,sans-serif}h2{margin-top:3rem;border-bottom:2px solid #222}\
 table{border-collapse:collapse;margin:.6rem 0;font-size:.86rem}th,td{padding:.16rem .6rem;text-align:right}\
-th:first-child,td:first-child{text-align:left}thead th{border-bottom:1px solid #222}tbody tr:nth-child(even){background:#f6f6f6}\
+th:first-child,td:first-child{text-align:left}thead th{border-bottom:1px solid #222}\
+tbody tr:nth-child(even){background:#f6f6f6}\
 .words th,.words td{text-align:left;vertical-align:top}\
 .verdict{padding:.05rem .5rem;border-radius:.3rem;font-size:.85rem;font-weight:600;white-space:nowrap}\
 .agrees,.yes{background:#d7efdf}.differs,.no{background:#f9dcc8}.ours{background:#e4e8f0}\

@@ -43,7 +43,7 @@ const RUNNERS: [Runner; EXPERIMENTS.len()] = [
     |bench| retouch::run(&Default::default(), bench).map(account),
     |bench| redstop::run(&Default::default(), bench).map(account),
     |bench| bins::run(&Default::default(), bench).map(account),
-    |bench| pages::run(&Default::default(), bench).map(account),
+    |bench| pages::run(&super::pages::options(None), bench).map(account),
     |bench| storage::run(&Default::default(), bench).map(account),
 ];
 

@@ -6,7 +6,8 @@ use seenit_lab::retouch::Options;
 use super::Common;
 
 #[derive(Args)]
-#[command(after_help = "Example: seenit lab run retouch --quick")]
+#[command(after_help = "Rounds are runs, 15 unless you say otherwise, as in the paper.\n\
+    Example: seenit lab run retouch --quick")]
 pub(crate) struct RetouchArgs {
     #[command(flatten)]
     pub(super) common: Common,

@@ -21,7 +21,8 @@ pub(super) const IN_LINE_SHIFT: u32 = 32 - LINE_BITS.ilog2();
 /// The most probes the kernel takes: a lane each.
 pub(super) const LANES: usize = 8;
 
-/// Where keys lie, what the kernel is told of cells and probes, and the proof that the processor has the kernel's instructions.
+/// Where keys lie, what the kernel is told of cells and probes, and the proof that the processor has its
+/// instructions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OneLine {
     simd: Simd,
