@@ -73,7 +73,11 @@ pub struct E8(pub [u8; 8]);
 ///
 /// `mail` is taken as it is. What `razor-check` does to a file before this, [`mails_of_file`] does.
 pub fn sign(mail: &[u8], ep4: &Ep4) -> Vec<Part> {
-    split::parts_of_mail(mail).iter().filter_map(prepare::prepared).map(|text| sign_prepared(text, ep4)).collect()
+    split::parts_of_mail(mail)
+        .iter()
+        .filter_map(prepare::prepared)
+        .map(|text| sign_prepared(text, ep4))
+        .collect()
 }
 
 fn sign_prepared(prepared: Vec<u8>, ep4: &Ep4) -> Part {
@@ -113,5 +117,47 @@ impl FromStr for E8 {
 
     fn from_str(text: &str) -> Result<Self, b64r::Error> {
         b64r::decode(text.as_bytes()).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sha1::{Digest, Sha1};
+
+    use super::*;
+
+    /// The length and digest of a text, as the table of vectors has them.
+    fn summary(text: &[u8]) -> [String; 2] {
+        [text.len().to_string(), hex::encode(Sha1::digest(text))]
+    }
+
+    /// The rows of a mail: prepared text, clean text of engine 4, clean text of engine 8.
+    fn stages(file: &[u8]) -> Vec<Vec<String>> {
+        let mails = mails_of_file(file);
+        let parts = split::parts_of_mail(&mails[0]);
+        let rows = parts.iter().filter_map(prepare::prepared).map(|prepared| {
+            let text = clean::decoded(prepared.clone());
+            let stripped = html::stripped(&text).unwrap_or_else(|| text.clone());
+            let body = |text| clean::body(text).expect("there is a blank line");
+            [summary(&prepared), summary(body(&stripped)), summary(body(&text))].concat()
+        });
+        rows.collect()
+    }
+
+    #[test]
+    fn every_stage_gives_what_the_client_s_gives() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/razor2/");
+        let table = std::fs::read_to_string(format!("{folder}intermediate.tsv")).expect("the table is there");
+        let rows: Vec<Vec<&str>> = table
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(|line| line.split('\t').collect())
+            .collect();
+        assert_eq!(rows.len(), 13);
+        for row in rows {
+            let file = std::fs::read(format!("{folder}{}", row[0])).expect("the mail is there");
+            let part: usize = row[1].parse().expect("the number of a part");
+            assert_eq!(stages(&file)[part], row[2..], "{} part {part}", row[0]);
+        }
     }
 }

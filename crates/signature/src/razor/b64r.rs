@@ -122,7 +122,8 @@ mod tests {
     #[test]
     fn every_digit_comes_back() {
         for byte in 0..=255u8 {
-            let digest: [u8; 8] = std::array::from_fn(|at| byte.wrapping_mul(at as u8 + 1).rotate_left(at as u32));
+            let digest: [u8; 8] =
+                std::array::from_fn(|at| byte.wrapping_mul(at as u8 + 1).rotate_left(at as u32));
             assert_eq!(decode::<8>(encode(&digest).as_bytes()), Ok(digest));
             let digest: [u8; 20] = std::array::from_fn(|at| byte.wrapping_add(at as u8 * 13));
             assert_eq!(decode::<20>(encode(&digest).as_bytes()), Ok(digest));
@@ -136,7 +137,8 @@ mod tests {
         assert_eq!(decode::<8>(b"CEwqbhldO38"), Err(Error::Length { found: 11, expected: 12 }));
         assert_eq!(decode::<8>(b"CEwqbhldO38AA"), Err(Error::Length { found: 13, expected: 12 }));
         assert_eq!(decode::<8>(b"CE+qbhldO38A"), Err(Error::Character { byte: b'+', at: 2 }));
-        let one_digest = ALPHABET.iter().filter(|&&last| decode::<8>(&[&text[..11], &[last]].concat()).is_ok());
+        let one_digest =
+            ALPHABET.iter().filter(|&&last| decode::<8>(&[&text[..11], &[last]].concat()).is_ok());
         assert_eq!(one_digest.count(), 1);
         assert_eq!(decode::<8>(b"CEwqbhldO38B"), Err(Error::Padding("8B".to_owned())));
         assert_eq!(decode::<8>(b"CEwqbhldO39A"), Err(Error::Padding("9A".to_owned())));

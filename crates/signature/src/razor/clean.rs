@@ -46,8 +46,12 @@ fn base64_undone(text: &[u8]) -> Option<Vec<u8>> {
     const PHRASE: &[u8] = b"content-transfer-encoding: base64";
     let first = find_any_case(text, PHRASE).next()?;
     find_any_case(text, PHRASE).find(|&at| at == 0 || text[at - 1] == b'\n')?;
-    let encoded = after_empty_line(&text[first..])?;
-    let encoded = &encoded[..memchr(b'=', encoded).unwrap_or(encoded.len())];
+    let rest = &text[first + PHRASE.len()..];
+    // Without an empty line, all the rest is decoded, beyond any `=`.
+    let encoded = match after_empty_line(rest) {
+        Some(encoded) => &encoded[..memchr(b'=', encoded).unwrap_or(encoded.len())],
+        None => rest,
+    };
     let (header, _) = split_at_blank_line(text)?;
     let mut decoded = [header, b"\n\n"].concat();
     decode_base64(encoded, &mut decoded);
@@ -65,9 +69,13 @@ fn after_empty_line(text: &[u8]) -> Option<&[u8]> {
 /// Decodes what is in the alphabet of base64, as the client's decoder of lines of 60 characters does.
 fn decode_base64(encoded: &[u8], decoded: &mut Vec<u8>) {
     const LINE_CHARS: usize = 60;
+    // The decoder has no notion of padding: what stands at the end is removed, the rest has a value like any other.
+    let end = encoded.iter().rposition(|&byte| byte != b'=' && base64_value(byte).is_some());
+    let encoded = &encoded[..end.map_or(0, |end| end + 1)];
     let values: Vec<u8> = encoded.iter().filter_map(|&byte| base64_value(byte)).collect();
     for four in values.chunks(4) {
-        let bits = four.iter().fold(0u32, |bits, &value| bits << 6 | u32::from(value)) << (6 * (4 - four.len()));
+        let bits =
+            four.iter().fold(0u32, |bits, &value| bits << 6 | u32::from(value)) << (6 * (4 - four.len()));
         decoded.extend_from_slice(&bits.to_be_bytes()[1..four.len().max(1)]);
     }
     // The decoder takes a lone last character for the length of another line, whose bytes are missing.
@@ -84,6 +92,7 @@ fn base64_value(byte: u8) -> Option<u8> {
         b'0'..=b'9' => Some(byte - b'0' + 52),
         b'+' => Some(62),
         b'/' => Some(63),
+        b'=' => Some(29),
         _ => None,
     }
 }
@@ -141,7 +150,7 @@ mod tests {
     fn base64_wherever_a_line_says_so() {
         assert_eq!(clean("Content-Transfer-Encoding: BASE64x\n\nQU\nJD=DEF\n"), "ABC");
         assert_eq!(clean("A: b\n\nbody\nContent-Transfer-Encoding: base64\nxx\n\r\nQUJD"), "ABC");
-        assert_eq!(clean("A: b\n\nbody\nContent-Transfer-Encoding: base64\nno end"), "ABC");
+        assert_eq!(clean("A: b\n\nbody\nContent-Transfer-Encoding: base64\nQUJD=QU= =\n"), "ABCu\\x05");
         let unsaid = "Content-Foo: Content-Transfer-Encoding: base64\n\nQUJD";
         assert_eq!(clean(unsaid), "QUJD");
     }
@@ -164,16 +173,22 @@ mod tests {
     fn quoted_printable_where_the_header_says_so() {
         let body = "=4=\n1=\r\n =4a=4G=\r\r\n=\n\n";
         assert_eq!(clean(&format!("content-transfer-encoding: quoted-printable\n\n{body}")), "A J=4G=\\r\\r");
-        assert_eq!(clean("A: b\n\nContent-Transfer-Encoding: quoted-printable\n=41").len(), 47);
+        assert!(clean("A: b\n\nContent-Transfer-Encoding: quoted-printable\n=41").ends_with("=41"));
     }
 
     #[test]
     fn what_looks_like_a_header() {
-        let like = ["Content: x\nContent-y:", "Content:\n ", "Content: x\nfoo\n\rContent1: y\nz", "Content-x:\n.\n\t"];
+        let like = [
+            "Content: x\nContent-y:",
+            "Content:\n ",
+            "Content: x\nfoo\n\rContent1: y\nz",
+            "Content-x:\n.\n\t",
+        ];
         for text in like {
             assert!(!yields_signatures(text.as_bytes()), "{text:?}");
         }
-        let unlike = ["Content: x", "Content x: y\n ", "content: x\n ", "Content: x\nfoo", "Content: x\n Content: y"];
+        let unlike =
+            ["Content: x", "Content x: y\n ", "content: x\n ", "Content: x\nfoo", "Content: x\n Content: y"];
         for text in unlike {
             assert!(yields_signatures(text.as_bytes()), "{text:?}");
         }

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use memchr::{memchr2, memchr_iter, memmem, memrchr};
+use memchr::{memchr_iter, memchr2, memmem, memrchr};
 use sha1::{Digest, Sha1};
 
 use super::clean::decode_escapes;
@@ -179,7 +179,10 @@ mod tests {
 
     #[test]
     fn after_the_first_link_only_the_last_line_counts() {
-        assert_eq!(hosts("http://a.com/\nhttp://b.com/\nx http://c.com/ http://d.com\n"), ["a.com", "c.com", "d.com"]);
+        assert_eq!(
+            hosts("http://a.com/\nhttp://b.com/\nx http://c.com/ http://d.com\n"),
+            ["a.com", "c.com", "d.com"]
+        );
         assert_eq!(hosts("http://a.com/ http://b.com/ HTTP://c.com/ https://d.com"), ["a.com", "b.com"]);
         assert_eq!(hosts("http://a.com/ http://b.com/\n\n"), ["a.com"]);
     }

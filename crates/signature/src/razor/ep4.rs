@@ -22,8 +22,8 @@ const SEPARATOR_BYTES_MAX: usize = 16;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ep4Error {
-    /// The seed is not a number.
-    #[error("{0:?}: the seed, before the first dash, is not a number")]
+    /// The seed is not a number, or it is 0, with which the client makes no signatures.
+    #[error("{0:?}: the seed, before the first dash, is not a number above 0")]
     Seed(String),
     /// There is no separator.
     #[error("{0:?}: a dash and the number of a byte must follow the seed, as in 7542-10")]
@@ -67,7 +67,7 @@ impl FromStr for Ep4 {
 
     fn from_str(text: &str) -> Result<Self, Ep4Error> {
         let (seed, separator) = text.split_once('-').ok_or_else(|| Ep4Error::NoSeparator(text.to_owned()))?;
-        let seed = number(seed).ok_or_else(|| Ep4Error::Seed(text.to_owned()))?;
+        let seed = number(seed).filter(|&seed| seed > 0).ok_or_else(|| Ep4Error::Seed(text.to_owned()))?;
         let mut bytes = Vec::new();
         for byte in separator.split('-') {
             if bytes.len() == SEPARATOR_BYTES_MAX {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn texts_come_back() {
-        for text in ["7542-10", "0-0", "99991-42-10-13", "18446744073709551615-255"] {
+        for text in ["7542-10", "1-0", "99991-42-10-13", "18446744073709551615-255"] {
             assert_eq!(text.parse::<Ep4>().map(|ep4| ep4.to_string()).as_deref(), Ok(text));
         }
         assert_eq!("7542-10".parse(), Ok(Ep4::default()));
@@ -100,9 +100,13 @@ mod tests {
     #[test]
     fn wrong_texts_are_named() {
         let wrong = |text: &str| text.parse::<Ep4>().expect_err(text).to_string();
-        assert_eq!(wrong("7542"), "\"7542\": a dash and the number of a byte must follow the seed, as in 7542-10");
-        assert_eq!(wrong("x-10"), "\"x-10\": the seed, before the first dash, is not a number");
-        assert_eq!(wrong("-10"), "\"-10\": the seed, before the first dash, is not a number");
+        assert_eq!(
+            wrong("7542"),
+            "\"7542\": a dash and the number of a byte must follow the seed, as in 7542-10"
+        );
+        assert_eq!(wrong("x-10"), "\"x-10\": the seed, before the first dash, is not a number above 0");
+        assert_eq!(wrong("0-10"), "\"0-10\": the seed, before the first dash, is not a number above 0");
+        assert_eq!(wrong("-10"), "\"-10\": the seed, before the first dash, is not a number above 0");
         assert_eq!(wrong("1-256"), "\"1-256\": \"256\" is not a byte from 0 to 255");
         assert_eq!(wrong("1-"), "\"1-\": \"\" is not a byte from 0 to 255");
         assert_eq!(wrong("1-+1"), "\"1-+1\": \"+1\" is not a byte from 0 to 255");

@@ -1,12 +1,20 @@
 //! The host of a link, as the client reads it, and the forms in which the client may know it.
+//!
+//! How the client shortens was measured from outside, with a link to a name under each of the 10,396 rules of our list: for
+//! 7,593 the client's form is the whole name or the one that is registrable. For 2,803 the client does not know the suffix
+//! (`adm.br`, `tokyo.jp`) and takes it for a name that someone registered. A signature of a whole suffix would hit the
+//! mail of strangers, so we do not make one; links to such names are rare (none in 7,872 mails of the corpus).
 
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 use psl::{List, Psl, Type};
 
 use super::text::{is_space, leading, starts_with_any_case};
 
 /// Hosts that end in this are shortened to it.
 const EDU_AU: &[u8] = b"edu.au";
+
+/// Suffixes that the client knows, though the list has moved them out of its ICANN section.
+const FORMER_SUFFIXES: [&[u8]; 4] = [b"com.ru", b"net.ru", b"org.ru", b"pp.ru"];
 
 /// The host at the start of a text, behind `a href =` and `http://` if they are there.
 pub(super) fn of_text(text: &[u8]) -> Vec<u8> {
@@ -65,31 +73,28 @@ fn without_assignment(text: &[u8]) -> Vec<u8> {
     text.to_vec()
 }
 
-/// What is registrable of a host by the ICANN section of the Public Suffix List.
+/// What is registrable of a host by the ICANN section of the Public Suffix List, or by what was in it.
 fn shortened(host: &[u8]) -> Option<&[u8]> {
     if host.ends_with(EDU_AU) {
         return Some(EDU_AU);
     }
     let mut name = host;
     loop {
-        let suffix = List.find(name.rsplit(|&byte| byte == b'.'));
-        let suffix_at = name.len().checked_sub(suffix.len)?;
-        if suffix.typ == Some(Type::Icann) {
-            let label = labels_before(host, name.len() - suffix_at);
-            if let Some(form) = label {
-                return Some(form);
-            }
+        let info = List.find(name.rsplit(|&byte| byte == b'.'));
+        let suffix = &name[name.len().checked_sub(info.len)?..];
+        let is_public = info.typ == Some(Type::Icann) || FORMER_SUFFIXES.contains(&suffix);
+        if let Some(form) = with_label(host, suffix.len()).filter(|_| is_public) {
+            return Some(form);
         }
         // Private suffixes, and those with no name before them, are passed over for the shorter ones inside them.
-        let suffix = &name[suffix_at..];
         name = &suffix[memchr(b'.', suffix)? + 1..];
     }
 }
 
 /// The last label before a suffix of so many bytes, with the suffix. None if there is none or it is empty.
-fn labels_before(host: &[u8], suffix_len: usize) -> Option<&[u8]> {
+fn with_label(host: &[u8], suffix_len: usize) -> Option<&[u8]> {
     let before = host.len().checked_sub(suffix_len + 1)?;
-    let label_at = memchr::memrchr(b'.', &host[..before]).map_or(0, |dot| dot + 1);
+    let label_at = memrchr(b'.', &host[..before]).map_or(0, |dot| dot + 1);
     (label_at < before).then(|| &host[label_at..])
 }
 
@@ -119,10 +124,11 @@ mod tests {
 
     #[test]
     fn shortening() {
-        let cases: [(&[u8], Option<&[u8]>); 9] = [
+        let cases: [(&[u8], Option<&[u8]>); 10] = [
             (b"a.b.example.co.uk", Some(b"example.co.uk")),
             (b"example.com", Some(b"example.com")),
             (b"me.github.io", Some(b"github.io")),
+            (b"www.shop.pp.ru", Some(b"shop.pp.ru")),
             (b"a.b.edu.au", Some(b"edu.au")),
             (b"reedu.au", Some(b"edu.au")),
             (b"co.uk", Some(b"co.uk")),

@@ -1,5 +1,7 @@
 //! HTML as the client sees and strips it: by a small machine that knows tags, comments, quotes and some entities.
 
+use std::sync::LazyLock;
+
 use memchr::{memchr, memchr3};
 
 use super::text::{is_space, leading};
@@ -8,14 +10,14 @@ use super::text::{is_space, leading};
 const TAG_NAME_BYTES_MAX: usize = 99;
 
 /// A text with one of these tags is HTML.
-const TAGS: [&[u8]; 40] = [
-    b"html", b"body", b"a", b"font", b"table", b"head", b"base", b"meta", b"td", b"tr", b"style", b"img", b"object", b"br",
-    b"b", b"i", b"span", b"div", b"form", b"input", b"button", b"frame", b"iframe", b"tbody", b"col", b"th", b"hr", b"xml",
-    b"script", b"pre", b"param", b"applet", b"center", b"area", b"map", b"em", b"embed", b"xmp", b"sub", b"sup",
-];
+const TAGS: &str = "html body a font table head base meta td tr style img object br b i span div form input button \
+    frame iframe tbody col th hr xml script pre param applet center area map em embed xmp sub sup";
+
+/// A name, and the byte that is written for it.
+type Entity = (&'static [u8], u8);
 
 /// Entities whose bytes are not in the order of Latin-1.
-const SPECIAL_ENTITIES: [(&[u8], u8); 5] =
+const SPECIAL_ENTITIES: [Entity; 5] =
     [(b"lt", b'<'), (b"gt", b'>'), (b"amp", b'&'), (b"quot", b'"'), (b"nbsp", b' ')];
 
 /// The entities of the bytes from 161 to 255.
@@ -51,7 +53,7 @@ fn is_html(text: &[u8]) -> bool {
         let name = &text[name_at..name_at + letters.min(TAG_NAME_BYTES_MAX)];
         // Without a `>` here, there is none for any later tag either.
         let Some(end) = memchr(b'>', &text[name_at..]) else { return false };
-        if TAGS.iter().any(|tag| tag.eq_ignore_ascii_case(name)) {
+        if TAGS.split(' ').any(|tag| tag.as_bytes().eq_ignore_ascii_case(name)) {
             return true;
         }
         at = name_at + end + 1;
@@ -110,11 +112,10 @@ fn skip_comment(text: &[u8], at: usize) -> usize {
 /// Writes the byte of the entity at `at`, or `&` if there is none; returns where it ends.
 fn entity(text: &[u8], at: usize, out: &mut Vec<u8>) -> usize {
     let rest = &text[at + 1..];
-    let special = SPECIAL_ENTITIES.iter().copied();
-    let latin = LATIN_ENTITIES.split(' ').map(str::as_bytes).zip(161..=255);
-    match special.chain(latin).find(|(name, _)| rest.starts_with(name)) {
+    let alike = rest.first().and_then(|&first| ENTITIES.get(usize::from(first)));
+    match alike.into_iter().flatten().find(|(name, _)| rest.starts_with(name)) {
         Some((name, byte)) => {
-            out.push(byte);
+            out.push(*byte);
             let end = at + 1 + name.len();
             end + usize::from(text.get(end) == Some(&b';'))
         }
@@ -124,6 +125,16 @@ fn entity(text: &[u8], at: usize, out: &mut Vec<u8>) -> usize {
         }
     }
 }
+
+/// All entities by their first letter, because a text may consist of nothing else. No name starts with another.
+static ENTITIES: LazyLock<[Vec<Entity>; 128]> = LazyLock::new(|| {
+    let latin = LATIN_ENTITIES.split(' ').map(str::as_bytes).zip(161..=255);
+    let mut by_letter = [const { Vec::new() }; 128];
+    for (name, byte) in SPECIAL_ENTITIES.into_iter().chain(latin) {
+        by_letter[usize::from(name[0])].push((name, byte));
+    }
+    by_letter
+});
 
 #[cfg(test)]
 mod tests {
@@ -135,7 +146,16 @@ mod tests {
 
     #[test]
     fn what_is_html() {
-        for html in ["<b>", "x < B x>", "</ \n br/>", "<!html>", "<foo><b>", "<foo <b><i>", "<1<b>", "<a@example.com>"] {
+        for html in [
+            "<b>",
+            "x < B x>",
+            "</ \n br/>",
+            "<!html>",
+            "<foo><b>",
+            "<foo <b><i>",
+            "<1<b>",
+            "<a@example.com>",
+        ] {
             assert!(is_html(html.as_bytes()), "{html}");
         }
         for other in ["", "<b", "b>", "<foo>", "<foo <b>", "<!/b>", "<bb>", "<1>", "<"] {
@@ -165,7 +185,10 @@ mod tests {
 
     #[test]
     fn entities_are_written_even_in_tags() {
-        assert_eq!(stripped_text("<b>&lt;&gt &ampx&nbsp;&#65;&foo;&yuml;&eth&AElig;."), "<> &x &#65;&foo;\\xff\\xf0\\xc6");
+        assert_eq!(
+            stripped_text("<b>&lt;&gt &ampx&nbsp;&#65;&foo;&yuml;&eth&AElig;."),
+            "<> &x &#65;&foo;\\xff\\xf0\\xc6"
+        );
         assert_eq!(stripped_text("<b &quot;>&."), "\\\"&");
     }
 

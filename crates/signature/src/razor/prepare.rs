@@ -24,11 +24,19 @@ pub(super) fn prepared(part: &RawPart<'_>) -> Option<Vec<u8>> {
     if header.len() > HEADER_BYTES_MAX {
         header.splice(..0, format!("X-Razor2-Origlen-Header: {}\n", header.len()).into_bytes());
         header.truncate(HEADER_BYTES_MAX);
-        header.truncate(memrchr(b'\n', &header).map_or(0, |at| at + 1));
+        empty_last_line(&mut header);
     }
     header.push(b'\n');
     header.extend_from_slice(&body);
     Some(header)
+}
+
+/// Removes what stands in the last line, which the cut has left incomplete. If the cut was between two lines, the client
+/// removes a whole line but for its line feed, and the header ends there.
+fn empty_last_line(header: &mut Vec<u8>) {
+    let end = header.len() - usize::from(header.ends_with(b"\n"));
+    let start = memrchr(b'\n', &header[..end]).map_or(0, |at| at + 1);
+    header.drain(start..end);
 }
 
 /// The first bytes of the text with every carriage return before a line feed removed, and how long it is in all.
@@ -81,7 +89,17 @@ mod tests {
     #[test]
     fn long_headers_are_cut_to_whole_lines() {
         let text = prepared(&part(&b"0123456\n".repeat(600), b"body")).expect("there is a body");
-        let expected = [b"X-Razor2-Origlen-Header: 4800\n", &b"0123456\n".repeat(508)[..], b"\nbody"].concat();
-        assert_eq!(text.escape_ascii().to_string(), expected.escape_ascii().to_string());
+        let expected =
+            [b"X-Razor2-Origlen-Header: 4800\n", &b"0123456\n".repeat(508)[..], b"\nbody"].concat();
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_header_cut_between_two_lines_loses_a_line_but_not_its_line_feed() {
+        let header = [&b"0123456\n".repeat(508)[..], b"x\n", &b"0123456\n".repeat(100)].concat();
+        let text = prepared(&part(&header, b"body")).expect("there is a body");
+        let expected =
+            [b"X-Razor2-Origlen-Header: 4866\n", &b"0123456\n".repeat(508)[..], b"\n\nbody"].concat();
+        assert_eq!(text, expected);
     }
 }

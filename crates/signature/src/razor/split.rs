@@ -231,7 +231,9 @@ mod tests {
     fn nesting_has_an_end() {
         let mut mail = Vec::new();
         for level in 0..DEPTH_MAX + 5 {
-            mail.extend_from_slice(format!("Content-Type: multipart/x; boundary=q{level}-\n\n--q{level}-\n").as_bytes());
+            mail.extend_from_slice(
+                format!("Content-Type: multipart/x; boundary=q{level}-\n\n--q{level}-\n").as_bytes(),
+            );
         }
         mail.extend_from_slice(b"text");
         let parts = parts_of_mail(&mail);
@@ -241,7 +243,8 @@ mod tests {
 
     #[test]
     fn parts_have_an_end() {
-        let mail = [&b"Content-Type: multipart/x; boundary=q\n\n"[..], &b"\n--q\nx".repeat(PARTS_MAX + 5)].concat();
+        let mail =
+            [&b"Content-Type: multipart/x; boundary=q\n\n"[..], &b"\n--q\nx".repeat(PARTS_MAX + 5)].concat();
         assert_eq!(parts_of_mail(&mail).len(), PARTS_MAX);
     }
 }
