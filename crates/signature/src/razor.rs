@@ -1,7 +1,8 @@
 //! Razor2's signatures, as the Debian client `razor` 2.85 computes them.
 //!
-//! A mail is split into parts, each part is prepared and cleaned, and each clean text has one signature of engine 4 (a
-//! digest of the text, or of two sections of it that a seed chooses) and one of engine 8 for each host that it links to.
+//! A mail is split into parts, each part is prepared and cleaned, and each clean text has one signature of
+//! engine 4 (a digest of the text, or of two sections of it that a seed chooses) and one of engine 8 for each
+//! host that it links to.
 //!
 //! ```
 //! use seenit_signature::razor::{Ep4, sign};
@@ -17,8 +18,8 @@
 //! [`mails_of_file`] first. SpamAssassin hands over mail as it is.
 //!
 //! Known differences from the client:
-//! * It sends one form of each host, shortened by its own old table of suffixes. We give both the whole host and what the
-//!   Public Suffix List says is registrable; the client's is nearly always one of the two.
+//! * It sends one form of each host, shortened by its own old table of suffixes. We give both the whole host and
+//!   what the Public Suffix List says is registrable; the client's is nearly always one of the two.
 //! * It gives up on a mail in which a host has a character reference beyond 255; we leave out that host.
 //! * It sends a host that is written without a scheme twice if it is there twice; we give every host once.
 //! * It uses the separator as a regular expression, we take it literally.
@@ -64,8 +65,8 @@ pub struct Host {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct E4(pub [u8; 20]);
 
-/// A signature of engine 8: six bytes of the SHA-1 digest of a host, two of that of the text's length in hundreds. Its
-/// text form has 12 characters.
+/// A signature of engine 8: six bytes of the SHA-1 digest of a host, two of that of the text's length in
+/// hundreds. Its text form has 12 characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct E8(pub [u8; 8]);
 

@@ -1,7 +1,8 @@
 //! Razor2's text form of digests: base 64 with the bits of every hex digit turned round.
 //!
-//! Hex digits are taken three at a time. Each is written as four bits, the least significant first; the twelve bits are
-//! cut into two groups of six, each read with the most significant bit first. Missing digits are zero bits.
+//! Hex digits are taken three at a time. Each is written as four bits, the least significant first; the twelve
+//! bits are cut into two groups of six, each read with the most significant bit first. Missing digits are zero
+//! bits.
 
 use thiserror::Error;
 

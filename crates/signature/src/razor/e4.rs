@@ -1,7 +1,8 @@
 //! Engine 4, "ephemeral": SHA-1 of two sections of the clean text, whose places a seed decides.
 //!
-//! The seed drives a linear congruential generator of 48 bits (that of `drand48`). Six numbers choose lines, two and two
-//! more choose where in those lines a section starts and ends. Texts whose sections are short are hashed whole.
+//! The seed drives a linear congruential generator of 48 bits (that of `drand48`). Six numbers choose lines,
+//! two and two more choose where in those lines a section starts and ends. Texts whose sections are short are
+//! hashed whole.
 
 use std::ops::RangeInclusive;
 

@@ -1,8 +1,8 @@
 //! Engine 8, "whiplash": a signature for each host that the text links to, with the length of the text.
 //!
-//! The client shortens a host by a table of suffixes of its own, which is old and not ours to use. So each host is given
-//! unshortened, for suffixes that the client does not know, and shortened to what is registrable by the ICANN section of
-//! the Public Suffix List. One of the two is nearly always the client's.
+//! The client shortens a host by a table of suffixes of its own, which is old and not ours to use. So each host
+//! is given unshortened, for suffixes that the client does not know, and shortened to what is registrable by
+//! the ICANN section of the Public Suffix List. One of the two is nearly always the client's.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,8 +15,8 @@ use super::host;
 use super::text::{find_any_case, is_false, is_space, leading, starts_with_any_case};
 use super::{E8, Host};
 
-/// Signatures of one part. Each takes ten times the bytes of its link, so this bounds the memory; few mails that people
-/// send have more than a hundred hosts. The client has no limit.
+/// Signatures of one part. Each takes ten times the bytes of its link, so this bounds the memory; few mails
+/// that people send have more than a hundred hosts. The client has no limit.
 const HOSTS_MAX: usize = 2000;
 
 /// Where the client finds links after the first.
@@ -104,7 +104,8 @@ fn behind_scheme(text: &[u8]) -> Option<&[u8]> {
     Some(rest.strip_prefix(b"/").unwrap_or(rest))
 }
 
-/// Hands on what looks like a host without a scheme: white space, `www`, any character, and some that a host may have.
+/// Hands on what looks like a host without a scheme: white space, `www`, any character, and some that a host
+/// may have.
 fn for_each_bare_host(text: &[u8], mut hand_on: impl FnMut(&[u8])) {
     let is_host = |byte: u8| !matches!(byte, b' ' | b'/' | b'>' | b'<' | b'"' | b'\r' | b'\n');
     let mut from = 0;

@@ -1,9 +1,10 @@
 //! The host of a link, as the client reads it, and the forms in which the client may know it.
 //!
-//! How the client shortens was measured from outside, with a link to a name under each of the 10,396 rules of our list: for
-//! 7,593 the client's form is the whole name or the one that is registrable. For 2,803 the client does not know the suffix
-//! (`adm.br`, `tokyo.jp`) and takes it for a name that someone registered. A signature of a whole suffix would hit the
-//! mail of strangers, so we do not make one; links to such names are rare (none in 7,872 mails of the corpus).
+//! How the client shortens was measured from outside, with a link to a name under each of the 10,396 rules of
+//! our list: for 7,593 the client's form is the whole name or the one that is registrable. For 2,803 the client
+//! does not know the suffix (`adm.br`, `tokyo.jp`) and takes it for a name that someone registered. A signature
+//! of a whole suffix would hit the mail of strangers, so we do not make one; links to such names are rare (none
+//! in 7,872 mails of the corpus).
 
 use memchr::{memchr, memrchr};
 use psl::{List, Psl, Type};

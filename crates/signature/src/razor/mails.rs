@@ -6,8 +6,9 @@ use memchr::memchr_iter;
 
 /// The mails in a file that is given to `razor-check` and its sisters.
 ///
-/// A file that starts with `From ` is an mbox: a mail starts at every line that does. Any other file is one mail, and its
-/// lines that start with `From `, behind any number of `>`, get one more `>`. An empty file holds no mail.
+/// A file that starts with `From ` is an mbox: a mail starts at every line that does. Any other file is one
+/// mail, and its lines that start with `From `, behind any number of `>`, get one more `>`. An empty file holds
+/// no mail.
 ///
 /// Mail that a program hands over as such, as SpamAssassin does, does not go through this.
 pub fn mails_of_file(file: &[u8]) -> Vec<Cow<'_, [u8]>> {

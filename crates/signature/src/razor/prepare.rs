@@ -31,8 +31,8 @@ pub(super) fn prepared(part: &RawPart<'_>) -> Option<Vec<u8>> {
     Some(header)
 }
 
-/// Removes what stands in the last line, which the cut has left incomplete. If the cut was between two lines, the client
-/// removes a whole line but for its line feed, and the header ends there.
+/// Removes what stands in the last line, which the cut has left incomplete. If the cut was between two lines,
+/// the client removes a whole line but for its line feed, and the header ends there.
 fn empty_last_line(header: &mut Vec<u8>) {
     let end = header.len() - usize::from(header.ends_with(b"\n"));
     let start = memrchr(b'\n', &header[..end]).map_or(0, |at| at + 1);

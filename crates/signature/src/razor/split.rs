@@ -16,8 +16,8 @@ const AGENT_LINE: &[u8] = b"X-Razor2-Agent: Razor-Agents v2.84\n";
 /// fewer than ten. A deeper one is taken as a single part. The client has no limit.
 const DEPTH_MAX: usize = 50;
 
-/// Parts of a mail. More are left out, so that millions of parts of a few bytes do not cost thousands of times their own
-/// size. The client has no limit.
+/// Parts of a mail. More are left out, so that millions of parts of a few bytes do not cost many times their
+/// own size. The client has no limit.
 const PARTS_MAX: usize = 10_000;
 
 /// A part of a mail, before it is prepared.
@@ -223,8 +223,9 @@ mod tests {
         assert_eq!(bodies(b"\nbody"), [b"body"]);
         assert_eq!(bodies(b"a: b\n\n0"), [b"a: b\n\n0"]);
         assert_eq!(bodies(b"a: b\n\n0\n"), [b"0\n"]);
-        let nested = b"Content-Type: multipart/x; boundary=q\n\n--q\nA: b\nContent-Type: c\n\nd\n--q\ncontent-type: c\n\ne";
-        assert_eq!(bodies(nested), [&b"A: b\nContent-Type: c\n\nd"[..], b"e"]);
+        let header = b"Content-Type: multipart/x; boundary=q\n\n";
+        let nested = [&header[..], b"--q\nA: b\nContent-Type: c\n\nd\n--q\ncontent-type: c\n\ne"].concat();
+        assert_eq!(bodies(&nested), [&b"A: b\nContent-Type: c\n\nd"[..], b"e"]);
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! Our Razor2 signatures against those of the installed `razor-check`, on real mail and on mail that was made to be odd.
+//! Our Razor2 signatures against those of the installed `razor-check`, on real mail and on mail that was made
+//! to be odd.
 //!
 //! `razor-check -H` prints signatures and asks no server. One process signs all files of a test. A mail agrees if its
 //! parts have the same e4 signatures and every e8 signature of the client is among ours.
 //!
-//! By default every 20th message of the corpus and a few hundred odd mails are signed; with `SEENIT_LONG=1` all of them.
+//! By default every 20th message of the corpus and a few hundred odd mails are signed; with `SEENIT_LONG=1` all
+//! of them.
 
 mod client;
 mod corpus;
