@@ -118,19 +118,25 @@ fn text(leaf: &Leaf<'_>) -> Result<String, Crash> {
         return still_encoded(leaf);
     }
     let bytes = transfer::decode(&leaf.transfer, &leaf.body)?;
+    let decoded = match charset_name(leaf)? {
+        Some(name) => charset::decode(&name, &bytes, OnError::Ignore)?,
+        None => None,
+    };
+    let text = decoded.unwrap_or_else(|| charset::decode_ascii(&bytes, OnError::Ignore));
+    if leaf.sub_type() == "html" { html::strip(&text) } else { Ok(text) }
+}
+
+/// The name of the character set of a text. One with other characters than ASCII is as good as none.
+fn charset_name(leaf: &Leaf<'_>) -> Result<Option<String>, Crash> {
     let name = match leaf.param("charset")? {
-        Some(Param::Plain(name)) => name,
+        Some(Param::Plain(name)) => Some(name),
         Some(Param::Extended { charset, text }) => {
             charset::check(charset.as_deref().unwrap_or_default())?;
-            text
+            Some(text)
         }
-        None => String::new(),
+        None => None,
     };
-    // A name with other characters is as good as none.
-    let name = if name.is_ascii() { name.as_str() } else { "" };
-    let text = charset::decode(name, &bytes, OnError::Ignore)?
-        .unwrap_or_else(|| charset::decode_ascii(&bytes, OnError::Ignore));
-    if leaf.sub_type() == "html" { html::strip(&text) } else { Ok(text) }
+    Ok(name.filter(|name| name.is_ascii()))
 }
 
 /// A part that is no text is taken as it stands in the mail, before its transfer encoding is undone.

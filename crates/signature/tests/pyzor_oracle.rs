@@ -8,6 +8,11 @@ use std::process::{Command, Stdio};
 
 use seenit_signature::pyzor;
 
+#[path = "pyzor_oracle/broken.rs"]
+mod broken;
+
+use broken::{Chance, made_up, mutant};
+
 /// The one of Debian comes first: its packages are not seen by another Python.
 const PYTHONS: [&str; 2] = ["/usr/bin/python3", "python3"];
 
@@ -16,7 +21,8 @@ const ARCHIVES: [&str; 2] = ["spamassassin.tar.zst", "phishing-pot.tar.zst"];
 /// Every so many messages are compared by default, to stay within seconds.
 const SAMPLE_EVERY: usize = 20;
 
-const MUTANTS: usize = 2_000;
+/// How many broken messages of each sort are compared.
+const BROKEN: usize = 2_000;
 
 fn is_long() -> bool {
     std::env::var_os("SEENIT_LONG").is_some_and(|value| value == "1")
@@ -103,8 +109,8 @@ fn the_corpus_has_the_digests_of_the_client() {
     assert!(different.is_empty(), "{}", different.join("\n"));
 }
 
-#[test]
-fn broken_messages_have_the_digests_of_the_client() {
+/// Compares broken messages, which `make` makes by chance out of messages of the corpus.
+fn compare_broken(make: impl Fn(&[PathBuf], &mut Chance) -> Vec<u8>) {
     if !is_long() {
         return eprintln!("skipped: SEENIT_LONG is not 1");
     }
@@ -113,123 +119,27 @@ fn broken_messages_have_the_digests_of_the_client() {
         Err(why) => return eprintln!("skipped: {why}"),
     };
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let files = unpack(&corpus, folder.path());
+    let corpus = unpack(&corpus, folder.path());
     let seed = std::env::var("SEENIT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let mut chance = Chance(seed);
-    let mutants: Vec<PathBuf> =
-        (0..MUTANTS).map(|number| mutant(number, &files, &mut chance, folder.path())).collect();
-    let different = compare(python, &mutants, folder.path());
-    eprintln!("{} of {} mutants agree", mutants.len() - different.len(), mutants.len());
+    let files: Vec<PathBuf> =
+        (0..BROKEN).map(|number| folder.path().join(format!("broken-{number}"))).collect();
+    for file in &files {
+        fs::write(file, make(&corpus, &mut chance)).expect("a message can be written");
+    }
+    let different = compare(python, &files, folder.path());
+    eprintln!("{} of {} broken messages agree", files.len() - different.len(), files.len());
     if !different.is_empty() {
-        let kept = folder.keep();
-        panic!("kept in {}, seed {seed}\n{}", kept.display(), different.join("\n"));
+        panic!("kept in {}, seed {seed}\n{}", folder.keep().display(), different.join("\n"));
     }
 }
 
-/// A small generator of numbers, the same in every run (SplitMix64).
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ mixed >> 31) % limit.max(1) as u64) as usize
-    }
-
-    fn one_of<'t, T: ?Sized>(&mut self, items: &[&'t T]) -> &'t T {
-        items[self.below(items.len())]
-    }
+#[test]
+fn mutants_have_the_digests_of_the_client() {
+    compare_broken(mutant);
 }
 
-/// Writes a message of the corpus, changed in one to eight places.
-fn mutant(number: usize, files: &[PathBuf], chance: &mut Chance, folder: &Path) -> PathBuf {
-    let read =
-        |chance: &mut Chance| fs::read(&files[chance.below(files.len())]).expect("a message can be read");
-    let mut mail = read(chance);
-    for _ in 0..=chance.below(8) {
-        let other = read(chance);
-        change(&mut mail, &other, chance);
-    }
-    let path = folder.join(format!("mutant-{number}"));
-    fs::write(&path, mail).expect("a mutant can be written");
-    path
-}
-
-/// A place to change: half the time where the structure is, in headers and at boundaries.
-fn place(mail: &[u8], chance: &mut Chance) -> usize {
-    let anchors: [&[u8]; 8] =
-        [b"ontent-Type", b"ransfer-Encoding", b"oundary=", b"\n--", b"charset", b"<", b"&", b"\n\n"];
-    let anchor = chance.one_of(&anchors);
-    let start = chance.below(mail.len());
-    let found = mail[start..].windows(anchor.len()).position(|window| window == anchor);
-    match found {
-        Some(at) if chance.below(2) == 0 => (start + at + chance.below(40)).min(mail.len()),
-        _ => start,
-    }
-}
-
-fn change(mail: &mut Vec<u8>, other: &[u8], chance: &mut Chance) {
-    let at = place(mail, chance);
-    let insertions: [&[u8]; 40] = [
-        b"\n",
-        b"\r",
-        b"\r\n",
-        b"\n\n",
-        b" ",
-        b"\t",
-        b";",
-        b"\"",
-        b"'",
-        b"=",
-        b"--",
-        b"<",
-        b">",
-        b"&",
-        b"&#",
-        b"\0",
-        b"\xe9",
-        b"\xc2\xa0",
-        b"\x0b",
-        b"\n--",
-        b"<![if x]>",
-        b"<![foo[",
-        b"<script>",
-        b"</style>",
-        b"<a b='",
-        b"/>",
-        b"<!--",
-        b"]]>",
-        b"\nFrom x\n",
-        b"\n:x\n",
-        b"\n\nContent-Type: message/rfc822\n\n",
-        b"\nContent-Type: message/delivery-status\n\n",
-        b"\nContent-Transfer-Encoding: uuencode\n",
-        b"\nContent-Type: text/html; charset*0=utf-; charset*1=8\n",
-        b"\nContent-Transfer-Encoding: base64\n",
-        b"; boundary*=''x%41",
-        b"\nContent-Type: multipart/digest; boundary=\"x\"\n\n--x\n\n",
-        b"\n--x--\n",
-        b"&nbsp",
-        b"\nContent-Type: text/plain; charset=gb2312\n",
-    ];
-    match chance.below(7) {
-        0 => mail.truncate(at),
-        1 if at < mail.len() => mail[at] = chance.below(256) as u8,
-        2 if at < mail.len() => mail[at] ^= 1 << chance.below(8),
-        3 => {
-            let end = (at + chance.below(60)).min(mail.len());
-            mail.drain(at..end);
-        }
-        4 => {
-            let from = place(other, chance);
-            mail.truncate(at);
-            mail.extend_from_slice(&other[from..]);
-        }
-        _ => {
-            let insertion = chance.one_of(&insertions);
-            mail.splice(at..at, insertion.iter().copied());
-        }
-    }
+#[test]
+fn made_up_messages_have_the_digests_of_the_client() {
+    compare_broken(|_, chance| made_up(chance));
 }

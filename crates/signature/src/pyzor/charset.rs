@@ -8,6 +8,9 @@
 //! Left out, and taken as ASCII: `unicode_escape`, `raw_unicode_escape`, `punycode`, `johab` and the codecs of
 //! JIS X 0213. Of ISO 2022, the codecs of Japanese all know the same sets.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use super::multibyte::{self, Multibyte, Shifted};
 use super::transfer::base64_value;
 use super::{Crash, header};
@@ -103,7 +106,7 @@ pub(super) fn decode(name: &str, bytes: &[u8], on_error: OnError) -> Result<Opti
     check(name)?;
     Ok(find(name).map(|codec| match codec {
         Codec::Ascii => decode_ascii(bytes, on_error),
-        Codec::Latin1 => bytes.iter().copied().map(char::from).collect(),
+        Codec::Latin1 => encoding_rs::mem::decode_latin1(bytes).into_owned(),
         Codec::Utf7 => decode_utf7(bytes, on_error),
         Codec::Utf8 => decode_utf8(bytes, on_error),
         Codec::Utf8WithMark => decode_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes), on_error),
@@ -115,21 +118,31 @@ pub(super) fn decode(name: &str, bytes: &[u8], on_error: OnError) -> Result<Opti
     }))
 }
 
+/// Every name, with its codec and whether it is only an alias. Made once, because a mail can have many parts.
+static NAMES: LazyLock<BTreeMap<&str, (Codec, bool)>> = LazyLock::new(|| {
+    let lines = |table: &'static str| table.lines().filter_map(|line| line.split_once('\t'));
+    let charmaps = lines(include_str!("charmaps.txt")).map(|(names, rest)| (names, Codec::Charmap(rest)));
+    let multibyte = lines(multibyte::TABLE).map(|(names, rest)| (names, Codec::Multibyte(rest)));
+    let mut all = BTreeMap::new();
+    for (names, codec) in BUILT_IN.into_iter().chain(charmaps).chain(multibyte) {
+        for (count, name) in names.split(' ').enumerate() {
+            all.entry(name).or_insert((codec, count > 0));
+        }
+    }
+    all
+});
+
 fn find(name: &str) -> Option<Codec> {
     let name = normalise(name);
-    let names_it = |names: &str| {
-        let mut names = names.split(' ');
-        // A name with a dot can be an alias, but not the name of a module.
-        let is_module = names.next() == Some(&name);
-        is_module || names.any(|alias| alias == name || name.contains('.') && alias == name.replace('.', "_"))
-    };
-    let built_in = BUILT_IN.iter().find(|(names, _)| names_it(names)).map(|(_, codec)| *codec);
-    let from_table = |table: &'static str| {
-        table.lines().filter_map(|line| line.split_once('\t')).find(|(names, _)| names_it(names))
-    };
-    built_in
-        .or_else(|| from_table(include_str!("charmaps.txt")).map(|(_, mappings)| Codec::Charmap(mappings)))
-        .or_else(|| from_table(multibyte::TABLE).map(|(_, rest)| Codec::Multibyte(rest)))
+    if let Some((codec, _)) = NAMES.get(name.as_str()) {
+        return Some(*codec);
+    }
+    if !name.contains('.') {
+        return None;
+    }
+    // Dots can stand for underscores, but only in aliases.
+    let (codec, is_alias) = NAMES.get(name.replace('.', "_").as_str())?;
+    is_alias.then_some(*codec)
 }
 
 /// Python's form of a codec's name: lowercase, and one underscore for whatever is no letter, digit or dot.
@@ -141,6 +154,7 @@ fn normalise(name: &str) -> String {
 
 pub(super) fn decode_ascii(bytes: &[u8], on_error: OnError) -> String {
     match on_error {
+        _ if bytes.is_ascii() => String::from_utf8_lossy(bytes).into_owned(),
         OnError::Ignore => bytes.iter().filter(|byte| byte.is_ascii()).copied().map(char::from).collect(),
         OnError::Replace => header::to_text(bytes),
     }

@@ -365,6 +365,11 @@ impl<'m> Lines<'m> {
         let mut body = Vec::new();
         while let Some(line) = self.next() {
             push_span(&mut body, line);
+            if self.boundaries.is_empty() && self.blanks_that_end == 0 && self.put_back.is_empty() {
+                // Nothing can end the body early: no need to look at its lines.
+                push_span(&mut body, Span { start: self.at, end: self.mail.len() });
+                self.at = self.mail.len();
+            }
         }
         body
     }
