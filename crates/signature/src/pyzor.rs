@@ -22,6 +22,7 @@ mod html;
 mod lines;
 mod multibyte;
 mod parts;
+mod shifted;
 mod transfer;
 
 use charset::OnError;
@@ -117,7 +118,7 @@ fn text(leaf: &Leaf<'_>) -> Result<String, Crash> {
     if leaf.main_type() != "text" {
         return still_encoded(leaf);
     }
-    let bytes = transfer::decode(&leaf.transfer, &leaf.body)?;
+    let bytes = transfer::decode(&leaf.transfer, &leaf.body);
     let decoded = match charset_name(leaf)? {
         Some(name) => charset::decode(&name, &bytes, OnError::Ignore)?,
         None => None,

@@ -6,12 +6,14 @@
 //! names, a tab and its mappings, all numbers in hex.
 //!
 //! Left out, and taken as ASCII: `unicode_escape`, `raw_unicode_escape`, `punycode`, `johab` and the codecs of
-//! JIS X 0213. Of ISO 2022, the codecs of Japanese all know the same sets.
+//! JIS X 0213. Of `euc_kr` the syllables that are spelled out in eight bytes are left out, of `iso2022_jp_2` the sets
+//! that are not Japanese.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::multibyte::{self, Multibyte, Shifted};
+use super::multibyte::{self, Multibyte};
+use super::shifted::{self, Shifted};
 use super::transfer::base64_value;
 use super::{Crash, header};
 
@@ -87,9 +89,9 @@ const BUILT_IN: [(&str, Codec); 17] = [
     ("hz hz_gb hz_gb_2312 hzgb", Codec::Shifted(Shifted::Hz)),
     ("iso2022_kr csiso2022kr iso2022kr iso_2022_kr", Codec::Shifted(Shifted::Korean)),
     ("iso2022_jp csiso2022jp iso2022jp iso_2022_jp", Codec::Shifted(Shifted::Japanese)),
-    ("iso2022_jp_1 iso2022jp_1 iso_2022_jp_1", Codec::Shifted(Shifted::Japanese)),
-    ("iso2022_jp_2 iso2022jp_2 iso_2022_jp_2", Codec::Shifted(Shifted::Japanese)),
-    ("iso2022_jp_ext iso2022jp_ext iso_2022_jp_ext", Codec::Shifted(Shifted::Japanese)),
+    ("iso2022_jp_1 iso2022jp_1 iso_2022_jp_1", Codec::Shifted(Shifted::Japanese1)),
+    ("iso2022_jp_2 iso2022jp_2 iso_2022_jp_2", Codec::Shifted(Shifted::Japanese1)),
+    ("iso2022_jp_ext iso2022jp_ext iso_2022_jp_ext", Codec::Shifted(Shifted::JapaneseExt)),
 ];
 
 /// Python cannot even look for a name with a zero byte in it.
@@ -112,7 +114,7 @@ pub(super) fn decode(name: &str, bytes: &[u8], on_error: OnError) -> Result<Opti
         Codec::Utf8WithMark => decode_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes), on_error),
         Codec::Utf16(order) => decode_utf16(bytes, order, on_error),
         Codec::Utf32(order) => decode_utf32(bytes, order, on_error),
-        Codec::Shifted(shifted) => multibyte::decode_shifted(shifted, bytes, on_error),
+        Codec::Shifted(shifted) => shifted::decode(shifted, bytes, on_error),
         Codec::Charmap(mappings) => decode_charmap(mappings, bytes, on_error),
         Codec::Multibyte(line) => Multibyte::new(line).decode(bytes, on_error),
     }))

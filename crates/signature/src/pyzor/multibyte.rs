@@ -10,12 +10,6 @@ use super::charset::OnError;
 /// sequence of bytes is written as one number. `8140-a1a0` does not exist in Python, `a1a4>30fb` is another character.
 pub(super) const TABLE: &str = include_str!("multibyte.txt");
 
-/// The longest sequence, in GB 18030.
-const SEQUENCE_BYTES_MAX: usize = 4;
-
-/// The longest escape sequence, as in `ESC $ ( D`.
-const ESCAPE_BYTES_MAX: usize = 4;
-
 /// Two characters of four bytes in UTF-8; the most that a sequence can mean.
 const DECODED_BYTES_MAX: usize = 8;
 
@@ -45,32 +39,43 @@ impl Multibyte {
         Self { web: Encoding::for_label(web.as_bytes()).unwrap_or(encoding_rs::UTF_8), differences }
     }
 
-    fn named(name: &str) -> Self {
+    pub(super) fn named(name: &str) -> Self {
         let line = TABLE.lines().find_map(|line| line.strip_prefix(name)?.split_once('\t'));
         Self::new(line.map_or("", |(_, rest)| rest))
     }
 
     pub(super) fn decode(&self, bytes: &[u8], on_error: OnError) -> String {
-        let mut out = String::with_capacity(bytes.len());
-        let mut rest = bytes;
-        while let [first, next @ ..] = rest {
-            if first.is_ascii() {
-                out.push(char::from(*first));
-                rest = next;
-            } else if let Some(sequence_bytes) = self.decode_one(rest, &mut out) {
-                rest = &rest[sequence_bytes..];
-            } else {
-                on_error.mark(&mut out);
-                rest = next;
+        decode_by_steps(bytes, on_error, |rest, out| match rest[0] {
+            first if first.is_ascii() => {
+                out.push(char::from(first));
+                Ok(1)
             }
+            _ => self.decode_one(rest, out).ok_or_else(|| self.bad_bytes(rest)),
+        })
+    }
+
+    /// How many bytes a sequence has at most.
+    fn sequence_bytes_max(&self) -> usize {
+        match self.web {
+            web if web == encoding_rs::GB18030 => 4,
+            web if web == encoding_rs::EUC_JP => 3,
+            _ => 2,
         }
-        out
+    }
+
+    /// How many bytes are dropped where a sequence means nothing: one, unless the text ends inside it.
+    fn bad_bytes(&self, bytes: &[u8]) -> usize {
+        match bytes {
+            [_, b'0'..=b'9'] | [_, b'0'..=b'9', _] if self.web == encoding_rs::GB18030 => bytes.len(),
+            [0x8f, _] if self.web == encoding_rs::EUC_JP => bytes.len(),
+            _ => 1,
+        }
     }
 
     /// Decodes the sequence that the bytes begin with and says how long it is.
-    fn decode_one(&self, bytes: &[u8], out: &mut String) -> Option<usize> {
+    pub(super) fn decode_one(&self, bytes: &[u8], out: &mut String) -> Option<usize> {
         let mut decoded = [0; DECODED_BYTES_MAX];
-        for sequence_bytes in 1..=bytes.len().min(SEQUENCE_BYTES_MAX) {
+        for sequence_bytes in 1..=bytes.len().min(self.sequence_bytes_max()) {
             let sequence = &bytes[..sequence_bytes];
             let code = sequence.iter().fold(0, |code, byte| code << 8 | u32::from(*byte));
             if let Some(target) = self.difference(code) {
@@ -104,97 +109,22 @@ impl Multibyte {
     }
 }
 
-/// Codecs of seven bits, which say by a sequence what the bytes after it mean.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Shifted {
-    /// Between `~{` and `~}` is GB 2312.
-    Hz,
-    /// Between two control characters is KS X 1001.
-    Korean,
-    /// Escape sequences change between ASCII, JIS X 0201, 0208 and 0212.
-    Japanese,
-}
-
-/// What the next bytes are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Set {
-    Ascii,
-    Katakana,
-    /// Two bytes a character, with this byte before them in the codec of eight bits.
-    Double(Option<u8>),
-}
-
-pub(super) fn decode_shifted(shifted: Shifted, bytes: &[u8], on_error: OnError) -> String {
-    let wide = Multibyte::named(match shifted {
-        Shifted::Hz => "gb2312",
-        Shifted::Korean => "euc_kr",
-        Shifted::Japanese => "euc_jp",
-    });
+/// Calls `step` with the bytes that are left. It says how many it has decoded, or how many mean nothing.
+pub(super) fn decode_by_steps(
+    bytes: &[u8],
+    on_error: OnError,
+    mut step: impl FnMut(&[u8], &mut String) -> Result<usize, usize>,
+) -> String {
     let mut out = String::with_capacity(bytes.len());
-    let mut set = Set::Ascii;
     let mut rest = bytes;
-    while let [first, next @ ..] = rest {
-        if let Some((new_set, text, sequence_bytes)) = control(shifted, set, rest) {
-            set = new_set;
-            out.push_str(text);
-            rest = &rest[sequence_bytes..];
-            continue;
-        }
-        let sequence_bytes = if first.is_ascii() { decode_in_set(&wide, set, rest, &mut out) } else { None };
-        if sequence_bytes.is_none() {
+    while !rest.is_empty() {
+        let step_bytes = step(rest, &mut out).unwrap_or_else(|bad_bytes| {
             on_error.mark(&mut out);
-        }
-        rest = sequence_bytes.map_or(next, |sequence_bytes| &rest[sequence_bytes..]);
+            bad_bytes
+        });
+        rest = &rest[step_bytes..];
     }
     out
-}
-
-fn decode_in_set(wide: &Multibyte, set: Set, bytes: &[u8], out: &mut String) -> Option<usize> {
-    match (set, bytes) {
-        (Set::Double(before), [high @ b'!'..=b'~', low, ..]) if low.is_ascii() => {
-            let sequence = [before.unwrap_or(0), high | 0x80, low | 0x80];
-            wide.decode_one(&sequence[usize::from(before.is_none())..], out).map(|_| 2)
-        }
-        (Set::Double(_), [b'!'..=b'~', ..]) => None,
-        (Set::Katakana, [byte @ b'!'..=b'_', ..]) => {
-            out.extend(char::from_u32(0xff40 + u32::from(byte - b' ')));
-            Some(1)
-        }
-        (_, [0x1b, ..]) | (_, []) => None,
-        (_, [byte, ..]) => {
-            out.push(char::from(*byte));
-            Some(1)
-        }
-    }
-}
-
-/// If the bytes begin with a sequence that controls the codec: the set from now on, its text and its length.
-fn control(shifted: Shifted, set: Set, bytes: &[u8]) -> Option<(Set, &'static str, usize)> {
-    let wide = Set::Double(None);
-    let escape = &bytes[..bytes.len().min(ESCAPE_BYTES_MAX)];
-    match shifted {
-        Shifted::Hz => match escape {
-            [b'~', b'~', ..] if set == Set::Ascii => Some((set, "~", 2)),
-            [b'~', b'\n', ..] if set == Set::Ascii => Some((set, "", 2)),
-            [b'~', b'{', ..] if set == Set::Ascii => Some((wide, "", 2)),
-            [b'~', b'}', ..] if set != Set::Ascii => Some((Set::Ascii, "", 2)),
-            _ => None,
-        },
-        Shifted::Korean => match escape {
-            [0x1b, b'$', b')', b'C'] => Some((set, "", 4)),
-            [0x0e, ..] => Some((wide, "", 1)),
-            [0x0f, ..] => Some((Set::Ascii, "", 1)),
-            [b'\n', ..] => Some((Set::Ascii, "\n", 1)),
-            _ => None,
-        },
-        Shifted::Japanese => match escape {
-            [0x1b, b'(', b'B' | b'J', ..] => Some((Set::Ascii, "", 3)),
-            [0x1b, b'(', b'I', ..] => Some((Set::Katakana, "", 3)),
-            [0x1b, b'$', b'@' | b'B', ..] => Some((wide, "", 3)),
-            [0x1b, b'$', b'(', b'D'] => Some((Set::Double(Some(0x8f)), "", 4)),
-            _ => None,
-        },
-    }
 }
 
 #[cfg(test)]
@@ -221,10 +151,8 @@ mod tests {
     }
 
     #[test]
-    fn shifted_codecs() {
-        let japanese = decode_shifted(Shifted::Japanese, b"a\x1b$B$\"\x1b(Bb\xff\n", OnError::Ignore);
-        assert_eq!(japanese, "a\u{3042}b\n");
-        assert_eq!(decode_shifted(Shifted::Hz, b"~~~{VP~}x", OnError::Ignore), "~\u{4e2d}x");
-        assert_eq!(decode_shifted(Shifted::Korean, b"\x1b$)C\x0e0!\x0f!", OnError::Ignore), "\u{ac00}!");
+    fn a_sequence_cut_off_at_the_end_is_dropped() {
+        assert_eq!(ignoring("gb18030", b"a\x81\x30"), "a");
+        assert_eq!(ignoring("gbk", b"a\x81\x30"), "a0");
     }
 }

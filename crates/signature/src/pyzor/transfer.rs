@@ -2,21 +2,17 @@
 
 use std::borrow::Cow;
 
-use super::Crash;
-
 /// A character of uuencode stands for six bits.
 const SIX_BITS: u8 = 0o77;
 
 /// The bytes of a body. An encoding that is not known, even by a blank after its name, leaves them as they are.
-pub(super) fn decode<'b>(encoding: &str, body: &'b [u8]) -> Result<Cow<'b, [u8]>, Crash> {
-    Ok(match encoding.to_ascii_lowercase().as_str() {
+pub(super) fn decode<'b>(encoding: &str, body: &'b [u8]) -> Cow<'b, [u8]> {
+    match encoding.to_ascii_lowercase().as_str() {
         "quoted-printable" => Cow::Owned(quoted_printable(body)),
         "base64" => Cow::Owned(base64(body)),
-        "x-uuencode" | "uuencode" | "uue" | "x-uue" => {
-            uuencode(body)?.map_or(Cow::Borrowed(body), Cow::Owned)
-        }
+        "x-uuencode" | "uuencode" | "uue" | "x-uue" => uuencode(body).map_or(Cow::Borrowed(body), Cow::Owned),
         _ => Cow::Borrowed(body),
-    })
+    }
 }
 
 /// Foreign characters are skipped and padding may be missing. A lone character at the end cannot be decoded; then
@@ -99,26 +95,26 @@ pub(super) fn hex_value(digit: u8) -> u8 {
     }
 }
 
-/// `None` where no file begins or none ends: then the body stays as it is.
-fn uuencode(body: &[u8]) -> Result<Option<Vec<u8>>, Crash> {
+/// `None` where no file begins, none ends, or a line is broken: then the body stays as it is.
+fn uuencode(body: &[u8]) -> Option<Vec<u8>> {
     let mut lines = body.split_inclusive(|&byte| byte == b'\n');
     if !lines.any(begins_file) {
-        return Ok(None);
+        return None;
     }
     let mut out = Vec::new();
     for line in lines {
         if trim(line, b" \t\r\n\x0c") == b"end" {
-            return Ok(Some(out));
+            return Some(out);
         }
         let before = out.len();
-        if uuencode_line(line, &mut out).is_err() {
+        if uuencode_line(line, &mut out).is_none() {
             // Some encoders write rubbish after the data: try with as much as the line should have.
             out.truncate(before);
             let line_bytes_max = (usize::from(line[0].wrapping_sub(b' ') & SIX_BITS) * 4 + 5) / 3;
             uuencode_line(&line[..line.len().min(line_bytes_max)], &mut out)?;
         }
     }
-    Ok(None)
+    None
 }
 
 /// Whether a line reads `begin`, an octal number and a name.
@@ -155,8 +151,8 @@ fn trim<'t>(mut text: &'t [u8], blanks: &[u8]) -> &'t [u8] {
 }
 
 /// Decodes one line: its length, then its data, six bits in a character. Missing characters stand for zero.
-fn uuencode_line(line: &[u8], out: &mut Vec<u8>) -> Result<(), Crash> {
-    let [length, data @ ..] = line else { return Err(Crash) };
+fn uuencode_line(line: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let [length, data @ ..] = line else { return None };
     let mut left = length.wrapping_sub(b' ') & SIX_BITS;
     let mut data = data.iter();
     let mut bits = 0u32;
@@ -165,7 +161,7 @@ fn uuencode_line(line: &[u8], out: &mut Vec<u8>) -> Result<(), Crash> {
         let value = match data.next() {
             None | Some(b'\n' | b'\r') => 0,
             Some(&byte @ b' '..=b'`') => (byte - b' ') & SIX_BITS,
-            Some(_) => return Err(Crash),
+            Some(_) => return None,
         };
         bits = bits << 6 | u32::from(value);
         bit_count += 6;
@@ -175,7 +171,7 @@ fn uuencode_line(line: &[u8], out: &mut Vec<u8>) -> Result<(), Crash> {
             left -= 1;
         }
     }
-    if data.all(|byte| matches!(byte, b' ' | b'`' | b'\n' | b'\r')) { Ok(()) } else { Err(Crash) }
+    if data.all(|byte| matches!(byte, b' ' | b'`' | b'\n' | b'\r')) { Some(()) } else { None }
 }
 
 #[cfg(test)]
@@ -200,10 +196,10 @@ mod tests {
 
     #[test]
     fn uuencode_wants_a_file_from_begin_to_end() {
-        assert_eq!(uuencode(b"x\nbegin 644 name\n#86)C\n`\nend\n"), Ok(Some(b"abc".to_vec())));
-        assert_eq!(uuencode(b"begin 644 name\n#86)C\n"), Ok(None));
-        assert_eq!(uuencode(b"begin 9 name\n#86)C\nend\n"), Ok(None));
-        assert_eq!(uuencode(b"begin 644 name\n#86)CGARBAGE\nend\n"), Ok(Some(b"abc".to_vec())));
-        assert_eq!(uuencode(b"begin 644 name\n#\x8086)C\nend\n"), Err(Crash));
+        assert_eq!(uuencode(b"x\nbegin 644 name\n#86)C\n`\nend\n"), Some(b"abc".to_vec()));
+        assert_eq!(uuencode(b"begin 644 name\n#86)C\n"), None);
+        assert_eq!(uuencode(b"begin 9 name\n#86)C\nend\n"), None);
+        assert_eq!(uuencode(b"begin 644 name\n#86)CGARBAGE\nend\n"), Some(b"abc".to_vec()));
+        assert_eq!(uuencode(b"begin 644 name\n#\x8086)C\nend\n"), None);
     }
 }

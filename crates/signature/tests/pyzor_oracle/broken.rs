@@ -224,7 +224,7 @@ const PIECES: [&[u8]; 94] = [
     b"\xd6\xd0",
     b"\xb9\xfa",
     b"\xa4\x40",
-    b"\xa4\xd4",
+    b"\xa4\xd5",
     b"\x81\x30\x81\x30",
     b"\x8f\xb0\xa1",
     b"\x8e\xb1",
