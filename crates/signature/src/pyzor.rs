@@ -2,15 +2,15 @@
 //!
 //! The client is a Python program and leaves reading the mail and the HTML to Python's standard library. So what
 //! counts is what that library (3.11) makes of a message, broken messages included. Each module below answers for one
-//! piece of it: [`parts`] for the parser of mail, [`header`] for the parameters of a Content-Type, [`transfer`] for
-//! base64 and its kin, [`charset`] for codecs, [`html`] for the parser of HTML and [`lines`] for Pyzor's own rules.
+//! piece of it: `parts` for the parser of mail, `header` for the parameters of a Content-Type, `transfer` for
+//! base64 and its kin, `charset` for codecs, `html` for the parser of HTML and `lines` for Pyzor's own rules.
 //!
 //! For some messages the client ends with a traceback, and no digest exists. Then the answer is `None`.
 //!
 //! Known limits, where a digest can differ from the client's:
-//! - a Content-Type of more than [`header::VALUE_BYTES_MAX`] bytes is cut there;
-//! - codecs that no mail uses (see [`charset`]), and lone surrogates, which Python can hold and we cannot;
-//! - the depth at which Python gives up ([`parts::CONTAINERS_MAX`]) depends on its version.
+//! - a Content-Type of more than `header::VALUE_BYTES_MAX` bytes is cut there;
+//! - codecs that hardly any mail uses (see `charset`), and lone surrogates, which Python can hold and we cannot;
+//! - the depth at which Python gives up (`parts::CONTAINERS_MAX`) depends on its version.
 
 use std::fmt;
 

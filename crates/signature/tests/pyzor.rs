@@ -116,7 +116,7 @@ fn deep_nesting_has_an_end() {
     assert_eq!(pyzor::predigest(&nested(100_000)), None);
 }
 
-/// Each of these once took, or could take, time by the square of its length. One that does not end shows.
+/// Each of these could take time by the square of its length. Then this test would not end.
 #[test]
 fn long_messages_take_their_time_by_length() {
     let html = b"Content-Type: text/html\n\n".as_slice();

@@ -95,32 +95,48 @@ pub(super) fn hex_value(digit: u8) -> u8 {
     }
 }
 
-/// `None` where no file begins, none ends, or a line is broken: then the body stays as it is.
+/// `None` where no file begins, or where a line is empty or broken: then the body stays as it is. The end of the file
+/// may be missing.
 fn uuencode(body: &[u8]) -> Option<Vec<u8>> {
-    let mut lines = body.split_inclusive(|&byte| byte == b'\n');
+    let mut lines = lines(body);
     if !lines.any(begins_file) {
         return None;
     }
     let mut out = Vec::new();
     for line in lines {
+        let length = *line.first()?;
         if trim(line, b" \t\r\n\x0c") == b"end" {
-            return Some(out);
+            break;
         }
         let before = out.len();
         if uuencode_line(line, &mut out).is_none() {
             // Some encoders write rubbish after the data: try with as much as the line should have.
             out.truncate(before);
-            let line_bytes_max = (usize::from(line[0].wrapping_sub(b' ') & SIX_BITS) * 4 + 5) / 3;
+            let line_bytes_max = (usize::from(length.wrapping_sub(b' ') & SIX_BITS) * 4 + 5) / 3;
             uuencode_line(&line[..line.len().min(line_bytes_max)], &mut out)?;
         }
     }
-    None
+    Some(out)
 }
 
-/// Whether a line reads `begin`, an octal number and a name.
+/// The lines of a body, without their ends: CR, LF or both.
+fn lines(body: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = body;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let line_bytes = rest.iter().position(|byte| matches!(byte, b'\r' | b'\n')).unwrap_or(rest.len());
+        let (line, next) = rest.split_at(line_bytes);
+        rest = next.strip_prefix(b"\r\n").or_else(|| next.get(1..)).unwrap_or_default();
+        Some(line)
+    })
+}
+
+/// Whether a line reads `begin` and an octal number. A name may follow.
 fn begins_file(line: &[u8]) -> bool {
-    let mut words = line.splitn(3, |&byte| byte == b' ');
-    words.next() == Some(b"begin") && words.next().is_some_and(is_octal) && words.next().is_some()
+    line.strip_prefix(b"begin ")
+        .is_some_and(|rest| rest.split(|&byte| byte == b' ').next().is_some_and(is_octal))
 }
 
 /// What Python takes as a number of base 8: a sign, a prefix and single underscores between digits are allowed.
@@ -195,9 +211,10 @@ mod tests {
     }
 
     #[test]
-    fn uuencode_wants_a_file_from_begin_to_end() {
+    fn uuencode_wants_a_file() {
         assert_eq!(uuencode(b"x\nbegin 644 name\n#86)C\n`\nend\n"), Some(b"abc".to_vec()));
-        assert_eq!(uuencode(b"begin 644 name\n#86)C\n"), None);
+        assert_eq!(uuencode(b"begin 644\r\n#86)C\r"), Some(b"abc".to_vec()));
+        assert_eq!(uuencode(b"begin 644 name\n#86)C\n\nend\n"), None);
         assert_eq!(uuencode(b"begin 9 name\n#86)C\nend\n"), None);
         assert_eq!(uuencode(b"begin 644 name\n#86)CGARBAGE\nend\n"), Some(b"abc".to_vec()));
         assert_eq!(uuencode(b"begin 644 name\n#\x8086)C\nend\n"), None);
