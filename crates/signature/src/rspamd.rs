@@ -1,1 +1,94 @@
-//! What the rspamd clients compute.
+//! What rspamd's fuzzy check computes: a digest of a text, and 32 shingles to find texts that are nearly the same.
+//!
+//! Both are taken over *words*, in lower case and stemmed, one list for each text part of a message.
+//! From words on, everything is exact and proven by what rspamd 3.4 sent.
+
+mod hash;
+
+use blake2::digest::{FixedOutput, KeyInit, Update};
+use blake2::{Blake2b512, Blake2bMac512, Digest};
+use siphasher::sip::SipHasher24;
+use twox_hash::XxHash64;
+
+/// How many shingles a text has.
+pub const SHINGLES: usize = 32;
+
+/// The client makes no shingles of fewer words, whatever its settings. Its stock rule wants 64.
+pub const WORDS_MIN: usize = 32;
+
+/// A client's keys. Clients with different keys have nothing in common.
+pub struct Keys {
+    digest: [u8; 64],
+    shingles: [[u8; 16]; SHINGLES],
+}
+
+impl Keys {
+    /// The keys that the settings `fuzzy_key` and `fuzzy_shingles_key` stand for.
+    pub fn new(fuzzy_key: &[u8], fuzzy_shingles_key: &[u8]) -> Self {
+        let mut key = half_hash(fuzzy_shingles_key);
+        let shingles = std::array::from_fn(|_| {
+            key = half_hash(&key);
+            key
+        });
+        Self { digest: Blake2b512::digest(fuzzy_key).into(), shingles }
+    }
+}
+
+impl Default for Keys {
+    /// The keys of a client whose settings name none.
+    fn default() -> Self {
+        Self::new(b"rspamd", b"rspamd")
+    }
+}
+
+/// The hashes that a rule can make its shingles with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// `mumhash`: that of the stock rule.
+    Mum,
+    /// `xxhash`.
+    Xx,
+    /// `siphash`: that of a rule which names none. It pays no heed to the order of words.
+    Sip,
+}
+
+/// The digest of a text.
+pub fn digest(words: &[String], keys: &Keys) -> [u8; 64] {
+    let mut hash = Blake2bMac512::new(&keys.digest.into());
+    for word in words {
+        hash.update(word.as_bytes());
+    }
+    hash.finalize_fixed().into()
+}
+
+/// The shingles of a text, or nothing if it has too few words.
+///
+/// Each shingle is the least of many hashes, so that two texts share about as many of them as they share words.
+pub fn shingles(words: &[String], keys: &Keys, algorithm: Algorithm) -> Option<[u64; SHINGLES]> {
+    // The client looks three words ahead although it never uses them: the last two do not count.
+    let counted = words.get(..words.len().checked_sub(2)?)?;
+    (words.len() >= WORDS_MIN).then(|| keys.shingles.map(|key| least(counted, &key, algorithm)))
+}
+
+fn least(words: &[String], key: &[u8; 16], algorithm: Algorithm) -> u64 {
+    let [seed, _] = *key.as_chunks::<8>().0 else { return u64::MAX };
+    let seed = u64::from_le_bytes(seed);
+    let (mut last, mut last_but_one) = (0, 0);
+    let window = |word: &String| {
+        let hash = match algorithm {
+            Algorithm::Mum => hash::mum(word.as_bytes(), seed),
+            Algorithm::Xx => XxHash64::oneshot(seed, word.as_bytes()),
+            // The client means to join three words and joins one with itself.
+            Algorithm::Sip => return SipHasher24::new_with_key(key).hash(word.repeat(3).as_bytes()),
+        };
+        let joined = hash ^ (last >> 8) ^ (last_but_one >> 16);
+        (last_but_one, last) = (last, hash);
+        joined
+    };
+    words.iter().map(window).min().unwrap_or(u64::MAX)
+}
+
+fn half_hash(bytes: &[u8]) -> [u8; 16] {
+    let hash: [u8; 64] = Blake2b512::digest(bytes).into();
+    std::array::from_fn(|at| hash[at])
+}
