@@ -1,12 +1,33 @@
 //! What rspamd's fuzzy check computes: a digest of a text, and 32 shingles to find texts that are nearly the same.
 //!
 //! Both are taken over *words*, in lower case and stemmed, one list for each text part of a message.
-//! From words on, everything is exact and proven by what rspamd 3.4 sent.
+//!
+//! From words on, everything is exact: the vectors were captured from rspamd 3.4.
+//!
+//! From a message to its words we do what rspamd was seen to do, which is not all that it does. On the shared corpus, of
+//! the texts with words enough for shingles, PLACEHOLDER
+//!
+//! Known differences:
+//!
+//! * The language, which decides the stems, is guessed by other means. Some languages that rspamd stems are left as
+//!   they are here, and others the other way round.
+//! * Chinese, Japanese and Thai need dictionaries to find words.
+//! * Character sets that mail-parser does not know, or that a message does not name.
+//! * Styles are read where they stand in an element, not from style sheets.
+//! * rspamd takes out links at the wrong place in some HTML, and cuts words around them.
+//! * Of texts with more than about 1100 words the fuzzy check takes only some, by a rule not described: such a digest
+//!   will not agree.
+//! * Texts too short for shingles get a digest of text and subject in the client, which is not made here.
 
 mod hash;
+mod html;
+mod language;
+mod link;
+mod words;
 
 use blake2::digest::{FixedOutput, KeyInit, Update};
 use blake2::{Blake2b512, Blake2bMac512, Digest};
+use mail_parser::{Message, MessageParser, PartType};
 use siphasher::sip::SipHasher24;
 use twox_hash::XxHash64;
 
@@ -50,6 +71,33 @@ pub enum Algorithm {
     Xx,
     /// `siphash`: that of a rule which names none. It pays no heed to the order of words.
     Sip,
+}
+
+/// The words of each text part of a message that has any, in the order of the parts.
+pub fn parts(mail: &[u8]) -> Vec<Vec<String>> {
+    let mut parts = Vec::new();
+    // Messages inside messages are kept on a list: a call for each would let their depth be the stack's.
+    let mut messages: Vec<Message> = MessageParser::default().parse(mail).into_iter().collect();
+    while let Some(message) = messages.pop() {
+        for part in message.parts {
+            match part.body {
+                PartType::Text(text) if html::is_html(&text) => {
+                    parts.push(words::of_text(&html::text(&text), false))
+                }
+                PartType::Text(text) => parts.push(words::of_text(&text, true)),
+                PartType::Html(html) => parts.push(words::of_text(&html::text(&html), false)),
+                PartType::Message(message) => messages.push(message),
+                _ => {}
+            }
+        }
+    }
+    parts.retain(|words| !words.is_empty());
+    parts
+}
+
+/// The words of a message's first text part that has any.
+pub fn words(mail: &[u8]) -> Vec<String> {
+    parts(mail).into_iter().next().unwrap_or_default()
 }
 
 /// The digest of a text.
