@@ -4,8 +4,9 @@
 //!
 //! From words on, everything is exact: the vectors were captured from rspamd 3.4.
 //!
-//! From a message to its words we do what rspamd was seen to do, which is not all that it does. On the shared corpus, of
-//! the texts with words enough for shingles, PLACEHOLDER
+//! From a message to its words we do what rspamd was seen to do, which is not all that it does. On the shared corpus
+//! 6589 of 7664 texts with words enough for shingles have the very same words (86 %; 93 % of the plain texts),
+//! and of the 7479 digests with shingles that the client sent for it we compute 6321 (85 %).
 //!
 //! Known differences:
 //!
@@ -113,7 +114,7 @@ pub fn digest(words: &[String], keys: &Keys) -> [u8; 64] {
 ///
 /// Each shingle is the least of many hashes, so that two texts share about as many of them as they share words.
 pub fn shingles(words: &[String], keys: &Keys, algorithm: Algorithm) -> Option<[u64; SHINGLES]> {
-    // The client looks three words ahead although it never uses them: the last two do not count.
+    // The client counts windows of three words from their first one: the last two words open none.
     let counted = words.get(..words.len().checked_sub(2)?)?;
     (words.len() >= WORDS_MIN).then(|| keys.shingles.map(|key| least(counted, &key, algorithm)))
 }

@@ -98,7 +98,7 @@ fn address_start(name: &str) -> Option<usize> {
 fn is_named(name: &str) -> bool {
     let begins =
         |prefix: &&str| name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
-    PREFIXES.iter().any(|prefix| begins(&prefix)) && is_site(name)
+    PREFIXES.iter().any(begins) && is_site(name)
 }
 
 /// Whether a piece is a host name, with a port or a path at most.
