@@ -12,8 +12,8 @@
 //! The vectors come from DCC 1.3.158. They prove all of this for plain text, for the headers and for a link, both
 //! sums of the body and every header sum. For multiparts and transfer encodings we do what the client is described to
 //! do, but no run of the client has confirmed it: a difference there costs a match and nothing else.
-//! What is our reading of that description: boundaries, part headers and the text between parts belong to `Body` as they
-//! stand and not to `Fuz1`; `Fuz1` takes the letters of every part, those of HTML tags and of decoded attachments
+//! What is our reading of that description: boundaries, part headers and the text between parts belong to `Body` as
+//! they stand and not to `Fuz1`; `Fuz1` takes the letters of every part, those of HTML tags and of decoded attachments
 //! included; the *last* `Received` is the lowest one.
 
 mod fuz1;

@@ -56,16 +56,16 @@ fn messages_have_the_digests_that_rspamd_sent() {
 /// Texts that could be slow to break into words, or to stem.
 #[test]
 fn large_texts_end() {
-    let marks = ["a", &"\u{300}".repeat(500_000)].concat();
+    let marks = ["a", &"\u{300}".repeat(100_000)].concat();
     let texts = [
-        "a".repeat(2_000_000),
-        "a'".repeat(500_000),
-        "a.1:".repeat(500_000),
-        "\u{1f1e6}".repeat(300_000),
+        "a".repeat(400_000),
+        "a'".repeat(100_000),
+        "a.1:".repeat(100_000),
+        "\u{1f1e6}".repeat(60_000),
         marks,
     ];
     let links = ["http://a.com<", "tel: 1 ", "tel:", "a@b.", "www.", "://", "ing", "a.b.c.d."]
-        .map(|link| link.repeat(200_000));
+        .map(|link| link.repeat(40_000));
     for text in texts.iter().chain(&links) {
         for kind in ["plain", "html"] {
             rspamd::parts(format!("Content-Type: text/{kind}; charset=utf-8\n\n{text}").as_bytes());
