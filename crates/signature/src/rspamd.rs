@@ -5,9 +5,9 @@
 //! From words on, everything is exact: the vectors were captured from rspamd 3.4.
 //!
 //! From a message to its words we do what rspamd was seen to do, which is not all that it does. On the shared corpus
-//! about 6600 of 7664 texts with words enough for shingles have the very same words (86 %; 93 % of the plain texts),
-//! and of the 7479 digests with shingles that a client sent for it we compute 6321 (85 %). rspamd itself gives some 30 of
-//! the texts other stems from one run to the next.
+//! about 6600 of 7664 texts with words enough for shingles have the very same words (86 %; 93 % of the plain texts).
+//! Of the 7479 digests with shingles that a client sent for it we compute 6321 (85 %). rspamd itself gives some 30
+//! of the texts other stems from one run to the next.
 //!
 //! Known differences:
 //!
