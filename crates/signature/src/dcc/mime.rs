@@ -1,0 +1,263 @@
+//! A message in pieces, line by line, with its transfer encodings undone.
+//!
+//! This is no full parser. It knows headers, boundaries, quoted-printable and base64, which is all that the sums need,
+//! and takes whatever it does not understand for text. Each byte is looked at a fixed number of times.
+
+/// Multiparts inside multiparts: deeper ones are taken for text. Real mail has a handful of levels, and each level
+/// costs a comparison for each line that starts like a boundary.
+const DEPTH_MAX: usize = 32;
+
+/// What a piece of a message is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// What holds the parts together: boundaries, part headers, the text between parts.
+    Frame,
+    /// The decoded content of a part.
+    Text,
+}
+
+/// Hands the pieces of a message's body to `sink`, in their order.
+pub(super) fn walk(mail: &[u8], sink: &mut impl FnMut(Part, &[u8])) {
+    let (head, mut rest) = split_head(mail);
+    let mut boundaries = Vec::new();
+    let mut content = enter(head, &mut boundaries);
+    while !rest.is_empty() {
+        let line;
+        (line, rest) = split_line(rest);
+        let Some((level, is_end)) = boundary_at(line, &boundaries) else {
+            content.put(line, sink);
+            continue;
+        };
+        content.end(sink);
+        sink(Part::Frame, line);
+        content = Content::Frame;
+        if is_end {
+            boundaries.truncate(level);
+        } else {
+            boundaries.truncate(level + 1);
+            let head;
+            (head, rest) = split_head(rest);
+            sink(Part::Frame, head);
+            content = enter(head, &mut boundaries);
+        }
+    }
+    content.end(sink);
+}
+
+/// Splits a message or a part after the empty line that ends its headers.
+pub(super) fn split_head(mail: &[u8]) -> (&[u8], &[u8]) {
+    let mut rest = mail;
+    while !rest.is_empty() {
+        let line;
+        (line, rest) = split_line(rest);
+        if matches!(line, b"\n" | b"\r\n") {
+            break;
+        }
+    }
+    mail.split_at(mail.len() - rest.len())
+}
+
+/// Splits after the first line end.
+fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1))
+}
+
+/// A header.
+pub(super) struct Field<'a> {
+    name: &'a [u8],
+    /// Still folded.
+    pub(super) value: &'a [u8],
+}
+
+impl Field<'_> {
+    /// Whether this is the header of that name.
+    pub(super) fn is(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name.as_bytes())
+    }
+}
+
+/// The headers in a head. Lines without a colon are skipped.
+pub(super) fn fields(head: &[u8]) -> impl Iterator<Item = Field<'_>> {
+    let mut rest = head;
+    std::iter::from_fn(move || {
+        while !rest.is_empty() {
+            let field = rest;
+            (_, rest) = split_line(rest);
+            while matches!(rest, [b' ' | b'\t', ..]) {
+                (_, rest) = split_line(rest);
+            }
+            let field = &field[..field.len() - rest.len()];
+            if let Some(colon) = field.iter().position(|byte| *byte == b':') {
+                return Some(Field { name: field[..colon].trim_ascii(), value: &field[colon + 1..] });
+            }
+        }
+        None
+    })
+}
+
+/// Reads the headers of a part: how its content is to be taken, and its boundary if it has parts of its own.
+fn enter<'a>(head: &'a [u8], boundaries: &mut Vec<&'a [u8]>) -> Content {
+    let mut content = Content::Plain;
+    for field in fields(head) {
+        if field.is("content-type") && boundaries.len() < DEPTH_MAX {
+            if let Some(boundary) = boundary(field.value) {
+                boundaries.push(boundary);
+                return Content::Frame;
+            }
+        } else if field.is("content-transfer-encoding") {
+            content = match field.value.trim_ascii() {
+                name if name.eq_ignore_ascii_case(b"quoted-printable") => Content::Quoted,
+                name if name.eq_ignore_ascii_case(b"base64") => Content::Base64(Bits::default()),
+                _ => Content::Plain,
+            };
+        }
+    }
+    content
+}
+
+/// The boundary that a content type names, if it is a multipart's.
+fn boundary(content_type: &[u8]) -> Option<&[u8]> {
+    let kind = content_type.trim_ascii_start();
+    if !kind.get(..10)?.eq_ignore_ascii_case(b"multipart/") {
+        return None;
+    }
+    let at = kind.windows(8).position(|name| name.eq_ignore_ascii_case(b"boundary"))?;
+    let value = kind[at + 8..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
+    let value = match value {
+        [b'"', quoted @ ..] => quoted.split(|byte| *byte == b'"').next(),
+        _ => value.split(|byte| *byte == b';' || byte.is_ascii_whitespace()).next(),
+    };
+    value.filter(|boundary| !boundary.is_empty())
+}
+
+/// Which open boundary a line is, innermost first, and whether it ends its multipart.
+fn boundary_at(line: &[u8], boundaries: &[&[u8]]) -> Option<(usize, bool)> {
+    let name = line.strip_prefix(b"--")?.trim_ascii_end();
+    boundaries.iter().enumerate().rev().find_map(|(level, boundary)| match name.strip_prefix(*boundary)? {
+        b"" => Some((level, false)),
+        b"--" => Some((level, true)),
+        _ => None,
+    })
+}
+
+/// How the lines of a part are to be taken.
+enum Content {
+    Frame,
+    Plain,
+    Quoted,
+    Base64(Bits),
+}
+
+impl Content {
+    fn put(&mut self, line: &[u8], sink: &mut impl FnMut(Part, &[u8])) {
+        match self {
+            Content::Frame => sink(Part::Frame, line),
+            Content::Plain => sink(Part::Text, line),
+            Content::Quoted => sink(Part::Text, &quoted(line)),
+            Content::Base64(bits) => sink(Part::Text, &bits.decode(line)),
+        }
+    }
+
+    /// Encoded lines need not end where the text's lines do, but a part ends with a line.
+    fn end(&mut self, sink: &mut impl FnMut(Part, &[u8])) {
+        if matches!(self, Content::Quoted | Content::Base64(_)) {
+            sink(Part::Text, b"\n");
+        }
+    }
+}
+
+/// Undoes quoted-printable in one line. What is not well formed stays as it is.
+fn quoted(line: &[u8]) -> Vec<u8> {
+    let soft = line.trim_ascii_end();
+    let mut rest = soft.strip_suffix(b"=").unwrap_or(line);
+    let mut text = Vec::with_capacity(rest.len());
+    while let [byte, after @ ..] = rest {
+        let code = if *byte == b'=' { after.get(..2).and_then(hex_byte) } else { None };
+        text.push(code.unwrap_or(*byte));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    text
+}
+
+fn hex_byte(digits: &[u8]) -> Option<u8> {
+    let mut byte = [0];
+    hex::decode_to_slice(digits, &mut byte).ok().map(|()| byte[0])
+}
+
+/// The bits of base64 that do not make a byte yet.
+#[derive(Default)]
+struct Bits {
+    value: u32,
+    count: u32,
+}
+
+impl Bits {
+    /// Bytes that are not of the alphabet are skipped; padding ends a run, and what follows starts a new one.
+    fn decode(&mut self, line: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(line.len() * 3 / 4 + 1);
+        for byte in line {
+            let six = match byte {
+                b'A'..=b'Z' => byte - b'A',
+                b'a'..=b'z' => byte - b'a' + 26,
+                b'0'..=b'9' => byte - b'0' + 52,
+                b'+' => 62,
+                b'/' => 63,
+                b'=' => {
+                    *self = Bits::default();
+                    continue;
+                }
+                _ => continue,
+            };
+            self.value = (self.value << 6 | u32::from(six)) & 0xfff;
+            self.count += 6;
+            if self.count >= 8 {
+                self.count -= 8;
+                bytes.push((self.value >> self.count) as u8);
+            }
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text_of(mail: &str) -> String {
+        let mut text = Vec::new();
+        walk(mail.as_bytes(), &mut |part, piece| {
+            if part == Part::Text {
+                text.extend_from_slice(piece);
+            }
+        });
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    #[test]
+    fn nested_parts_are_found() {
+        let mail = "Content-Type: multipart/mixed;\r\n boundary=\"a b\"\r\n\r\npreamble\r\n--a b\r\n\
+            Content-Type: Multipart/Alternative; BOUNDARY = in\r\n\r\n--in\r\n\r\none\r\n--in--\r\nbetween\r\n\
+            --a b  \r\nContent-Transfer-Encoding: base64\r\n\r\ndHdv\r\n--a b--\r\nepilogue\r\n";
+        assert_eq!(text_of(mail), "one\r\ntwo\n");
+    }
+
+    #[test]
+    fn an_outer_boundary_ends_inner_parts() {
+        let mail = "Content-Type: multipart/mixed; boundary=out\n\n--out\n\
+            Content-Type: multipart/mixed; boundary=in\n\n--in\n\none\n--out\n\ntwo\n--in\nthree\n";
+        assert_eq!(text_of(mail), "one\ntwo\n--in\nthree\n");
+    }
+
+    #[test]
+    fn broken_encodings_stay_text() {
+        assert_eq!(quoted(b"a=3Db=zz=4=\r\n"), b"a=b=zz=4");
+        assert_eq!(quoted(b"end= \t\n"), b"end");
+        assert_eq!(Bits::default().decode(b"Y W\xff J=j\n"), b"ab");
+    }
+
+    #[test]
+    fn multiparts_without_boundary_are_text() {
+        assert_eq!(text_of("Content-Type: multipart/mixed\n\ntext\n"), "text\n");
+        assert_eq!(text_of("Content-Type: multipart/mixed; boundary=\"\"\n\n--\ntext\n"), "--\ntext\n");
+    }
+}
