@@ -67,7 +67,7 @@ fn read(name: &str, source: &mut dyn Read, visit: Visit<'_>) -> Result<(), Probl
     let broken = |error| Problem::io(name)(error);
     let mut start = [0; 5];
     let length = fill(source, &mut start).map_err(broken)?;
-    let mut whole = (&start[..length]).chain(source);
+    let whole = (&start[..length]).chain(source);
     if start == *b"From " {
         for (number, message) in MessageIterator::new(BufReader::new(whole)).enumerate() {
             let message = message.map_err(broken)?.unwrap_contents();

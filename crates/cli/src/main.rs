@@ -6,11 +6,13 @@
 mod filter;
 mod keys;
 mod lab;
+mod mail;
 mod mapped;
 mod network_key;
 mod output;
 mod problem;
 mod progress;
+mod sign;
 
 use std::process::ExitCode;
 
@@ -28,6 +30,8 @@ enum Command {
     /// Build, inspect, query, count, unite, retouch and update filter files
     #[command(subcommand)]
     Filter(filter::Command),
+    /// Print every signature of messages: seenit's own, and those of Razor, Pyzor, DCC and rspamd clients
+    Sign(sign::Arguments),
     /// Run the papers' experiments, each table beside the printed one
     #[command(subcommand)]
     Lab(lab::Command),
@@ -42,6 +46,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Filter(command) => filter::run(command),
         Command::Lab(command) => lab::run(command),
+        Command::Sign(arguments) => sign::run(&arguments),
     };
     result.unwrap_or_else(|problem| {
         eprintln!("seenit: {problem}");

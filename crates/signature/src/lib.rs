@@ -1,7 +1,7 @@
 //! A message in, signatures out.
 //!
-//! A signature is a *kind* and a digest. Some kinds are seenit's own, the others are those of clients that people already
-//! run, computed as those clients do, so that a report that carries a message helps the users of them all.
+//! A signature is a *kind* and a digest. Some kinds are seenit's own, the others are those of clients that people
+//! already run, computed as those clients do, so that a report that carries a message helps the users of them all.
 //!
 //! Any bytes are mail: there is always an answer, in bounded time and memory.
 
@@ -14,6 +14,7 @@ pub mod own;
 pub mod pyzor;
 pub mod razor;
 pub mod rspamd;
+pub mod sign;
 pub mod signature;
 pub mod url;
 mod visible;
@@ -21,5 +22,6 @@ pub mod words;
 
 pub use kind::Kind;
 pub use message::Message;
+pub use sign::sign;
 pub use signature::{Digest, Signature};
 pub use words::Words;

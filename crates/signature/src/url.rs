@@ -110,16 +110,21 @@ pub fn target(link: &str) -> Option<Target> {
     let (authority, path) = rest.split_at(end);
     let host = host(authority)?;
     let path = path.split('#').next().unwrap_or_default();
-    let shared = SHARED_HOSTS.iter().any(|shared| {
-        host.strip_suffix(shared).is_some_and(|before| before.is_empty() || before.ends_with('.'))
-    });
-    if shared {
+    if is_shared(&host) {
         let path = path.trim_end_matches('/');
         return Some(Target { text: format!("{host}{path}"), withheld: path.is_empty() });
     }
     let is_number = host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') || host.contains(':');
     let registrable = if is_number { &host } else { psl::domain_str(&host).unwrap_or(&host) };
     Some(Target { text: registrable.to_owned() + &skeleton(path), withheld: false })
+}
+
+/// Whether strangers put pages of their own on this host, or on one above it.
+pub(crate) fn is_shared(host: &str) -> bool {
+    let is_below = |shared: &&str| {
+        host.strip_suffix(*shared).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    };
+    SHARED_HOSTS.iter().any(|shared| is_below(&shared))
 }
 
 /// The host of an authority, in lower case: no user, no port, no dot at the end.

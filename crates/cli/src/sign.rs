@@ -1,0 +1,83 @@
+//! `seenit sign`: every signature of a message.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use seenit_signature::Signature;
+use seenit_signature::razor::Ep4;
+use serde::Serialize;
+
+use crate::problem::Problem;
+use crate::{mail, output};
+
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  seenit sign message.eml\n  seenit sign --json Maildir > signatures.json"
+)]
+pub(crate) struct Arguments {
+    /// Messages: files, mbox files, Maildirs, folders, archives (.tar, .tar.gz, .tar.zst), or - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Seed and separator of razor-e4, as a Razor server announces them
+    #[arg(long, value_name = "SEED-SEPARATOR", default_value_t = Ep4::default())]
+    ep4: Ep4,
+    /// Print one JSON array in place of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// One signature, for machines.
+#[derive(Serialize)]
+struct Row {
+    file: String,
+    part: Option<u32>,
+    kind: &'static str,
+    digest: String,
+    information_bits: u64,
+    withheld: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let mut rows = Vec::new();
+    mail::each(&arguments.files, &mut |name, bytes| {
+        let signatures = seenit_signature::sign(bytes, &arguments.ep4);
+        if arguments.json {
+            rows.extend(signatures.iter().map(|signature| row(name, signature)));
+            return Ok(());
+        }
+        output::text(&table(name, &signatures))
+    })?;
+    if arguments.json {
+        output::json(&rows)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(file: &str, signature: &Signature) -> Row {
+    Row {
+        file: file.to_owned(),
+        part: signature.part,
+        kind: signature.kind.as_str(),
+        digest: signature.digest.to_string(),
+        information_bits: signature.information_bits,
+        withheld: signature.withheld,
+    }
+}
+
+/// One line a signature; shingles are cut to a few.
+fn table(name: &str, signatures: &[Signature]) -> String {
+    /// What fits beside the other columns.
+    const DIGEST_CHARS: usize = 40;
+    let mut table = format!("{name}\n");
+    for signature in signatures {
+        let digest = signature.digest.to_string();
+        let shown: String = digest.chars().take(DIGEST_CHARS).collect();
+        let cut = if shown.len() < digest.len() { "..." } else { "" };
+        let part = signature.part.map_or(String::new(), |part| format!("part {part}"));
+        let withheld = if signature.withheld { "  withheld" } else { "" };
+        let bits = signature.information_bits;
+        table += &format!("  {:9}{part:8}{:44}{bits:>9} bits{withheld}\n", signature.kind, shown + cut);
+    }
+    table
+}

@@ -1,0 +1,100 @@
+//! All signatures of a message.
+
+use crate::kind::Kind;
+use crate::message::Message;
+use crate::razor::{self, Ep4};
+use crate::signature::{Digest, Signature, information_bits};
+use crate::words::Words;
+use crate::{dcc, own, pyzor, rspamd, url};
+
+/// Every signature of a message, kind by kind.
+///
+/// Clients' kinds are made of other pieces of the message than ours, but say no more than its words do: below the
+/// floor of `exact1` they are withheld too, and their information is that of the words. The exceptions name what they
+/// rest on themselves: `pyzor` its lines, `razor-e8` its host, `rspamd` its own words.
+pub fn sign(mail: &[u8], ep4: &Ep4) -> Vec<Signature> {
+    let message = Message::parse(mail);
+    let words = Words::of(&message.text);
+    let exact = own::exact(&words);
+    let floor = Floor { information_bits: exact.information_bits, withheld: exact.withheld };
+    let mut signatures = vec![exact];
+    signatures.extend(own::near(&words));
+    signatures.extend(own::urls(&message));
+    signatures.extend(message.attachments.iter().map(own::part));
+    signatures.extend(pyzor_of(mail));
+    signatures.extend(razor_of(mail, ep4, &floor));
+    signatures.extend(dcc_of(mail, &floor));
+    signatures.extend(rspamd_of(mail));
+    signatures
+}
+
+/// What the words of the message amount to.
+struct Floor {
+    information_bits: u64,
+    withheld: bool,
+}
+
+fn pyzor_of(mail: &[u8]) -> Option<Signature> {
+    let lines = pyzor::predigest(mail)?.concat();
+    let digest = pyzor::digest(mail)?;
+    Some(Signature {
+        kind: Kind::Pyzor,
+        part: None,
+        digest: Digest::Bytes(digest.as_bytes().to_vec()),
+        information_bits: information_bits(lines.as_bytes()),
+        withheld: digest.is_empty() || lines.chars().count() < own::EXACT_LETTERS_MIN,
+    })
+}
+
+fn razor_of(mail: &[u8], ep4: &Ep4, floor: &Floor) -> Vec<Signature> {
+    let mut signatures = Vec::new();
+    for (number, part) in razor::sign(mail, ep4).into_iter().enumerate() {
+        let number = Some(number as u32);
+        signatures.extend(part.e4.map(|e4| Signature {
+            kind: Kind::RazorE4,
+            part: number,
+            digest: Digest::Text(e4.0.to_vec(), e4.to_string()),
+            information_bits: floor.information_bits,
+            withheld: floor.withheld,
+        }));
+        signatures.extend(part.e8.into_iter().map(|host| Signature {
+            kind: Kind::RazorE8,
+            part: number,
+            digest: Digest::Text(host.signature.0.to_vec(), host.signature.to_string()),
+            information_bits: information_bits(&host.host),
+            withheld:
+                std::str::from_utf8(&host.host).map_or(true, |host| url::is_shared(&host.to_lowercase())),
+        }));
+    }
+    signatures
+}
+
+fn dcc_of(mail: &[u8], floor: &Floor) -> Vec<Signature> {
+    let signature = |kind, sum: dcc::Sum| Signature {
+        kind,
+        part: None,
+        digest: Digest::Text(sum.to_vec(), dcc::text(&sum)),
+        information_bits: floor.information_bits,
+        withheld: floor.withheld,
+    };
+    let body = dcc::body(mail).map(|sum| signature(Kind::DccBody, sum));
+    let fuz1 = dcc::fuz1(mail).map(|sum| signature(Kind::DccFuz1, sum));
+    body.into_iter().chain(fuz1).collect()
+}
+
+fn rspamd_of(mail: &[u8]) -> Vec<Signature> {
+    let keys = rspamd::Keys::default();
+    let signature = |(number, words): (usize, Vec<String>)| Signature {
+        kind: Kind::Rspamd,
+        part: Some(number as u32),
+        digest: Digest::Bytes(rspamd::digest(&words, &keys).to_vec()),
+        information_bits: information_bits(words.concat().as_bytes()),
+        withheld: words.len() < own::NEAR_WORDS_MIN,
+    };
+    rspamd::parts(mail)
+        .into_iter()
+        .enumerate()
+        .filter(|(_, words)| !words.is_empty())
+        .map(signature)
+        .collect()
+}
