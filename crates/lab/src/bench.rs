@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use seenit_filter::delta::DeltaError;
 use seenit_filter::{BinError, ChoiceError, GeometryError, RetouchError};
 
 /// The seed when nobody names one.
@@ -70,6 +71,9 @@ pub enum LabError {
     /// Split storage that cannot be chosen.
     #[error(transparent)]
     Choice(#[from] ChoiceError),
+    /// A delta that cannot be made or applied.
+    #[error(transparent)]
+    Delta(#[from] DeltaError),
     /// An option out of its range.
     #[error("{option} {value}: {why}")]
     Option {

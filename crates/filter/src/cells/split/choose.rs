@@ -53,7 +53,7 @@ pub fn choose(cells: u64, histogram: &[(u64, u64)]) -> Result<Savings, GeometryE
     let above = |limit: u64| -> u64 {
         histogram.iter().filter(|&&(value, _)| value > limit).map(|&(_, count)| count).sum()
     };
-    let bytes_of = |split: &Split| expected_bytes(split, cells, above((1 << split.low_bits()) - 1));
+    let bytes_of = |split: &Split| expected_bytes(split, cells, histogram);
     let mut all = Vec::new();
     for low_bits in 1..=LOW_BITS_MAX {
         for doublings in 0..=LOCKS_MAX.ilog2() {
@@ -84,8 +84,12 @@ pub fn choose(cells: u64, histogram: &[(u64, u64)]) -> Result<Savings, GeometryE
     Ok(Savings { split, bytes, flat })
 }
 
-/// Chunks have equal numbers of pages, but for the last one.
-fn expected_bytes(split: &Split, cells: u64, flagged: u64) -> f64 {
+/// The memory that `cells` cells are expected to take in this shape, in bytes: base, chunks and tables. `histogram` is
+/// as for [`choose`].
+pub fn expected_bytes(split: &Split, cells: u64, histogram: &[(u64, u64)]) -> f64 {
+    let flagged =
+        histogram.iter().filter(|&&(value, _)| split.high_of(value) > 0).map(|&(_, count)| count).sum();
+    // Chunks have equal numbers of pages, but for the last one.
     let pages = split.base().pages(cells);
     let chunk_cells = split.pages_per_chunk(pages) * split.base().per_page();
     let table = |cells_of_chunk: u64| {
@@ -135,8 +139,7 @@ mod tests {
         let histogram = zipf(cells);
         for (low_bits, chunks) in [(1, 1), (2, 8), (3, 32), (5, 4), (8, 1), (3, 1000)] {
             let split = Split::new(low_bits, chunks).expect("a shape");
-            let flagged = histogram.iter().filter(|h| h.0 >> low_bits > 0).map(|h| h.1).sum();
-            let expected = expected_bytes(&split, cells, flagged);
+            let expected = expected_bytes(&split, cells, &histogram);
             let mean = (0..8).map(|seed| built(split, cells, &histogram, seed)).sum::<f64>() / 8.0;
             // Tables of chunks that grow together grow by jumps: the mean of eight has some percent of scatter there.
             assert!((mean / expected - 1.0).abs() < 0.02, "{split:?}: {mean} {expected}");
