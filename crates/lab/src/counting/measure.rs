@@ -9,7 +9,7 @@ use seenit_filter::maths::counting::wrong_share;
 use super::CountsMode;
 use super::judge::z_of_poisson;
 use super::plan::{ELEMENTS, Law, Plan};
-use super::simulate::{Errors, Insertions, Round, Seen, Stream, draw_elements, stream_of};
+use super::simulate::{Errors, Insertions, Place, Round, Seen, Stream, draw_elements, stream_of};
 use crate::bench::{Bench, LabError};
 use crate::interval::Summary;
 
@@ -77,7 +77,7 @@ pub(super) fn measure(
         seen
     };
     let all = (0..rounds).into_par_iter().map(round).collect::<Result<Vec<_>, _>>()?;
-    let mut by_filter: BTreeMap<(u8, u64, u32), Vec<Seen>> = BTreeMap::new();
+    let mut by_filter: BTreeMap<Place, Vec<Seen>> = BTreeMap::new();
     for (filter, seen) in all.into_iter().flatten() {
         by_filter.entry(filter).or_default().push(seen);
     }
