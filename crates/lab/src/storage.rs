@@ -1,9 +1,9 @@
 //! The experiment `storage`: how many bits does a true count take, and how many bytes a delta?
 //!
 //! The paper of collaborative detection describes both, split storage and deltas, and measures neither. Here a refined
-//! counting filter takes signatures whose counts fall as a power of their rank; its cells are stored in every shape of
-//! split storage, low bits s and chunks N. And filters of real keys take more of them: their deltas are set beside the
-//! fewest bytes that could say the same.
+//! counting filter takes signatures whose counts fall as a power of their rank (Zipf); its cells are stored in every
+//! shape of split storage, low bits s and chunks N. And filters of real keys take more of them: their deltas are set
+//! beside the fewest bytes that could say the same.
 
 mod deltas;
 mod figures;
@@ -31,30 +31,20 @@ const SIGNATURES_MAX: u64 = 10_000_000;
 /// The largest filters whose deltas are made: likewise.
 const DELTA_KIB_MAX: u64 = 1 << 18;
 
-/// The steepest fall of counts: beyond it, all but a handful are 1.
-const EXPONENT_MAX: f64 = 4.0;
-
 /// What can be chosen.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Signatures in the counting filter.
     pub signatures: u64,
-    /// How the counts fall: the n-th is `top / n^exponent`, one at least.
+    /// How the counts fall: the r-th of n is `(n/r)^exponent`, so that the last is 1.
     pub exponents: Vec<f64>,
-    /// The largest count.
-    pub top: u64,
     /// KiB of the filters whose deltas are made.
     pub delta_kib: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options {
-            signatures: 100_000,
-            exponents: vec![0.6, 0.8, 1.0, 1.2, 1.4],
-            top: 100_000,
-            delta_kib: 4096,
-        }
+        Options { signatures: 100_000, exponents: vec![0.6, 0.8, 1.0, 1.2, 1.4], delta_kib: 4096 }
     }
 }
 
@@ -139,12 +129,11 @@ fn check(options: &Options) -> Result<(), LabError> {
         return refuse("--exponents", "none".into(), "at least one");
     }
     for &exponent in &options.exponents {
-        if !(0.0..=EXPONENT_MAX).contains(&exponent) {
-            return refuse("--exponents", exponent.to_string(), "0 to 4");
+        let top = (options.signatures as f64).powf(exponent);
+        if !(1.0..=f64::from(u32::MAX)).contains(&top) {
+            let why = "0 or more, and the largest count, signatures^exponent, at most 4,294,967,295";
+            return refuse("--exponents", exponent.to_string(), why);
         }
-    }
-    if !(1..=u64::from(u32::MAX)).contains(&options.top) {
-        return refuse("--top", options.top.to_string(), "1 to 4,294,967,295");
     }
     if !(4..=DELTA_KIB_MAX).contains(&options.delta_kib) {
         return refuse("--delta-kib", options.delta_kib.to_string(), "4 to 262,144");

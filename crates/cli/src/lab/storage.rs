@@ -16,12 +16,9 @@ pub(crate) struct StorageArgs {
     /// Signatures in the counting filter
     #[arg(long, value_name = "N", default_value_t = Options::default().signatures)]
     signatures: u64,
-    /// How counts fall: the n-th is top/n^exponent [default: 0.6,0.8,1,1.2,1.4]
+    /// How counts fall: the r-th of n is (n/r)^exponent [default: 0.6,0.8,1,1.2,1.4]
     #[arg(long, value_name = "E", value_delimiter = ',')]
     exponents: Vec<f64>,
-    /// The largest count
-    #[arg(long, value_name = "C", default_value_t = Options::default().top)]
-    top: u64,
     /// Size of the filters whose deltas are made, in KiB
     #[arg(long, value_name = "KIB", default_value_t = Options::default().delta_kib)]
     delta_kib: u64,
@@ -36,7 +33,6 @@ impl StorageArgs {
             } else {
                 self.exponents.clone()
             },
-            top: self.top,
             delta_kib: self.delta_kib,
         }
     }

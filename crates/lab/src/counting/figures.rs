@@ -131,10 +131,11 @@ pub(super) fn strangers(found: &Unreported) -> Figure {
     Figure {
         title: format!("A message nobody reported, k = {}", found.k),
         caption: format!(
-            "The chance that it counts t or more. The printed formula falls off a cliff, with n the messages and with \
-             n the reports; strangers asked of real filters do what the cells say, (share of cells at t or above)^k. \
-             {} queries, so nothing rarer can be seen. At the usual threshold of {SPAM_THRESHOLD} the refined variant \
-             is far below the intuitive one. {} messages with 0 to 20 reports.",
+            "The chance that it counts t or more. The printed formula falls off a cliff, with n the messages and \
+             with n the reports; strangers asked of real filters do what the cells say, (share of cells at t or \
+             above)^k. {} \
+             queries, so nothing rarer can be seen. At the usual threshold of {SPAM_THRESHOLD} the refined variant is \
+             far below the intuitive one. {} messages with 0 to 20 reports.",
             grouped(found.queries),
             grouped(ELEMENTS as u64)
         ),

@@ -153,6 +153,13 @@ impl Compared<'_> {
         if let Some((filter, rule, judged)) = farthest {
             let place = format!("{}, {}, k = {}", rule.as_str(), size_name(filter.m), filter.k);
             text += &format!(" (farthest: {:.2}, {place}).", judged.z);
+            if judged.z.abs() > critical {
+                text += &format!(
+                    " No reason is known but chance: in the same rounds the intuitive mean of that filter is {:+.2} \
+                     standard errors off its closed form.",
+                    filter.z_of_closed_form()
+                );
+            }
         }
         if plan.intuitive_of != plan.number {
             text += &format!(" Intuitive rates are printed as those of experiment {}.", plan.intuitive_of);

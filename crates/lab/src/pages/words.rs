@@ -59,8 +59,8 @@ struct Found {
     bytes: u64,
 }
 
-/// All files at or below `path`, in an order that does not depend on the file system: a corpus may be longer than is
-/// read.
+/// All files at or below `path`, in an order that does not depend on the file system: a corpus may be longer than
+/// is read.
 fn find_files(path: &Path, depth: usize, found: &mut Vec<Found>) -> Result<(), LabError> {
     let failed = |error| LabError::File { path: path.to_owned(), error };
     let metadata = fs::metadata(path).map_err(failed)?;

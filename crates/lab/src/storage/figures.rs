@@ -29,8 +29,8 @@ fn by_low_bits(study: &Study) -> Figure {
     Figure {
         title: "Bits a signature by low bits".into(),
         caption: "Split storage filled and measured, one chunk. Too few low bits, and many cells need an entry of 64 \
-                  bits in a table that is a third full; too many, and every cell pays for the few large ones. Steeper \
-                  counts want fewer bits."
+                  bits in a table at most half full; too many, and every cell pays for the few large ones. Steeper \
+                  counts want more bits."
             .into(),
         x: Axis::linear("low bits s"),
         y: Axis::log("bits a signature"),

@@ -8,7 +8,7 @@ use seenit_filter::cells::{Cells, CellsMut, Split, SplitCells};
 use seenit_filter::counting::{CountingFilter, Refined};
 use seenit_filter::hash::SipKey;
 use seenit_filter::maths::entropy;
-use seenit_filter::{Flat, HugePages};
+use seenit_filter::{Flat, HugePages, PAGE_BYTES};
 
 use super::{Options, STREAM};
 use crate::bench::{Bench, LabError};
@@ -27,7 +27,6 @@ pub(super) struct Counts {
     pub(super) signatures: u64,
     /// The most frequent signature's count.
     pub(super) top: u64,
-    pub(super) cells: u64,
     pub(super) shapes: Vec<Shape>,
     /// What the chooser took, for the cells of the first round.
     pub(super) choice: Savings,
@@ -46,6 +45,8 @@ pub(super) struct Shape {
     pub(super) measured: f64,
     /// What the chooser reckons with, likewise.
     pub(super) expected: f64,
+    /// The base alone, without tables.
+    pub(super) base: f64,
     /// The share of cells with a high part.
     pub(super) flagged: f64,
 }
@@ -98,7 +99,7 @@ pub(super) fn run(options: &Options, bench: &Bench<'_>) -> Result<Vec<Counts>, L
         })
         .collect::<Result<_, LabError>>()?;
     let of_rounds = options.exponents.iter().zip(found.chunks_exact(rounds as usize));
-    of_rounds.map(|(&exponent, rounds)| counts(options, exponent, signatures, rounds)).collect()
+    of_rounds.map(|(&exponent, rounds)| counts(exponent, signatures, rounds)).collect()
 }
 
 fn shapes() -> Result<Vec<Split>, LabError> {
@@ -135,16 +136,16 @@ fn values(
     let mut ranks: Vec<u64> = (1..=options.signatures).collect();
     draw::shuffle(&mut ranks, &mut random);
     for rank in ranks {
-        filter.insert_weighted(random.hash(), count_of(options.top, rank, exponent));
+        filter.insert_weighted(random.hash(), count_of(options.signatures, rank, exponent));
     }
     let mut values = Vec::new();
     filter.cells().for_each_nonzero(|cell, value| values.push((cell, value)));
     Ok((cells, values))
 }
 
-/// How often the signature of this rank was reported: at least once.
-fn count_of(top: u64, rank: u64, exponent: f64) -> u64 {
-    ((top as f64 / (rank as f64).powf(exponent)).round() as u64).max(1)
+/// How often the signature of this rank was reported; the last one once.
+fn count_of(signatures: u64, rank: u64, exponent: f64) -> u64 {
+    (signatures as f64 / rank as f64).powf(exponent).round() as u64
 }
 
 /// The bytes of storage of this shape once it holds these values. Every value must be found again.
@@ -156,7 +157,7 @@ fn built(split: Split, cells: u64, values: &[(u64, u64)]) -> Result<f64, LabErro
     Ok(storage.memory_bytes() as f64)
 }
 
-fn counts(options: &Options, exponent: f64, signatures: u64, rounds: &[Round]) -> Result<Counts, LabError> {
+fn counts(exponent: f64, signatures: u64, rounds: &[Round]) -> Result<Counts, LabError> {
     let bits = |bytes: f64| 8.0 * bytes / signatures as f64;
     let mean = |of: &dyn Fn(&Round) -> f64| rounds.iter().map(of).sum::<f64>() / rounds.len() as f64;
     let cells = signatures * CELLS_PER_SIGNATURE;
@@ -172,6 +173,7 @@ fn counts(options: &Options, exponent: f64, signatures: u64, rounds: &[Round]) -
             split,
             measured: bits(mean(&|round| round.bytes[place].0)),
             expected: bits(mean(&|round| round.bytes[place].1)),
+            base: bits((split.base().pages(cells) * PAGE_BYTES as u64) as f64),
             flagged: flagged(&split),
         })
         .collect();
@@ -180,8 +182,7 @@ fn counts(options: &Options, exponent: f64, signatures: u64, rounds: &[Round]) -
     Ok(Counts {
         exponent,
         signatures,
-        top: options.top,
-        cells,
+        top: count_of(signatures, 1, exponent),
         shapes,
         choice: first.chosen,
         chosen_bits: bits(first.chosen_bytes),

@@ -26,6 +26,7 @@ fn choices(study: &Study) -> Table {
         let [eight, sixteen, _] = choice.flat;
         vec![
             counts.exponent.to_string(),
+            counts.top.to_string(),
             format!("{:.1} %", 100.0 * counts.filled),
             format!("{}, {}", best.split.low_bits(), best.split.chunks()),
             format!("{:.1}", best.measured),
@@ -39,11 +40,12 @@ fn choices(study: &Study) -> Table {
             sixteen.too_small_for.to_string(),
         ]
     });
-    let (signatures, top) = study.counts.first().map_or((0, 0), |counts| (counts.signatures, counts.top));
+    let signatures = study.counts.first().map_or(0, |counts| counts.signatures);
     Table {
         title: "Split storage: bits a signature, and what was chosen".into(),
         head: heads(&[
             "exponent",
+            "largest count",
             "cells in use",
             "best s, N",
             "bits",
@@ -59,11 +61,11 @@ fn choices(study: &Study) -> Table {
         rows: rows.collect(),
         verdict: Verdict::Ours,
         summary: format!(
-            "{signatures} signatures, the n-th reported {top}/n^exponent times, in a refined counting filter with \
-             {CELLS_PER_SIGNATURE} cells a signature and {HASHES} hashes. Best is the shape that took least of those \
-             that were filled; chosen is what the chooser took from the histogram of cells, which prefers more chunks \
-             (writers) where they cost less than a hundredth. Split storage holds every count; of flat cells, the \
-             columns beside them say how many cells would not fit. The paper measured none of this."
+            "{signatures} signatures, the r-th reported ({signatures}/r)^exponent times, in a refined counting filter \
+             with {CELLS_PER_SIGNATURE} cells a signature and {HASHES} hashes. Best is the shape that took least of \
+             those that were filled; chosen is what the chooser took from the histogram of cells, which prefers more \
+             chunks (writers) where they cost less than a hundredth. Split storage holds every count; of flat cells, \
+             the columns beside them say how many cells would not fit. The paper measured none of this."
         ),
     }
 }
@@ -89,7 +91,8 @@ fn shapes(counts: &Counts) -> Table {
         verdict: Verdict::Ours,
         summary: format!(
             "Memory of filled storage, base, chunks and tables. What the chooser reckons with is off by {:.1} % at \
-             most. Widths of 6, 7 and 9 to 15 bits leave bits of a word unused, hence the steps.",
+             most, where many tables are about to grow at once. Widths that do not divide 64 leave bits of a word \
+             unused, hence the uneven steps.",
             100.0 * off
         ),
     }
