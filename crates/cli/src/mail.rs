@@ -14,14 +14,14 @@ pub(crate) const MESSAGE_BYTES_MAX: u64 = 128 << 20;
 /// Folders in folders: beyond this somebody made a circle.
 const DEPTH_MAX: usize = 32;
 
+/// Takes the name and the bytes of a message.
+type Visit<'a> = &'a mut dyn FnMut(&str, &[u8]) -> Result<(), Problem>;
+
 /// Calls `visit` with the name and the bytes of every message below these paths, in the order of paths and names.
 ///
 /// `-` is standard input. What begins with `From ` is an mbox; a folder with `cur` and `new` is a Maildir, any other
 /// is walked; `.tar`, `.tar.gz` and `.tar.zst` are read as the folders they hold.
-pub(crate) fn each(
-    paths: &[PathBuf],
-    visit: &mut dyn FnMut(&str, &[u8]) -> Result<(), Problem>,
-) -> Result<(), Problem> {
+pub(crate) fn each(paths: &[PathBuf], visit: Visit<'_>) -> Result<(), Problem> {
     for path in paths {
         if path.as_os_str() == "-" {
             read("standard input", &mut io::stdin().lock(), visit)?;
@@ -31,8 +31,6 @@ pub(crate) fn each(
     }
     Ok(())
 }
-
-type Visit<'a> = &'a mut dyn FnMut(&str, &[u8]) -> Result<(), Problem>;
 
 fn walk(path: &Path, depth: usize, visit: Visit<'_>) -> Result<(), Problem> {
     let opened = |error| Problem::input(path)(error);

@@ -4,9 +4,9 @@
 //!
 //! A word's hash is SipHash-1-3 under a public key. A 3-gram's is `mix(a + 3 b' + 5 c'')`, where b' and c'' are the
 //! second and third word's hashes rotated left by 21 and by 42 bits. The shingle of slot i is the smallest, over all
-//! 3-grams g, of `mix(g xor KEYS[i])`; [`mix`] is the finisher of SplitMix64, and the keys are its first 32 outputs from a
-//! seed that spells the kind. The public keys protect nobody: who chooses a text chooses its shingles. The filters they go into
-//! are keyed.
+//! 3-grams g, of `mix(g xor KEYS[i])`; [`mix`] is the finisher of SplitMix64, and the keys are its first 32 outputs
+//! from a seed that spells the kind. The public keys protect nobody: who chooses a text chooses its shingles. The
+//! filters they go into are keyed.
 
 use std::hash::Hasher;
 
@@ -98,8 +98,8 @@ mod tests {
         Words::of(&(from..to).map(letters).collect::<String>())
     }
 
-    /// Shared shingles are binomial with the Jaccard index of the 3-grams: over 40 pairs of texts, the mean of all slots
-    /// lies within five standard deviations.
+    /// Shared shingles are binomial with the Jaccard index of the 3-grams: over 40 pairs of texts, the mean of all
+    /// slots lies within five standard deviations.
     #[test]
     fn shingles_meet_as_often_as_jaccard_says() {
         for shared in [20, 50, 80] {

@@ -1,9 +1,9 @@
 //! `url1`: where a message wants its reader to go.
 //!
 //! A link becomes its registrable host (public suffix list, private suffixes included, as of the pinned crate) and the
-//! skeleton of its path: segments in lower case, those that look like identifiers as `*`; query and fragment are left out.
-//! Hosts that many senders share keep path and query as they are, since the path is the sender there; without a path they
-//! say nothing and are withheld.
+//! skeleton of its path: segments in lower case, those that look like identifiers as `*`; query and fragment are left
+//! out. Hosts that many senders share keep path and query as they are, since the path is the sender there; without a
+//! path they say nothing and are withheld.
 
 use crate::visible::LINKS_MAX;
 
@@ -121,10 +121,10 @@ pub fn target(link: &str) -> Option<Target> {
 
 /// Whether strangers put pages of their own on this host, or on one above it.
 pub(crate) fn is_shared(host: &str) -> bool {
-    let is_below = |shared: &&str| {
-        host.strip_suffix(*shared).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    let is_below = |shared: &str| {
+        host.strip_suffix(shared).is_some_and(|before| before.is_empty() || before.ends_with('.'))
     };
-    SHARED_HOSTS.iter().any(|shared| is_below(&shared))
+    SHARED_HOSTS.iter().any(|shared| is_below(shared))
 }
 
 /// The host of an authority, in lower case: no user, no port, no dot at the end.
