@@ -127,7 +127,7 @@ fn bits_gain(base: &Base, rate: f64) -> Result<Made, LabError> {
     let mut old = half_full(base, &mut random)?;
     let new = with_more(&old, rate, &mut random)?;
     let fill = old.fill();
-    let bound = bound_of_bits(&old, &new).map_err(DeltaError::from)?;
+    let bound = bound_of_bits(&old, &new)?;
     let gain = BitGain::between(&old, &new)?;
     let applied = BitGain::open(gain.bytes())?.apply(&mut old)?;
     Ok(Made {
@@ -143,7 +143,7 @@ fn bits_diff(base: &Base, rate: f64) -> Result<Made, LabError> {
     let mut random = base.random.clone();
     let common = half_full(base, &mut random)?;
     let (old, new) = (with_more(&common, rate, &mut random)?, with_more(&common, rate, &mut random)?);
-    let bound = bound_of_bits(&old, &new).map_err(DeltaError::from)?;
+    let bound = bound_of_bits(&old, &new)?;
     let (old_file, new_file) = (written(&old), written(&new));
     let open = |file| FileView::open(file).map_err(DeltaError::from);
     let (from, to) = (open(&old_file)?, open(&new_file)?);
