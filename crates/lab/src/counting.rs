@@ -3,9 +3,11 @@
 //! Tables I to X and Figures 3 to 10 of "Enhancing collaborative spam detection with Bloom filters". Ten thousand
 //! elements are inserted into counting filters, by eight plans of how often and in which order, under the intuitive
 //! rule and the refined one; the rate is that of counts that come out wrong. `plan` has the experiments, `simulate` one
-//! round, `measure` all of them, `printed` what the paper says, `judge` when ours is something else.
+//! round, `measure` all of them, `printed` what the paper says (`consistency`: of itself), `judge` when
+//! ours is something else.
 
 mod claims;
+mod consistency;
 mod figures;
 mod judge;
 mod measure;

@@ -248,21 +248,28 @@ impl Figure {
         // About seven units a letter and seventeen a line, on a plane somewhat smaller than the figure.
         let width = (longest as f64 * 7.0 + 55.0) / 530.0;
         let height = (self.series.len() as f64 * 17.0 + 20.0) / 330.0;
-        let corners = [
+        let spots = [
             (UpperRight, 1.0 - width, 1.0 - height),
             (UpperLeft, 0.0, 1.0 - height),
             (LowerRight, 1.0 - width, 0.0),
             (LowerLeft, 0.0, 0.0),
             (MiddleRight, 1.0 - width, 0.5 - height / 2.0),
             (MiddleLeft, 0.0, 0.5 - height / 2.0),
+            (UpperMiddle, 0.5 - width / 2.0, 1.0 - height),
+            (LowerMiddle, 0.5 - width / 2.0, 0.0),
+            (MiddleMiddle, 0.5 - width / 2.0, 0.5 - height / 2.0),
         ];
+        let scaled = |(x, y): (f64, f64)| ((x - x_low) / (x_high - x_low), (y - y_low) / (y_high - y_low));
         let mut drawn = Vec::new();
         for series in &self.series {
             let places = series.points.iter().filter_map(|point| self.place(point.x, point.y));
-            let places: Vec<(f64, f64)> = places
-                .map(|(x, y)| ((x - x_low) / (x_high - x_low), (y - y_low) / (y_high - y_low)))
-                .collect();
+            let places: Vec<(f64, f64)> = places.map(scaled).collect();
             drawn.extend(&places);
+            let bars = series.points.iter().filter_map(|point| {
+                let (low, high) = point.range?;
+                Some([self.place(point.x, low)?, self.place(point.x, high)?].map(scaled))
+            });
+            drawn.extend(bars.flat_map(|[low, high]| between(low, high)));
             if series.mark != Mark::Points {
                 drawn.extend(places.windows(2).flat_map(|two| between(two[0], two[1])));
             }
@@ -273,7 +280,7 @@ impl Figure {
             };
             drawn.iter().filter(inside).count()
         };
-        let best = corners.into_iter().min_by_key(|(_, left, low)| hidden(*left, *low));
+        let best = spots.into_iter().min_by_key(|(_, left, low)| hidden(*left, *low));
         best.map_or(UpperRight, |(position, ..)| position)
     }
 

@@ -55,7 +55,8 @@ pub struct Options {
     pub child: Option<Vec<OsString>>,
 }
 
-/// A row for machines: one size, one layout, one kind of operation; means over repetitions. What does not apply is null.
+/// A row for machines: one size, one layout, one kind of operation; means over repetitions. What does not apply is
+/// null.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// `insertion`, `rates`, `strings`, `touched` or `faults`.

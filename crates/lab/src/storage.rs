@@ -1,9 +1,9 @@
 //! The experiment `storage`: how many bits does a true count take, and how many bytes a delta?
 //!
 //! The paper of collaborative detection describes both, split storage and deltas, and measures neither. Here a refined
-//! counting filter takes signatures whose counts fall as a power of their rank (Zipf); its cells are stored in every shape of
-//! split storage, low bits s and chunks N. And filters of real keys take more of them: their deltas are set beside the
-//! fewest bytes that could say the same.
+//! counting filter takes signatures whose counts fall as a power of their rank (Zipf); its cells are stored in every
+//! shape of split storage, low bits s and chunks N. And filters of real keys take more of them: their deltas are set
+//! beside the fewest bytes that could say the same.
 
 mod deltas;
 mod figures;

@@ -34,8 +34,8 @@ fn the_chooser_knows_what_shapes_take(shapes: &[Row]) {
     }
 }
 
-/// The steeper the counts, the more of them are large and the more memory they take: less than flat cells of 16 bits in any
-/// case, and more than their entropy.
+/// The steeper the counts, the more of them are large and the more memory they take: less than flat cells of 16 bits
+/// in any case, and more than their entropy.
 fn the_best_shape_is_worth_it(shapes: &[Row]) {
     let mut before = 0.0;
     for exponent in Options::default().exponents {

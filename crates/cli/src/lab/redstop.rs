@@ -5,15 +5,23 @@ use seenit_lab::redstop::Options;
 
 use super::Common;
 
+/// The most hash functions: what a filter can have.
+const K_MAX: i64 = 32;
+
 #[derive(Args)]
-#[command(after_help = "Example: seenit lab run redstop --quick")]
+#[command(after_help = "The traces are synthetic. Rounds are hash seeds, 10 unless you say otherwise.\n\
+    Examples:\n  seenit lab run redstop --quick\n  seenit lab run redstop --k 1 --k 2 --k 5 --rounds 20")]
 pub(crate) struct RedstopArgs {
+    /// Hash functions; may be given several times
+    #[arg(long, value_name = "K", default_values_t = Options::default().k,
+        value_parser = clap::value_parser!(u32).range(1..=K_MAX))]
+    k: Vec<u32>,
     #[command(flatten)]
     pub(super) common: Common,
 }
 
 impl RedstopArgs {
     pub(super) fn options(&self) -> Options {
-        Options::default()
+        Options { k: self.k.clone() }
     }
 }

@@ -7,7 +7,8 @@ use super::Common;
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  seenit lab run storage --quick\n  seenit lab run storage --signatures 1000000 --exponents 0.9,1.1"
+    after_help = "Examples:\n  seenit lab run storage --quick\n  seenit lab run storage --signatures 1000000 \
+        --exponents 0.9,1.1"
 )]
 pub(crate) struct StorageArgs {
     #[command(flatten)]

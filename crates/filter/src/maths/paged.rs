@@ -8,8 +8,9 @@ use super::{all_set, mixture::binomial_mean};
 /// A page holds J ~ Binomial(l n, 1/w) of the l n (key, page) pairs, so one page fires for a stranger with
 /// `E[(1 - (1 - 1/P)^(k J))^k]`, raised by the luck that the probes of a page share (0.02 % at k = 7, 0.13 % at 17:
 /// see `maths::all_set`), and l of them with its l-th power. A little above the flat filter's rate of the same size, by
-/// Jensen's inequality; the excess grows as pages shrink and as bits per key grow. (A filter so full that most strangers
-/// hit, at k = 7 below some three bits per key, gains a trifle: there one more key in a page does less harm than the last.)
+/// Jensen's inequality; the excess grows as pages shrink and as bits per key grow. (A filter so full that most
+/// strangers hit, at k = 7 below some three bits per key, gains a trifle: there each further key in a page does
+/// less harm than the one before.)
 pub fn rate(page_bits: u64, w: u64, l: u32, k: u32, n: u64) -> f64 {
     let pairs = n.saturating_mul(u64::from(l));
     let one_page =

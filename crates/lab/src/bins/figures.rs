@@ -44,9 +44,9 @@ fn by_move(one: &PaperSize, number: &str) -> Figure {
     Figure {
         title: format!("Fig. {number} run anew: {} bins", one.bins),
         caption: format!(
-            "The paper's annealing at 1,024 bits: cost of its bins after each move, one run; the point is the mean after \
-             100 moves, with the range of {} runs. Moves shift keys by the hundred at random and the best cuts are \
-             never met; with equal memory they lie at the lower broken line, with the best memory lower still.",
+            "The paper's annealing at 1,024 bits: cost of its bins after each move, one run; the point is the mean \
+             after 100 moves, with the range of {} runs. Moves shift keys by the hundred at random and the best cuts \
+             are never met; with equal memory they lie at the lower broken line, with the best memory lower still.",
             one.runs.len()
         ),
         x: Axis::linear("move"),
@@ -71,9 +71,9 @@ fn rates_of_table_one() -> Figure {
     let share = PAPER_BITS / 10;
     Figure {
         title: "The rates of Table 1".into(),
-        caption: "The printed rates lie on the curve of bins with 1,024 bits each. The costs printed beside them are those \
-                  of bins with a tenth of it, whose rates by formula are far higher, and those of real filters, which \
-                  need a whole probe, higher still."
+        caption: "The printed rates lie on the curve of bins with 1,024 bits each. The costs printed beside them are \
+                  those of bins with a tenth of it, whose rates by formula are far higher, and those of real filters, \
+                  which need a whole probe, higher still."
             .into(),
         x: Axis::linear("keys in the bin"),
         y: Axis::linear("false positive rate"),
@@ -176,8 +176,8 @@ fn ham_credit_by_bits(study: &Study, bins: usize) -> Figure {
     Figure {
         title: format!("What strangers are credited with, {bins} bins"),
         caption: "Measured on real filters. No bins at all are best for strangers, since only one filter can err; of \
-                  the bins, those whose memory was split for strangers. Memory split for the paper's cost credits strangers with \
-                  more than one common rate does where cuts are exact."
+                  the bins, those whose memory was split for strangers. Memory split for the paper's cost credits \
+                  strangers with more than one common rate does where cuts are exact."
             .into(),
         x: Axis::linear("bits a key"),
         y: Axis::log("weight credited to a stranger"),
@@ -242,8 +242,8 @@ fn excess_by_move(study: &Study, bins: usize) -> Option<Figure> {
     }
     Some(Figure {
         title: format!("Annealing on its way to the exact optimum, {bins} bins"),
-        caption: "The least cost met so far above the exact optimum, as a share of it; annealing scaled to its cost, best \
-                  memory for the cuts. It comes within a hundredth of a per cent after about ten thousand \
+        caption: "The least cost met so far above the exact optimum, as a share of it; annealing scaled to its cost, \
+                  best memory for the cuts. It comes within a hundredth of a per cent after about ten thousand \
                   moves, and never below the optimum."
             .into(),
         x: Axis::log("move"),

@@ -76,9 +76,9 @@ fn paper_beyond_its_size(study: &Study) -> Finding {
         "The paper's annealing beats the standard filter at larger sizes too",
         better == all.len(),
         format!(
-            "by a hundredth or more in {better} of {} cases; shares of the standard cost, by formula: {}. It starts from even \
-             cuts, which with equal memory cost what the standard filter costs, from a temperature that was scaled to \
-             another size, and has a hundred moves",
+            "by a hundredth or more in {better} of {} cases; shares of the standard cost, by formula: {}. It starts \
+             from even cuts, which with equal memory cost what the standard filter costs, from a temperature that was \
+             scaled to another size, and has a hundred moves",
             all.len(),
             shown.join(", ")
         ),
@@ -199,8 +199,8 @@ fn formulas_of_real_filters(study: &Study, options: &Options) -> Finding {
         "Real filters cost what the formula with whole bits and integer k says",
         off == 0,
         format!(
-            "{compared} measured costs and ham credits, the largest {largest:.2} standard errors off; {:.2} is the limit for so \
-             many",
+            "{compared} measured costs and ham credits, the largest {largest:.2} standard errors off; {:.2} is the \
+             limit for so many",
             critical_z(compared)
         ),
     )
@@ -225,8 +225,8 @@ fn strangers(study: &Study, bins: usize) -> Finding {
         "The plan of least cost credits strangers with less than one filter of the same bits does",
         shown.iter().all(|(_, ours, standard)| ours < standard),
         format!(
-            "{bins} bins, measured: {}. The paper's cost charges a bin's rate once for every member; a stranger is asked of \
-             every bin, and one filter errs less often than {bins}",
+            "{bins} bins, measured: {}. The paper's cost charges a bin's rate once for every member; a stranger is \
+             asked of every bin, and one filter errs less often than {bins}",
             text.join(", ")
         ),
     )

@@ -152,10 +152,10 @@ pub(super) fn table(paper: &[PaperSize]) -> Table {
     });
     let among = paper.iter().filter(|one| one.is_among_runs()).count();
     let summary = format!(
-        "Costs as shares of the standard filter's, at 1,024 bits and weights evenly spaced; {} runs of the paper's annealing \
-         for each number of bins. {among} of {} printed shares lie among our runs{}. All of it is below 1.44 bits a key, \
-         where the formula's rates are out of reach; the last two columns are real filters with k = 1 against a real \
-         standard filter.",
+        "Costs as shares of the standard filter's, at 1,024 bits and weights evenly spaced; {} runs of the paper's \
+         annealing for each number of bins. {among} of {} printed shares lie among our runs{}. All of it is below \
+         1.44 bits a key, where the formula's rates are out of reach; the last two columns are real filters with k = \
+         1 against a real standard filter.",
         paper.first().map_or(0, |one| one.runs.len()),
         paper.len(),
         if among == paper.len() { "" } else { UNKNOWN }
@@ -199,8 +199,9 @@ pub(super) fn findings(paper: &[PaperSize]) -> Vec<Finding> {
             "The same with real filters, which have k = 1 at this size",
             range(|one| one.real_paper).1 < 1.0,
             format!(
-                "the paper's bins (of one run each) cost {} of the real standard filter, the best {}; one filter for the {} heaviest keys, \
-                 and no filter for the others, {}: at this size bins gain next to nothing over leaving light keys out",
+                "the paper's bins (of one run each) cost {} of the real standard filter, the best {}; one filter for \
+                 the {} heaviest keys, and no filter for the others, {}: at this size bins gain next to nothing over \
+                     leaving light keys out",
                 span(range(|one| one.real_paper)),
                 span(range(|one| one.real_exact)),
                 first.heaviest,

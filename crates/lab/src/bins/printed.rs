@@ -168,8 +168,8 @@ pub(super) fn costs_table() -> Table {
         }
     }
     let summary = format!(
-        "{fit} of {} costs follow from the printed keys and weights within the rounding of the weights, bin filters with \
-         1024/L bits in each bin, the standard filter with 1,024 bits for 3,000 keys.",
+        "{fit} of {} costs follow from the printed keys and weights within the rounding of the weights, bin filters \
+         with 1024/L bits in each bin, the standard filter with 1,024 bits for 3,000 keys.",
         rows.len()
     );
     let verdict = if fit == rows.len() { Verdict::Agrees } else { Verdict::Differs };

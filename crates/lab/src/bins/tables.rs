@@ -83,8 +83,8 @@ fn costs(study: &Study, options: &Options, bits_per_key: f64) -> Table {
         agreement(shown.iter().map(|cell| (&cell.measured, cell.cost_real, &cell.standing)));
     let reach = shown.iter().map(|cell| cell.cost_real / cell.solved.cost - 1.0).fold(0.0, f64::max);
     let summary = format!(
-        "{compared} measured costs and ham credits: {off} beyond the chance of the formula of real filters, the largest {largest:.1} \
-         standard errors off. Whole bits and integer k cost up to {} more than 0.6185^(m/n) says.",
+        "{compared} measured costs and ham credits: {off} beyond the chance of the formula of real filters, the \
+         largest {largest:.1} standard errors off. Whole bits and integer k cost up to {} more than 0.6185^(m/n) says.",
         percent(reach)
     );
     Table {

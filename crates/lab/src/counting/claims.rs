@@ -2,18 +2,15 @@
 
 use seenit_filter::counting::RuleName;
 
+use super::consistency;
 use super::judge::z_of_poisson;
-use super::measure::Measured;
-use super::plan::{ELEMENTS, PLANS, PROBES, size_name};
-use super::printed::Tables;
+use super::measure::{FEW, Measured};
+use super::plan::{ELEMENTS, size_name};
 use super::simulate::SPAM_THRESHOLD;
 use super::tables::{Compared, grouped, sci};
-use super::unreported::Unreported;
+use super::unreported::{THRESHOLD_MAX, Unreported};
 use crate::account::Finding;
 use crate::interval::critical_z;
-
-/// Fewer wrong counts than this are too few for the normal law.
-const FEW: f64 = 200.0;
 
 fn place(filter: &Measured) -> String {
     format!("experiment {}, {}, k = {}", filter.plan.number, size_name(filter.m), filter.k)
@@ -34,22 +31,14 @@ pub(super) fn findings(compared: &Compared<'_>, strangers: &[Unreported]) -> Vec
     findings.extend(become_zero(all));
     findings.extend(largest_reduction(compared));
     findings.push(standard_deviations(compared));
-    findings.push(printed_reductions(compared.printed));
+    findings.push(consistency::reductions(compared.printed));
+    findings.push(consistency::drawn_once(compared.printed));
     findings.extend((!strangers.is_empty()).then(|| corrected_formula(strangers)));
     findings
 }
 
-/// How far the intuitive variant is from the closed form, as a z.
-fn z_of_closed_form(filter: &Measured) -> f64 {
-    let (rate, expected) = (filter.intuitive.rate, filter.closed_form * filter.inserted as f64);
-    if expected < FEW {
-        return z_of_poisson(filter.intuitive.wrong, expected);
-    }
-    (rate.mean - filter.closed_form) / rate.error()
-}
-
 fn closed_form(all: &[Measured]) -> Finding {
-    let zs: Vec<f64> = all.iter().map(z_of_closed_form).collect();
+    let zs: Vec<f64> = all.iter().map(Measured::z_of_closed_form).collect();
     let critical = critical_z(zs.len());
     let farthest = zs.iter().copied().fold(0f64, |farthest, z| farthest.max(z.abs()));
     let within = zs.iter().filter(|z| z.abs() <= critical).count();
@@ -146,8 +135,8 @@ fn cells_above(all: &[Measured]) -> Finding {
         cells_above_claim(),
         ratio(largest) > 200.0,
         format!(
-            "largest ratio {:.0} ({}: {} to {} cells in all rounds); {none} filters have intuitive cells above it and \
-             no refined one",
+            "largest ratio {:.0} ({}: {} to {} cells in all rounds); filters with intuitive cells above it \
+             and no refined one: {none}",
             ratio(largest),
             place(largest),
             grouped(largest.intuitive.above),
@@ -268,35 +257,6 @@ fn standard_deviations(compared: &Compared<'_>) -> Finding {
     )
 }
 
-/// The printed reduction rates must be the ratios of the printed means, as far as four digits tell.
-fn printed_reductions(printed: &Tables) -> Finding {
-    let (mut all, mut wrong) = (0, Vec::new());
-    let filters =
-        PLANS.iter().flat_map(|plan| plan.sizes.iter().flat_map(move |&m| PROBES.map(|k| (plan, m, k))));
-    for (plan, m, k) in filters {
-        let Some(reduction) = printed.reduction(plan, m, k) else { continue };
-        let mean = |rule| printed.rate(plan, rule, m, k).map_or(0.0, |printed| printed.mean);
-        let (intuitive, refined) = (mean(RuleName::Intuitive), mean(RuleName::Refined));
-        let half_digit = |mean: f64| 0.5e-3 * 10f64.powf(mean.log10().floor()) / mean;
-        let slack = half_digit(intuitive) + half_digit(refined) + 0.5e-3 / reduction;
-        let ratio = intuitive / refined;
-        all += 1;
-        if (ratio / reduction - 1.0).abs() > slack {
-            let place = format!("experiment {}, {}, k = {k}", plan.number, size_name(m));
-            wrong.push(format!("{reduction:.3} where the means give {ratio:.3} ({place})"));
-        }
-    }
-    let evidence = match wrong.is_empty() {
-        true => format!("all {all} do"),
-        false => format!("{} of {all} do; {}", all - wrong.len(), wrong.join("; ")),
-    };
-    Finding::new(
-        "(ours) The printed reduction rates follow from the printed means",
-        wrong.is_empty(),
-        evidence,
-    )
-}
-
 /// Strangers counted beside what the cells say.
 fn corrected_formula(strangers: &[Unreported]) -> Finding {
     let mut zs = Vec::new();
@@ -320,7 +280,7 @@ fn corrected_formula(strangers: &[Unreported]) -> Finding {
         "(ours) An unreported message counts t or more with the chance (share of cells at t or above)^k",
         within == zs.len(),
         format!(
-            "{within} of {} numbers of strangers within {critical:.2} standard deviations of it, for thresholds up to 40",
+            "{within} of {} numbers of strangers within {critical:.2} standard deviations, t up to {THRESHOLD_MAX}",
             zs.len()
         ),
     )

@@ -13,6 +13,9 @@ use crate::figure::{Axis, Figure, Point, Series};
 /// Where reduction rates are drawn: the smallest filters, whose rates rest on most wrong counts.
 const REDUCTION_CELLS: u64 = 80_000;
 
+/// Rates below this are not drawn: ten million queries see nothing of them.
+const RATE_DRAWN_MIN: f64 = 1e-10;
+
 fn thousands(m: u64) -> f64 {
     m as f64 / 1000.0
 }
@@ -118,7 +121,8 @@ pub(super) fn reductions(compared: &Compared<'_>) -> Figure {
 pub(super) fn strangers(found: &Unreported) -> Figure {
     let thresholds = 1..=THRESHOLD_MAX;
     let formula = |name: &str, rate: &dyn Fn(usize) -> f64| {
-        Series::dashed(name, thresholds.clone().map(|t| (t as f64, rate(t))))
+        let points = thresholds.clone().map(|t| (t as f64, rate(t)));
+        Series::dashed(name, points.filter(|(_, rate)| *rate >= RATE_DRAWN_MIN))
     };
     let counted = |name: &str, counted: &[u64]| {
         let points = counted.iter().enumerate().skip(1);
@@ -127,8 +131,9 @@ pub(super) fn strangers(found: &Unreported) -> Figure {
     Figure {
         title: format!("A message nobody reported, k = {}", found.k),
         caption: format!(
-            "The chance that it counts t or more. The printed formula falls off a cliff, with n the messages and with n \
-             the reports; strangers asked of real filters do what the cells say, (share of cells at t or above)^k. {} \
+            "The chance that it counts t or more. The printed formula falls off a cliff, with n the messages and \
+             with n the reports; strangers asked of real filters do what the cells say, (share of cells at t or \
+             above)^k. {} \
              queries, so nothing rarer can be seen. At the usual threshold of {SPAM_THRESHOLD} the refined variant is \
              far below the intuitive one. {} messages with 0 to 20 reports.",
             grouped(found.queries),

@@ -1,21 +1,21 @@
 //! When a mean of ours differs from a printed one by more than chance.
 //!
 //! Three things make honest means differ. *Rounds*: both are means of so many. *Few events*: where a handful of
-//! elements is wrong in a thousand rounds, means are not normal; their numbers are compared instead. *Counts*: the paper
-//! seems to have drawn once how often each element is inserted, so its means belong to counts that nobody has.
+//! elements is wrong in a thousand rounds, means are not normal; their numbers are compared instead. *Counts*: the
+//! paper seems to have drawn once how often each element is inserted, so its means belong to counts that nobody has.
 
 use seenit_filter::counting::RuleName;
 use seenit_filter::maths::counting::wrong_share;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, Poisson};
 
-use super::plan::{ELEMENTS, Law, Plan};
+use super::plan::{Law, Plan};
 
 /// Below so many events, ours and theirs together, numbers are compared and not means.
 const FEW_EVENTS: f64 = 200.0;
 
-/// The relative standard deviation, between draws of the counts, of what a refined filter is expected to get wrong, in
-/// experiments 4 to 8. Measured at 80K cells by a test of `measure` (where each round's counts came more than usual from
-/// one twentieth of their range, rates changed by so much), and about the same for every k.
+/// The relative standard deviation, between draws of the counts, of what a refined filter is expected to get wrong,
+/// in experiments 4 to 8. Measured at 80K cells by a test of `measure`, as a mean over k: it takes more elements than
+/// usual from one twentieth of the counts, and looks how the rate changes.
 const REFINED_DRAWS: [(u8, f64); 5] = [(4, 0.017), (5, 0.012), (6, 0.004), (7, 0.003), (8, 0.016)];
 
 /// The same for the reduction rate.
@@ -137,12 +137,7 @@ fn measured_spread(plan: &Plan, draws: &[(u8, f64)]) -> f64 {
 
 /// The intuitive variant's errors depend on how many elements are inserted at all, which is binomial.
 fn intuitive_spread(law: Law, m: u64, k: u32) -> f64 {
-    let never = match law {
-        Law::Always(_) => 0.0,
-        Law::UpTo(most) => 1.0 / (f64::from(most) + 1.0),
-        Law::Poisson(mean) => (-f64::from(mean)).exp(),
-    };
-    let (mean, sd) = (ELEMENTS as f64 * (1.0 - never), (ELEMENTS as f64 * never * (1.0 - never)).sqrt());
+    let (mean, sd) = law.inserted();
     // The slope over some hundred elements; whole elements would be too coarse for the narrow laws.
     let reach = 100u64;
     let share = |elements: u64| wrong_share(m, k, elements);

@@ -7,10 +7,14 @@ use seenit_filter::counting::RuleName;
 use seenit_filter::maths::counting::wrong_share;
 
 use super::CountsMode;
+use super::judge::z_of_poisson;
 use super::plan::{ELEMENTS, Law, Plan};
-use super::simulate::{Errors, Insertions, Round, Seen, Stream, draw_elements, stream_of};
+use super::simulate::{Errors, Insertions, Place, Round, Seen, Stream, draw_elements, stream_of};
 use crate::bench::{Bench, LabError};
 use crate::interval::Summary;
+
+/// Fewer wrong counts than this are too few for the normal law.
+pub(super) const FEW: f64 = 200.0;
 
 /// One variant of one filter in one experiment, over all rounds.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +77,7 @@ pub(super) fn measure(
         seen
     };
     let all = (0..rounds).into_par_iter().map(round).collect::<Result<Vec<_>, _>>()?;
-    let mut by_filter: BTreeMap<(u8, u64, u32), Vec<Seen>> = BTreeMap::new();
+    let mut by_filter: BTreeMap<Place, Vec<Seen>> = BTreeMap::new();
     for (filter, seen) in all.into_iter().flatten() {
         by_filter.entry(filter).or_default().push(seen);
     }
@@ -144,6 +148,15 @@ impl Measured {
 }
 
 impl Measured {
+    /// How far the intuitive variant is from the closed form, in standard errors.
+    pub(super) fn z_of_closed_form(&self) -> f64 {
+        let expected = self.closed_form * self.inserted as f64;
+        if expected < FEW {
+            return z_of_poisson(self.intuitive.wrong, expected);
+        }
+        (self.intuitive.rate.mean - self.closed_form) / self.intuitive.rate.error()
+    }
+
     /// One of the two.
     pub(super) fn variant(&self, rule: RuleName) -> &Variant {
         match rule {

@@ -40,6 +40,16 @@ impl Law {
         }
     }
 
+    /// How many elements are inserted at all: the mean, and the standard deviation between draws.
+    pub(super) fn inserted(self) -> (f64, f64) {
+        let never = match self {
+            Law::Always(_) => 0.0,
+            Law::UpTo(most) => 1.0 / (f64::from(most) + 1.0),
+            Law::Poisson(mean) => (-f64::from(mean)).exp(),
+        };
+        (ELEMENTS as f64 * (1.0 - never), (ELEMENTS as f64 * never * (1.0 - never)).sqrt())
+    }
+
     /// A number of its own, for streams.
     pub(super) fn code(self) -> u64 {
         match self {

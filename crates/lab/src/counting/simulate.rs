@@ -100,6 +100,9 @@ pub(super) fn draw_elements(rng: &mut SplitMix, how_many: usize) -> Vec<u64> {
     draws.filter(|&element| seen.insert(element)).take(how_many).collect()
 }
 
+/// The number of an experiment, and m and k of one of its filters.
+pub(super) type Place = (u8, u64, u32);
+
 /// The elements of a round and what is done with them.
 pub(super) struct Round<'a> {
     pub(super) seed: u64,
@@ -110,8 +113,8 @@ pub(super) struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// Every experiment on every filter: number of the experiment, m and k, and what was seen.
-    pub(super) fn run(&self) -> Result<Vec<((u8, u64, u32), Seen)>, LabError> {
+    /// Every experiment on every filter, and what was seen.
+    pub(super) fn run(&self) -> Result<Vec<(Place, Seen)>, LabError> {
         let mut sizes: Vec<u64> = self.plans.iter().flat_map(|plan| plan.sizes).copied().collect();
         sizes.sort_unstable();
         sizes.dedup();

@@ -153,6 +153,13 @@ impl Compared<'_> {
         if let Some((filter, rule, judged)) = farthest {
             let place = format!("{}, {}, k = {}", rule.as_str(), size_name(filter.m), filter.k);
             text += &format!(" (farthest: {:.2}, {place}).", judged.z);
+            if judged.z.abs() > critical {
+                text += &format!(
+                    " No reason is known but chance: in the same rounds the intuitive mean of that filter is {:+.2} \
+                     standard errors off its closed form.",
+                    filter.z_of_closed_form()
+                );
+            }
         }
         if plan.intuitive_of != plan.number {
             text += &format!(" Intuitive rates are printed as those of experiment {}.", plan.intuitive_of);
@@ -197,7 +204,7 @@ impl Compared<'_> {
             self.measured.len() - judged.len()
         );
         Table {
-            title: "Tables III to X, last parts: how many times fewer errors the refined variant makes"
+            title: "Tables III to X, reduction rates: how many times fewer errors the refined variant makes"
                 .into(),
             head: reduction_head(),
             rows: rows.map(|(plan, m)| self.reduction_row(plan, m)).collect(),
@@ -271,8 +278,8 @@ pub(super) fn strangers(found: &[Unreported]) -> Table {
         summary: format!(
             "At t = {threshold} the printed formula is too low by a factor of {:.0e} or more with n the messages, of \
              {:.0e} or more with n the reports: it throws single increments, but a message reported c times raises the \
-             same cells c times. Corrected: (share of cells at t or above)^k, by formula and read off the cells. 10,000 \
-             messages with 0 to 20 reports; {} queries for others, for each k.",
+             same cells c times. Corrected: (share of cells at t or above)^k, by formula and read off the cells. \
+             10,000 messages with 0 to 20 reports; {} queries for others, for each k.",
             factors(Unreported::printed_of_messages),
             factors(Unreported::printed_of_reports),
             grouped(found.first().map_or(0, |one| one.queries))

@@ -64,7 +64,7 @@ impl Unreported {
     }
 }
 
-/// Equation (4) with the sum of equation (3) taken to its end: a cell is raised `threshold` times or more, k times over.
+/// Equation (4) with the sum of equation (3) taken to its end: k cells, each raised `threshold` times or more.
 fn printed_rate(n: u64, k: u32, threshold: usize) -> f64 {
     let (throws, odds) = (n * u64::from(k), 1.0 / CELLS as f64);
     let mut j = threshold as u64;

@@ -1,8 +1,8 @@
 //! Beyond the paper: page faults of a mapped filter that does not fit into the memory allowed to it.
 //!
-//! Two ways to keep it out. Page-out advice: before each batch of lookups the file is dropped from memory, so every page
-//! is read anew. A memory cgroup: a process of its own may have a part of the filter's size, and the system decides what
-//! stays. Faults are those of the thread that looks keys up, between its first lookup and its last.
+//! Two ways to keep it out. Page-out advice: before each batch of lookups the file is dropped from memory, so every
+//! page is read anew. A memory cgroup: a process of its own may have a part of the filter's size, and the system
+//! decides what stays. Faults are those of the thread that looks keys up, between its first lookup and its last.
 
 mod lookups;
 mod report;

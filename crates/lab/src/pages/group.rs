@@ -20,8 +20,8 @@ struct Place {
 }
 
 impl Group {
-    /// A group whose processes may have `limit_bytes` of memory in all, their cached files included. The error says, for
-    /// people, why there can be none.
+    /// A group whose processes may have `limit_bytes` of memory in all, their cached files included. The error
+    /// says, for people, why there can be none.
     pub(super) fn new(limit_bytes: u64) -> Result<Self, String> {
         let place = place()?;
         let folder = place.parent.join(format!("seenit-lab-{}", process::id()));

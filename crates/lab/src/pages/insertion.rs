@@ -144,6 +144,10 @@ fn slope<'a>(runs: impl Iterator<Item = (u64, &'a Vec<f64>)>) -> (f64, f64) {
     let (xx, xy) = points
         .iter()
         .fold((0.0, 0.0), |(xx, xy), point| (xx + (point.0 - x).powi(2), xy + (point.0 - x) * (point.1 - y)));
+    if xx == 0.0 {
+        // One number of keys: nothing shows how far a line through it may be off.
+        return (y / x, f64::INFINITY);
+    }
     let slope = xy / xx;
     let rest: f64 = points.iter().map(|point| (point.1 - y - slope * (point.0 - x)).powi(2)).sum();
     (slope, (rest / (n - 2.0).max(1.0) / xx).sqrt())
@@ -165,9 +169,10 @@ fn account(timed: &[Timed], printed: &[Printed], repetitions: u32) -> Account {
     let theirs = ratio(printed::SLOPES[0], printed::SLOPES[1]);
     let verdict = verdict(timed, printed, ours, theirs);
     let summary = format!(
-        "Fitted seconds per million keys: standard {:.4} +- {:.4}, paged {:.4} +- {:.4} (printed {:.4} and {:.4}, another \
-         machine's). Their ratio is {:.3} +- {:.3}, printed {:.3} +- {:.3}{}. In batches, which fetch memory ahead, \
-         it is {:.3} +- {:.3}. Time of the processor, medians of interleaved runs ({repetitions} of each); {}",
+        "Fitted seconds per million keys: standard {:.4} +- {:.4}, paged {:.4} +- {:.4} (printed {:.4} and \
+         {:.4}, another machine's). Their ratio is {:.3} +- {:.3}, printed {:.3} +- {:.3}{}. In batches, \
+         which fetch memory ahead, it is {:.3} +- {:.3}. Time of the processor, medians of interleaved \
+         runs ({repetitions} of each); {}",
         single[0].0,
         single[0].1,
         single[1].0,
@@ -260,8 +265,9 @@ fn finding(ours: (f64, f64), ahead: (f64, f64), theirs: (f64, f64)) -> Finding {
         "Inserting into pages takes 20 % less time (printed as 80 % less) and gives 25 % more operations a second",
         holds,
         format!(
-            "{:+.1} % time (+- {:.1}) and {:+.1} % operations a second one by one, {:+.1} % time in batches. The filters fit into memory: \
-             this measures misses of caches and TLB, not page faults.",
+            "{:+.1} % time (+- {:.1}) and {:+.1} % operations a second one by one, {:+.1} % time in \
+             batches. The filters fit into memory: this measures misses of caches and TLB, not page \
+             faults.",
             (ours.0 - 1.0) * 100.0,
             ours.1 * 100.0,
             (1.0 / ours.0 - 1.0) * 100.0,
@@ -281,8 +287,9 @@ fn figures(timed: &[Timed], printed: &[Printed]) -> Vec<Figure> {
     };
     let seconds = Figure {
         title: "Time of insertion".into(),
-        caption: "Seconds to insert n keys of 8 bytes at 10 bits a key and k = 7: medians of our runs, means of the \
-                  printed ones (another machine). The layouts are close; batches save more than pages do."
+        caption: "Seconds to insert n keys of 8 bytes at 10 bits a key and k = 7: medians of our runs, \
+                  means of the printed ones (another machine). Where two lines lie on each other, pages \
+                  neither save nor cost time."
             .into(),
         x: Axis::log("keys (million)"),
         y: Axis::log("seconds"),
@@ -297,13 +304,18 @@ fn figures(timed: &[Timed], printed: &[Printed]) -> Vec<Figure> {
     };
     let ratio = Figure {
         title: "Time of paged over standard insertion".into(),
-        caption: "Below 1 pages save time. Ours one by one (as in the paper) and in batches, and the printed means.".into(),
+        caption: "Below 1 pages save time. Ours one by one (as in the paper) and in batches, and the \
+                  printed means."
+            .into(),
         x: Axis::log("keys (million)"),
         y: Axis::linear("paged / standard"),
         series: vec![
             Series::line("one by one", ratios(|one| &one.single)),
             Series::line("in batches", ratios(|one| &one.batched)),
-            Series::dashed("printed", printed.iter().map(|line| (line.at as f64, line.mean(1) / line.mean(0)))),
+            Series::dashed(
+                "printed",
+                printed.iter().map(|line| (line.at as f64, line.mean(1) / line.mean(0))),
+            ),
         ],
     };
     vec![seconds, ratio]

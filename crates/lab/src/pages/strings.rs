@@ -1,7 +1,7 @@
 //! The application: rates and throughput on real strings, from 1 to 30 bits a key.
 //!
-//! The paper takes 736,967 AOL queries, which cannot be had any more; ours are the words of a corpus of mail or of a word
-//! list. What is printed is judged by theory, which does not care which strings they were.
+//! The paper takes 736,967 AOL queries, which we do not have; ours are the words of a corpus of mail or of a word list.
+//! What is printed is judged by theory, which does not care which strings they were.
 
 use seenit_filter::Layout;
 use seenit_filter::hash::KeyHasher;
@@ -154,8 +154,8 @@ fn account(measured: &[Measured], found: &Words, printed: &[Printed]) -> Result<
     let agrees = worst <= critical;
     let one = &measured[0];
     let about = format!(
-        "Ours are {} {}, of which {} were inserted and {} asked for, {} times; they {} theory (the largest |z| is {worst:.1}, \
-         {critical:.1} is allowed)",
+        "Ours are {} {}, of which {} were inserted and {} asked for, {} times; they {} theory (the largest \
+         |z| is {worst:.1}, {critical:.1} is allowed)",
         found.words.len(),
         found.source,
         one.keys,
@@ -202,9 +202,9 @@ fn table(measured: &[Measured], judged: &[JudgedPrinted], about: &str) -> Table 
         rows: judged.chunks_exact(2).map(row).collect(),
         verdict: Verdict::Differs,
         summary: format!(
-            "{about}. The printed rates differ from theory for their own size (|z| above {critical:.1}) at {} bits standard and \
-             {} bits paged, all of them too high: most likely the seven hash functions of the published program, one string hash and \
-             seven constants, are to blame.",
+            "{about}. The printed rates differ from theory for their own size (|z| above {critical:.1}) at \
+             {} bits standard and {} bits paged, all of them too high: most likely the seven hash \
+             functions of the published program, one string hash and seven constants, are to blame.",
             off(Variant::Standard),
             off(Variant::Paged),
         ),
@@ -221,7 +221,8 @@ fn small_sample(judged: &[JudgedPrinted]) -> Finding {
         "The printed rates of real strings miss theory because the sample was small",
         z.abs() <= critical_z(1),
         format!(
-            "From 20 bits on, both layouts together, {hits} strangers hit where theory expects {expected:.1} (z = {z:.0})."
+            "From 20 bits on, both layouts together, {hits} strangers hit where theory expects \
+             {expected:.1} (z = {z:.0})."
         ),
     )
 }
@@ -235,7 +236,8 @@ fn throughput(measured: &[Measured]) -> Finding {
         "On real strings the paged filter inserts 4 % more keys a second",
         ratio.mean - ratio.half_width_95() > 1.0,
         format!(
-            "{:+.1} % +- {:.1} here, over {} sizes of filter (95 % interval); the printed averages amount to {:+.1} %.",
+            "{:+.1} % +- {:.1} here, over {} sizes of filter (95 % interval); the printed averages amount \
+             to {:+.1} %.",
             (ratio.mean - 1.0) * 100.0,
             ratio.half_width_95() * 100.0,
             ratio.count,
@@ -255,8 +257,8 @@ fn figure(measured: &[Measured], judged: &[JudgedPrinted]) -> Figure {
     };
     Figure {
         title: "False-positive rates of real strings".into(),
-        caption: "Ours (words) follow theory down to a handful of hits; the printed rates (AOL queries, 6,967 strangers) stay far \
-                  above it from about 16 bits a key on."
+        caption: "Ours (words) follow theory down to a handful of hits; the printed rates (AOL queries, \
+                  6,967 strangers) stay far above it from about 16 bits a key on."
             .into(),
         x: Axis::linear("bits a key"),
         y: Axis::log("share of strangers that hit"),

@@ -16,7 +16,8 @@ const TAIL_MIN: f64 = 1e-300;
 ///
 /// The share X of set bits scatters by `Var(X) = q (1 - q - lambda q) / m`, with `lambda = kn/m` throws a bit and
 /// `q = e^-lambda`, and the rate by `k p^(k-1) sd(X)` for `p = 1 - q`. Unequal loads of pages add to it in second order
-/// only, because where one page holds more, others hold less: `(g'' n/w)^2 / 2w` for `g = p^k` as a function of the load.
+/// only, because where one page holds more, others hold less: `(g'' n/w)^2 / 2w` for `g = p^k` as a function of
+/// the load.
 pub(super) fn rate_sd(layout: &AnyLayout, keys: u64) -> f64 {
     let (m, k) = (layout.bits() as f64, f64::from(K));
     let throws = k * keys as f64 / m;

@@ -116,8 +116,8 @@ fn account(counted: &[Counted], keys: u64) -> Account {
         rows: rows.collect(),
         verdict: if holds { Verdict::Agrees } else { Verdict::Differs },
         summary: format!(
-            "{keys} keys for each size; +- is for the confidence of 99 % in all sizes together. Standard {} the formula, \
-             paged is {}.",
+            "{keys} keys for each size; +- is for the confidence of 99 % in all sizes together. Standard \
+             {} the formula, paged is {}.",
             if as_formula { "agrees with" } else { "differs from" },
             if always_one { "one page, always" } else { "not always one page" },
         ),
@@ -127,7 +127,8 @@ fn account(counted: &[Counted], keys: u64) -> Account {
         "An operation touches one page, where a standard filter of 10 pages touches 5.2 and one of 100 pages 6.8",
         holds,
         format!(
-            "{} against {:.2} and {:.2}. (A lookup of a stranger ends at the first unset bit and touches fewer: see the faults.)",
+            "{} against {:.2} and {:.2}. (A lookup of a stranger ends at the first unset bit and touches \
+             fewer: see the faults.)",
             at(Variant::Paged, 10),
             at(Variant::Standard, 10),
             at(Variant::Standard, 100),
@@ -143,8 +144,8 @@ fn figure(counted: &[Counted]) -> Figure {
     };
     Figure {
         title: "Pages touched".into(),
-        caption: "Distinct pages that the seven bits of a key lie in, counted, and the formula. From 100 pages (400 KiB) on \
-                  nearly every bit of a standard filter is in a page of its own."
+        caption: "Distinct pages that the seven bits of a key lie in, counted, and the formula. From 100 \
+                  pages (400 KiB) on nearly every bit of a standard filter is in a page of its own."
             .into(),
         x: Axis::log("pages of the filter"),
         y: Axis::linear("pages an operation touches"),

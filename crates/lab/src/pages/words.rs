@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ruzstd::decoding::StreamingDecoder;
 
-use crate::bench::{Bench, LabError};
+use crate::bench::{Bench, LabError, Progress};
 
 /// Where Unix systems keep a list of words, if they have one.
 const WORD_LIST: &str = "/usr/share/dict/words";
@@ -42,45 +42,54 @@ pub(super) fn words(bench: &Bench<'_>) -> Result<Option<Words>, LabError> {
     if bench.corpus.is_none() && !path.is_file() {
         return Ok(None);
     }
-    bench.progress.begin("reading words", 0);
-    let mut reader = Reader { bench, words: HashSet::new() };
-    reader.read_path(&path, 0)?;
+    let mut files = Vec::new();
+    find_files(&path, 0, &mut files)?;
+    bench.progress.begin("reading words", files.iter().map(|file| file.bytes).sum());
+    let mut reader = Reader { progress: bench.progress, words: HashSet::new() };
+    for file in &files {
+        reader.read_path(&file.path).map_err(|error| LabError::File { path: file.path.clone(), error })?;
+    }
     let mut words: Vec<Box<[u8]>> = reader.words.into_iter().collect();
     words.sort_unstable();
     Ok(Some(Words { words, source }))
 }
 
+struct Found {
+    path: PathBuf,
+    bytes: u64,
+}
+
+/// All files at or below `path`, in an order that does not depend on the file system: a corpus may be longer than
+/// is read.
+fn find_files(path: &Path, depth: usize, found: &mut Vec<Found>) -> Result<(), LabError> {
+    let failed = |error| LabError::File { path: path.to_owned(), error };
+    let metadata = fs::metadata(path).map_err(failed)?;
+    if metadata.is_file() {
+        found.push(Found { path: path.to_owned(), bytes: metadata.len() });
+    } else if metadata.is_dir() && depth < DEPTH_MAX {
+        let entries = fs::read_dir(path).map_err(failed)?.collect::<io::Result<Vec<_>>>().map_err(failed)?;
+        let mut paths: Vec<PathBuf> = entries.iter().map(|entry| entry.path()).collect();
+        paths.sort();
+        paths.iter().try_for_each(|path| find_files(path, depth + 1, found))?;
+    }
+    Ok(())
+}
+
 struct Reader<'a> {
-    bench: &'a Bench<'a>,
+    progress: &'a dyn Progress,
     words: HashSet<Box<[u8]>>,
 }
 
 impl Reader<'_> {
-    fn read_path(&mut self, path: &Path, depth: usize) -> Result<(), LabError> {
-        let failed = |error| LabError::File { path: path.to_owned(), error };
-        if fs::metadata(path).map_err(failed)?.is_dir() {
-            if depth < DEPTH_MAX {
-                let entries =
-                    fs::read_dir(path).map_err(failed)?.collect::<io::Result<Vec<_>>>().map_err(failed)?;
-                let mut paths: Vec<PathBuf> = entries.iter().map(|entry| entry.path()).collect();
-                // In an order that does not depend on the file system, for corpora that are not read to the end.
-                paths.sort();
-                paths.iter().try_for_each(|path| self.read_path(path, depth + 1))?;
-            }
-            return Ok(());
-        }
+    fn read_path(&mut self, path: &Path) -> io::Result<()> {
         if self.words.len() >= WORDS_MAX {
             return Ok(());
         }
-        let file = BufReader::new(File::open(path).map_err(failed)?);
+        let file = BufReader::new(Watched { file: File::open(path)?, progress: self.progress });
         match path.extension().and_then(OsStr::to_str) {
-            Some("zst") => {
-                let unpacked =
-                    StreamingDecoder::new(file).map_err(|error| failed(io::Error::other(error)))?;
-                self.read_archive(unpacked).map_err(failed)
-            }
-            Some("tar") => self.read_archive(file).map_err(failed),
-            _ => self.read_file(file).map_err(failed),
+            Some("zst") => self.read_archive(StreamingDecoder::new(file).map_err(io::Error::other)?),
+            Some("tar") => self.read_archive(file),
+            _ => self.read_file(file),
         }
     }
 
@@ -103,8 +112,21 @@ impl Reader<'_> {
                 self.words.insert(word.into());
             }
         }
-        self.bench.progress.advance(1);
         Ok(())
+    }
+}
+
+/// A file that tells how far it has been read.
+struct Watched<'a> {
+    file: File,
+    progress: &'a dyn Progress,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read(buffer)?;
+        self.progress.advance(bytes as u64);
+        Ok(bytes)
     }
 }
 

@@ -28,8 +28,8 @@ fn by_low_bits(study: &Study) -> Figure {
     });
     Figure {
         title: "Bits a signature by low bits".into(),
-        caption: "Split storage filled and measured, one chunk. Too few low bits, and many cells need an entry of 64 bits \
-                  in a table at most half full; too many, and every cell pays for the few large ones. Steeper \
+        caption: "Split storage filled and measured, one chunk. Too few low bits, and many cells need an entry of 64 \
+                  bits in a table at most half full; too many, and every cell pays for the few large ones. Steeper \
                   counts want more bits."
             .into(),
         x: Axis::linear("low bits s"),
@@ -67,8 +67,8 @@ fn by_exponent(study: &Study) -> Figure {
     Figure {
         title: "Split storage against flat cells".into(),
         caption: "Bits a signature of the chosen shape, of flat cells, and the entropy of the cells' values, which no \
-                  storage of cells in order can beat without knowing more. Flat cells of 8 bits lose large counts; split \
-                  storage has them all."
+                  storage of cells in order can beat without knowing more. Flat cells of 8 bits lose large counts; \
+                  split storage has them all."
             .into(),
         x: Axis::linear("exponent of the counts"),
         y: Axis::linear("bits a signature"),
@@ -96,8 +96,8 @@ fn delta_bytes(study: &Study, about: &str, filters: &str) -> Figure {
     Figure {
         title: format!("Delta bytes by change rate, {filters}"),
         caption: format!(
-            "Deltas of filters of {} KiB, without envelopes, and the fewest bytes that say as much. Over the whole range \
-             the points lie on their bounds.",
+            "Deltas of filters of {} KiB, without envelopes, and the fewest bytes that say as much. Over the whole \
+             range the points lie on their bounds.",
             size >> 10
         ),
         x: Axis::log("share of bits or cells that changed"),

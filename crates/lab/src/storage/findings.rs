@@ -51,8 +51,8 @@ fn saves(study: &Study) -> Finding {
         "Split storage takes less memory than flat cells that hold every count",
         fair.0 > 0.0,
         format!(
-            "it saves {} against the narrowest of 8, 16 and 32 bits that hold them; against 8 bits, which do not, {}. The best \
-             (s, N): {}",
+            "it saves {} against the narrowest of 8, 16 and 32 bits that hold them; against 8 bits, which do not, {}. \
+             The best (s, N): {}",
             per_cent(fair),
             per_cent(eight),
             shapes.join("; ")
@@ -70,8 +70,8 @@ fn choice(study: &Study) -> Finding {
         "The chooser takes a shape close to the best, and knows what it will take",
         above.1 <= CHOICE_OFF_MAX && off.1 <= CHOICE_OFF_MAX,
         format!(
-            "its shapes take at most {:.2} % more than the best that was filled; reckoned and measured memory differ by at \
-             most {:.2} %, and by {:.1} % over all shapes that were filled",
+            "its shapes take at most {:.2} % more than the best that was filled; reckoned and measured memory differ \
+             by at most {:.2} %, and by {:.1} % over all shapes that were filled",
             100.0 * above.1,
             100.0 * off.1,
             100.0 * off_all.1
@@ -97,8 +97,8 @@ fn chunks(study: &Study) -> Finding {
         high < 0.0,
         format!(
             "{most} chunks in place of one take {low:+.1} to {high:+.1} bits a signature: an entry of ours has 64 bits \
-             whatever N is, and each table has a head. Keys shorter by log2 N bits, the paper's reason for chunks, would \
-             save {shorter:.1} bits a signature at most. Chunks are for writers",
+             whatever N is, and each table has a head. Keys shorter by log2 N bits, the paper's reason for chunks, \
+             would save {shorter:.1} bits a signature at most. Chunks are for writers",
         ),
     )
 }
@@ -109,8 +109,8 @@ fn floor(study: &Study) -> Finding {
         "Split storage comes close to the entropy of its cells",
         high < 1.25,
         format!(
-            "the chosen shapes take {low:.2} to {high:.2} times the entropy of the cells' values: most cells are 0, and \
-             every one has s + 1 bits of its own, to be found at once"
+            "the chosen shapes take {low:.2} to {high:.2} times the entropy of the cells' values: most cells are 0, \
+             and every one has s + 1 bits of its own, to be found at once"
         ),
     )
 }

@@ -61,11 +61,11 @@ fn choices(study: &Study) -> Table {
         rows: rows.collect(),
         verdict: Verdict::Ours,
         summary: format!(
-            "{signatures} signatures, the r-th reported ({signatures}/r)^exponent times, in a refined counting filter with {CELLS_PER_SIGNATURE} \
-             cells a signature and {HASHES} hashes. Best is the shape that took least of those that were filled; chosen \
-             is what the chooser took from the histogram of cells, which prefers more chunks (writers) where they cost less \
-             than a hundredth. Split storage holds every count; of flat cells, the columns beside them say how many \
-             cells would not fit. The paper measured none of this."
+            "{signatures} signatures, the r-th reported ({signatures}/r)^exponent times, in a refined counting filter \
+             with {CELLS_PER_SIGNATURE} cells a signature and {HASHES} hashes. Best is the shape that took least of \
+             those that were filled; chosen is what the chooser took from the histogram of cells, which prefers more \
+             chunks (writers) where they cost less than a hundredth. Split storage holds every count; of flat cells, \
+             the columns beside them say how many cells would not fit. The paper measured none of this."
         ),
     }
 }
@@ -90,9 +90,9 @@ fn shapes(counts: &Counts) -> Table {
         rows: rows.collect(),
         verdict: Verdict::Ours,
         summary: format!(
-            "Memory of filled storage, base, chunks and tables. What the chooser reckons with is off by {:.1} % at most, \
-             where many tables are about to grow at once. Widths that do not divide 64 leave bits of a word unused, \
-             hence the uneven steps.",
+            "Memory of filled storage, base, chunks and tables. What the chooser reckons with is off by {:.1} % at \
+             most, where many tables are about to grow at once. Widths that do not divide 64 leave bits of a word \
+             unused, hence the uneven steps.",
             100.0 * off
         ),
     }
@@ -116,9 +116,9 @@ fn deltas(study: &Study) -> Table {
         head: heads(&["kind", "change rate", "bytes", "bound", "beyond", "ratio", "of the filter"]),
         rows: rows.collect(),
         verdict: Verdict::Ours,
-        summary: "Filters half full of real keys that took more keys (gain), or two with most keys in common (diff). The \
-                  bound is the least that says which places changed, and by how much, to someone who has the old state. An \
-                  envelope of 64 bytes comes before each gain and each diff of a file."
+        summary: "Filters half full of real keys that took more keys (gain), or two with most keys in common (diff). \
+                  The bound is the least that says which places changed, and by how much, to someone who has the old \
+                  state. An envelope of 64 bytes comes before each gain and each diff of a file."
             .into(),
     }
 }

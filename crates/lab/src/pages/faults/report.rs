@@ -19,8 +19,9 @@ pub(super) fn account(measured: &[Measured], no_group: Option<&str>) -> Account 
     let pairs = pairs(measured);
     let kept_in_memory = measured.iter().all(|one| one.tally.major == 0);
     let mut summary = format!(
-        "A filter of {} MiB with {} keys at {BPE} bits, {} lookups of each kind. Page-out advice drops the file from memory \
-         before each batch of lookups; a cgroup leaves the process a part of the filter's size.",
+        "A filter of {} MiB with {} keys at {BPE} bits, {} lookups of each kind. Page-out advice drops the \
+         file from memory before each batch of lookups; a cgroup leaves the process a part of the filter's \
+         size.",
         measured[0].pages / 256,
         measured[0].keys,
         measured[0].lookups,
@@ -48,7 +49,7 @@ pub(super) fn account(measured: &[Measured], no_group: Option<&str>) -> Account 
     let table = Table {
         title: TITLE.into(),
         head: head.map(str::to_owned).to_vec(),
-        rows: pairs.iter().map(|pair| cells(pair)).collect(),
+        rows: pairs.iter().map(cells).collect(),
         verdict: Verdict::Ours,
         summary,
     };
@@ -157,9 +158,10 @@ fn faults_figure(measured: &[Measured]) -> Figure {
     series.push(Series::dashed("the same, paged", points(measured, Variant::Paged, 0, cold)));
     Figure {
         title: "Major faults of a filter larger than memory".into(),
-        caption: "Faults that read from the disk, a lookup, by the share of the filter that memory may hold (0: dropped before \
-                  each batch). Dashed: the pages a lookup of a member touches, times the share that cannot be in memory. A \
-                  standard filter pays for nearly every bit, a paged one at most once."
+        caption: "Faults that read from the disk, a lookup, by the share of the filter that memory may \
+                  hold (0: dropped before each batch). Dashed: the pages a lookup of a member touches, \
+                  times the share that cannot be in memory. A standard filter pays for nearly every bit, a \
+                  paged one at most once."
             .into(),
         x: Axis::linear("memory allowed / size of the filter"),
         y: Axis::linear("major faults a lookup"),
@@ -172,7 +174,7 @@ fn time_figure(measured: &[Measured]) -> Figure {
         title: "Time of a lookup in a filter larger than memory".into(),
         caption: "Microseconds a lookup on this machine's disk; they follow the major faults.".into(),
         x: Axis::linear("memory allowed / size of the filter"),
-        y: Axis::log("microseconds a lookup"),
+        y: Axis::linear("microseconds a lookup"),
         series: both(measured, |one| one.per_lookup(one.tally.nanoseconds) / 1e3),
     }
 }

@@ -98,15 +98,16 @@ impl<'a> Judged<'a> {
         let above = format!("|z| above {:.1}", self.critical_printed);
         if !spoilt.is_empty() {
             summary += &format!(
-                " Printed rates differ ({above}) at {} bits: most likely the published program did not zero its memory, \
-                 and arrays of that size come from memory used before.",
+                " Printed rates differ ({above}) at {} bits: most likely the published program did not \
+                 zero its memory, and arrays of that size come from memory used before.",
                 list(&spoilt)
             );
         }
         if !others.is_empty() {
             summary += &format!(
-                " Beyond {SPOILT_BPE_MAX} bits the printed mean or a run differs ({above}) at {}: the seven hash functions of that \
-                 program are one function and seven constants, so that keys tend to share all bits or none.",
+                " Beyond {SPOILT_BPE_MAX} bits the printed mean or a run differs ({above}) at {}: the \
+                 seven hash functions of that program are one function and seven constants, so that keys \
+                 tend to share all bits or none.",
                 list(&others)
             );
         } else {
@@ -190,8 +191,9 @@ fn same_rate(measured: &[Measured]) -> Finding {
         "The paged filter has the same false-positive rate as the standard one",
         most <= 0.0 && seen.is_empty(),
         format!(
-            "Almost. Pages are not loaded equally, which by theory costs up to {most:.2} % more hits. Read off the bits, the \
-             excess at {} bits is {:.2} % +- {:.2} (theory {:.2} %); it is seen beyond chance at {} of {} sizes.",
+            "Almost. Pages are not loaded equally, which by theory costs up to {most:.2} % more hits. Read \
+             off the bits, the excess at {} bits is {:.2} % +- {:.2} (theory {:.2} %); it is seen beyond \
+             chance at {} of {} sizes.",
             last.bpe,
             last.ours,
             last.error,
@@ -208,8 +210,9 @@ fn near_theory(judged: &[Judged<'_>; 2]) -> Finding {
         "Above 6 bits a key the printed rates are within 0.0005 of theory, or better",
         standard.0.max(paged.0) <= CLOSE,
         format!(
-            "The standard ones go up to {:.4} above theory (at {} bits) and {:.4} below (at {}), the paged ones {:.4} above (at {}) \
-             and {:.4} below (at {}). Better than theory beyond chance, as paged at {} bits, is as wrong as worse.",
+            "The standard ones go up to {:.4} above theory (at {} bits) and {:.4} below (at {}), the paged \
+             ones {:.4} above (at {}) and {:.4} below (at {}). Better than theory beyond chance, as paged \
+             at {} bits, is as wrong as worse.",
             standard.0,
             standard.1,
             standard_below.0,
@@ -252,8 +255,9 @@ fn rates_figure(measured: &[Measured], printed: &[Printed]) -> Figure {
     let theirs = |layout| printed.iter().map(move |line| (line.at as f64, line.mean(layout)));
     Figure {
         title: "False-positive rates".into(),
-        caption: "150,000 keys and 150,000 strangers of the same length, k = 7. Ours lies on the theory; the printed points \
-                  leave it up to 6 bits a key. The two layouts cannot be told apart at this scale."
+        caption: "150,000 keys and 150,000 strangers of the same length, k = 7. Ours lies on the theory; \
+                  the printed points leave it up to 6 bits a key. The two layouts cannot be told apart at \
+                  this scale."
             .into(),
         x: Axis::linear("bits a key"),
         y: Axis::log("share of strangers that hit"),
@@ -275,8 +279,9 @@ fn over_theory_figure(measured: &[Measured], printed: &[Printed]) -> Figure {
     };
     Figure {
         title: "False-positive rates over theory".into(),
-        caption: "Measured rate divided by the exact formula. Far right the printed rates rest on a few hits and scatter; up to 6 \
-                  bits a key, and for the paged filter at some sizes beyond, they are off by more than chance allows."
+        caption: "Measured rate divided by the exact formula. Far right the printed rates rest on a few \
+                  hits and scatter; up to 6 bits a key, and for the paged filter at some sizes beyond, \
+                  they are off by more than chance allows."
             .into(),
         x: Axis::linear("bits a key"),
         y: Axis::linear("rate / theory"),
@@ -298,8 +303,9 @@ fn excess_figure(measured: &[Measured]) -> Figure {
     };
     Figure {
         title: "What pages cost in false positives".into(),
-        caption: "How much higher the rate of the paged filter is than that of the standard filter of the same size, read off \
-                  the bits of our filters (bars: two standard errors), and by the binomial mixture. The paper has it at zero."
+        caption: "How much higher the rate of the paged filter is than that of the standard filter of the \
+                  same size, read off the bits of our filters (bars: two standard errors), and by the \
+                  binomial mixture. The paper has it at zero."
             .into(),
         x: Axis::linear("bits a key"),
         y: Axis::linear("excess (%)"),
