@@ -5,7 +5,7 @@ use std::fmt::Display;
 use seenit_filter::counting::RuleName;
 
 use super::CountsMode;
-use super::judge::{Pair, Sample, draw_spread, reduction_spread};
+use super::judge::{Pair, SPREAD_ROUNDS_MIN, Sample, draw_spread, reduction_spread};
 use super::measure::{Measured, Variant};
 use super::plan::{PROBES, Plan, size_name};
 use super::printed::{PRINTED_ROUNDS, Printed, Tables};
@@ -86,7 +86,8 @@ impl Compared<'_> {
         let refined = self.printed(filter, RuleName::Refined)?;
         let theirs = (refined.mean / refined.sd).powi(2) * f64::from(PRINTED_ROUNDS);
         let (ours, printed) = (filter.reduction?, self.printed.reduction(filter.plan, filter.m, filter.k)?);
-        if (filter.refined.wrong as f64) < JUDGED_EVENTS_MIN || theirs < JUDGED_EVENTS_MIN {
+        let few = (filter.refined.wrong as f64) < JUDGED_EVENTS_MIN || theirs < JUDGED_EVENTS_MIN;
+        if few || filter.rounds < SPREAD_ROUNDS_MIN {
             return None;
         }
         let both = 1.0 + f64::from(filter.rounds) / f64::from(PRINTED_ROUNDS);
@@ -198,8 +199,8 @@ impl Compared<'_> {
             text += &format!(" (farthest: {z:.2}, {place})");
         }
         text += &format!(
-            ". {} more have no z: fewer than {JUDGED_EVENTS_MIN} wrong counts are behind them, here or in the paper, \
-             so that no digit of them can be expected again (15.000, 17.733 and 11.083 at 320K, k = 8, rest on two or \
+            ". {} more have no z: fewer than {JUDGED_EVENTS_MIN} wrong counts (or {SPREAD_ROUNDS_MIN} rounds) are behind \
+             them, here or in the paper, so that no digit of them can be expected again (15.000, 17.733 and 11.083 at 320K, k = 8, rest on two or \
              three). The printed 2.725 of experiment 7 is not the ratio of the printed means, 2.753.",
             self.measured.len() - judged.len()
         );
@@ -208,7 +209,11 @@ impl Compared<'_> {
                 .into(),
             head: reduction_head(),
             rows: rows.map(|(plan, m)| self.reduction_row(plan, m)).collect(),
-            verdict: if within == judged.len() { Verdict::Agrees } else { Verdict::Differs },
+            verdict: match judged.len() {
+                0 => Verdict::Ours,
+                all if all == within => Verdict::Agrees,
+                _ => Verdict::Differs,
+            },
             summary: text,
         }
     }
