@@ -199,9 +199,10 @@ impl Compared<'_> {
             text += &format!(" (farthest: {z:.2}, {place})");
         }
         text += &format!(
-            ". {} more have no z: fewer than {JUDGED_EVENTS_MIN} wrong counts (or {SPREAD_ROUNDS_MIN} rounds) are behind \
-             them, here or in the paper, so that no digit of them can be expected again (15.000, 17.733 and 11.083 at 320K, k = 8, rest on two or \
-             three). The printed 2.725 of experiment 7 is not the ratio of the printed means, 2.753.",
+            ". {} more have no z: fewer than {JUDGED_EVENTS_MIN} wrong counts (or {SPREAD_ROUNDS_MIN} rounds) are \
+             behind them, here or in the paper, so that no digit of them can be expected again (15.000, 17.733 and \
+             11.083 at 320K, k = 8, rest on two or three). The printed 2.725 of experiment 7 is not the ratio of the \
+                 printed means, 2.753.",
             self.measured.len() - judged.len()
         );
         Table {
