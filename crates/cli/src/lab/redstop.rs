@@ -1,12 +1,10 @@
 //! `seenit lab run redstop`: its arguments.
 
 use clap::Args;
+use seenit_filter::maths::MAX_K;
 use seenit_lab::redstop::Options;
 
 use super::Common;
-
-/// The most hash functions: what a filter can have.
-const K_MAX: i64 = 32;
 
 #[derive(Args)]
 #[command(after_help = "The traces are synthetic. Rounds are hash seeds, 10 unless you say otherwise.\n\
@@ -14,7 +12,7 @@ const K_MAX: i64 = 32;
 pub(crate) struct RedstopArgs {
     /// Hash functions; may be given several times
     #[arg(long, value_name = "K", default_values_t = Options::default().k,
-        value_parser = clap::value_parser!(u32).range(1..=K_MAX))]
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_K)))]
     k: Vec<u32>,
     #[command(flatten)]
     pub(super) common: Common,

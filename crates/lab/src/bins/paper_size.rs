@@ -217,7 +217,7 @@ pub(super) fn findings(paper: &[PaperSize]) -> Vec<Finding> {
         ),
         Finding::new(
             "Equal memory for every bin is the best split",
-            false,
+            paper.iter().all(|one| one.equal <= one.exact * 1.0001),
             format!(
                 "best memory and best cuts cost {} of standard, equal memory and its best cuts {}",
                 span(range(|one| one.exact)),

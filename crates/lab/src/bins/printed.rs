@@ -197,7 +197,7 @@ pub(super) fn findings() -> Vec<Finding> {
     vec![
         Finding::new(
             "Rates and costs of Table 1 belong to the same filter",
-            false,
+            with_rates.iter().zip(costs).all(|(ours, printed)| (ours / printed - 1.0).abs() < 0.01),
             format!(
                 "the printed rates would cost {} where {} is printed",
                 decimals(&with_rates, 2),

@@ -13,6 +13,9 @@ use super::plan::{Law, Plan};
 /// Below so many events, ours and theirs together, numbers are compared and not means.
 const FEW_EVENTS: f64 = 200.0;
 
+/// The spread of fewer rounds is no yardstick.
+pub(super) const SPREAD_ROUNDS_MIN: u32 = 10;
+
 /// The relative standard deviation, between draws of the counts, of what a refined filter is expected to get wrong,
 /// in experiments 4 to 8. Measured at 80K cells by a test of `measure`, as a mean over k: it takes more elements than
 /// usual from one twentieth of the counts, and looks how the rate changes.
@@ -83,9 +86,9 @@ impl Pair {
         (ours.mean - theirs.mean) / (self.variance * rounds).sqrt().hypot(draws * theirs.mean)
     }
 
-    /// The same for the standard deviations; `None` where there are too few events for one.
+    /// The same for the standard deviations; `None` where there are too few events or rounds for one.
     pub(super) fn z_of_sd(&self) -> Option<f64> {
-        if self.is_rare() {
+        if self.is_rare() || self.ours.rounds < SPREAD_ROUNDS_MIN {
             return None;
         }
         let rounds = 1.0 / f64::from(self.ours.rounds) + 1.0 / f64::from(self.theirs.rounds);

@@ -7,7 +7,7 @@ use seenit_filter::counting::RuleName;
 use seenit_filter::maths::counting::wrong_share;
 
 use super::CountsMode;
-use super::judge::z_of_poisson;
+use super::judge::{SPREAD_ROUNDS_MIN, z_of_poisson};
 use super::plan::{ELEMENTS, Law, Plan};
 use super::simulate::{Errors, Insertions, Place, Round, Seen, Stream, draw_elements, stream_of};
 use crate::bench::{Bench, LabError};
@@ -151,7 +151,7 @@ impl Measured {
     /// How far the intuitive variant is from the closed form, in standard errors.
     pub(super) fn z_of_closed_form(&self) -> f64 {
         let expected = self.closed_form * self.inserted as f64;
-        if expected < FEW {
+        if expected < FEW || self.rounds < SPREAD_ROUNDS_MIN {
             return z_of_poisson(self.intuitive.wrong, expected);
         }
         (self.intuitive.rate.mean - self.closed_form) / self.intuitive.rate.error()

@@ -96,7 +96,7 @@ fn beside(results: &Results) -> Table {
         title: "The case study: printed values beside ours".into(),
         head: ["", "printed"].map(String::from).into_iter().chain(heads).collect(),
         rows,
-        verdict: Verdict::Differs,
+        verdict: if within.contains(&ALL.len()) { Verdict::Agrees } else { Verdict::Differs },
         summary: format!(
             "{SYNTHETIC} Of {} printed numbers this many lie in the range of our {} hash seeds: {}. The paper does \
              not say its k; it also contradicts itself (peak success 0.642 and 0.7218; rates that sum to 1.01 and \

@@ -33,7 +33,7 @@ fn by_low_bits(study: &Study) -> Figure {
                   counts want more bits."
             .into(),
         x: Axis::linear("low bits s"),
-        y: Axis::log("bits a signature"),
+        y: Axis::linear("bits a signature"),
         series: series.collect(),
     }
 }
@@ -71,7 +71,7 @@ fn by_exponent(study: &Study) -> Figure {
                   split storage has them all."
             .into(),
         x: Axis::linear("exponent of the counts"),
-        y: Axis::log("bits a signature"),
+        y: Axis::linear("bits a signature"),
         series: vec![
             Series::line("chosen", curve(&|counts| counts.chosen_bits)),
             Series::dashed("flat, 8 bits", flat(0)),

@@ -1,0 +1,57 @@
+//! Guards `seenit lab`: the list, the rows, and the one page with every table and figure.
+
+mod common;
+
+use common::Folder;
+
+const EXPERIMENTS: [&str; 6] = ["counting", "retouch", "redstop", "bins", "pages", "storage"];
+
+#[test]
+fn the_list_names_every_experiment() {
+    let ran = Folder::new().run("lab list --json");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let rows = ran.json();
+    let names: Vec<&str> =
+        rows.as_array().expect("rows").iter().filter_map(|row| row["name"].as_str()).collect();
+    assert_eq!(names, EXPERIMENTS);
+}
+
+/// The contract of `counting --json`: rows only, each with these fields first and in this order.
+#[test]
+fn counting_prints_rows_and_nothing_else() {
+    let ran = Folder::new().run("lab run counting --quick --rounds 2 --experiment 8 --json");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let rows = ran.json();
+    let rows = rows.as_array().expect("one array");
+    assert_eq!(rows.len(), 5 * 3 * 2, "sizes, probes, variants");
+    assert!(rows.iter().all(|row| row["experiment"] == 8 && row["rounds"] == 2));
+    let fields = ["experiment", "m", "k", "variant", "rounds", "mean", "sd", "paper_mean", "paper_sd", "z"];
+    let places = fields.map(|field| ran.out.find(&format!("\"{field}\":")).expect(field));
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn the_report_is_one_page_with_every_table_and_figure() {
+    let folder = Folder::new();
+    let ran = folder.run("lab report --out report --quick");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let page = std::fs::read_to_string(folder.path("report/index.html")).expect("a page");
+    assert!(page.matches("<svg").count() >= 20, "{} figures", page.matches("<svg").count());
+    let top = &page[..page.find("<section").expect("chapters")];
+    for name in EXPERIMENTS {
+        assert!(page.contains(&format!("<section id=\"{name}\"")), "{name} has no chapter");
+        assert!(top.contains(&format!("href=\"#{name}-0\"")), "the verdict of {name} is not at the top");
+        assert!(ran.out.contains(name), "{name} is not in the summary");
+    }
+    assert!(
+        !page.contains("<script") && !page.contains("<img") && !page.contains("<link"),
+        "nothing to load"
+    );
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_refused_before_the_work() {
+    let folder = Folder::new();
+    folder.write("report", "in the way");
+    folder.run("lab report --out report").refused(73, "report");
+}
