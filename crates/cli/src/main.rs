@@ -6,7 +6,6 @@
 mod filter;
 mod keys;
 mod lab;
-mod mail;
 mod mapped;
 mod network_key;
 mod output;

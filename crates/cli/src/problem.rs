@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use seenit_filter::delta::DeltaError;
 use seenit_filter::{CutError, FormatError, GeometryError, RetouchError, Unlike};
 use seenit_lab::LabError;
+use seenit_mailbox::MailError;
 
 /// Why a command stopped. The codes are those of sysexits.h.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,9 @@ pub(crate) enum Problem {
     /// Exit 2, 66, 71 or 74: an experiment of the lab that stopped.
     #[error("{0}")]
     Lab(#[from] LabError),
+    /// Exit 66, or 74 when reading broke off: messages that cannot be read.
+    #[error("{0}")]
+    Mail(#[from] MailError),
     /// Exit 66: an input that cannot be opened.
     #[error("cannot open {}: {error}", path.display())]
     Input { path: PathBuf, error: io::Error },
@@ -108,6 +112,7 @@ impl Problem {
             Problem::Lab(LabError::Geometry(GeometryError::Memory { .. })) => 71,
             Problem::Lab(LabError::File { error, .. }) if no_memory(error) => 71,
             Problem::Lab(LabError::File { .. }) => 66,
+            Problem::Mail(error) | Problem::Lab(LabError::Mail(error)) => mail_code(error),
             Problem::Lab(LabError::Figure { .. }) => 74,
             Problem::Lab(_) => 2,
             Problem::Input { error, .. } | Problem::Io { error, .. } if no_memory(error) => 71,
@@ -115,6 +120,15 @@ impl Problem {
             Problem::Output { .. } => 73,
             Problem::Io { .. } => 74,
         })
+    }
+}
+
+fn mail_code(error: &MailError) -> u8 {
+    match error {
+        MailError::Open { error, .. } | MailError::Read { error, .. } if no_memory(error) => 71,
+        MailError::Open { .. } => 66,
+        MailError::Index { .. } => 65,
+        _ => 74,
     }
 }
 

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use seenit_mailbox::Mailbox;
 use seenit_signature::Signature;
 use seenit_signature::razor::Ep4;
 use serde::Serialize;
 
+use crate::output;
 use crate::problem::Problem;
-use crate::{mail, output};
 
 #[derive(Args)]
 #[command(
@@ -40,7 +41,7 @@ struct Row {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut rows = Vec::new();
-    mail::each(&arguments.files, &mut |name, bytes| {
+    Mailbox::find(&arguments.files)?.each_message(&mut |name, bytes| {
         let signatures = seenit_signature::sign(bytes, &arguments.ep4);
         if arguments.json {
             rows.extend(signatures.iter().map(|signature| row(name, signature)));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use seenit_filter::delta::DeltaError;
 use seenit_filter::{BinError, ChoiceError, GeometryError, RetouchError};
+use seenit_mailbox::MailError;
 
 /// The seed when nobody names one.
 pub const DEFAULT_SEED: u64 = 2006;
@@ -74,6 +75,9 @@ pub enum LabError {
     /// A delta that cannot be made or applied.
     #[error(transparent)]
     Delta(#[from] DeltaError),
+    /// Messages of the corpus that cannot be read.
+    #[error(transparent)]
+    Mail(#[from] MailError),
     /// An option out of its range.
     #[error("{option} {value}: {why}")]
     Option {

@@ -1,0 +1,46 @@
+//! Why messages could not be read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why messages could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MailError {
+    /// A file or folder that cannot be opened.
+    #[error("cannot open {}: {error}", path.display())]
+    Open {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Reading broke off: a damaged archive, a message too large, a disk that fails.
+    #[error("{name}: {error}")]
+    Read {
+        /// The file, and the one inside where it is an archive.
+        name: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// An index of a corpus that is not one.
+    #[error("{}: line {line}: {why}", path.display())]
+    Index {
+        /// Which.
+        path: PathBuf,
+        /// The line, counted from one.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl MailError {
+    pub(crate) fn open(path: &Path) -> impl Fn(io::Error) -> MailError {
+        move |error| MailError::Open { path: path.to_owned(), error }
+    }
+
+    pub(crate) fn read(name: &str) -> impl Fn(io::Error) -> MailError {
+        move |error| MailError::Read { name: name.to_owned(), error }
+    }
+}
