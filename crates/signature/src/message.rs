@@ -59,12 +59,17 @@ impl<'a> Message<'a> {
             seen.text.push('\n');
         }
         (message.text, message.links) = (seen.text, seen.links);
-        let shown = parsed.html_body.iter().chain(&parsed.text_body).copied().collect::<Vec<u32>>();
-        for (number, part) in parsed.parts.into_iter().enumerate() {
-            if message.attachments.len() < ATTACHMENTS_MAX && !shown.contains(&(number as u32)) {
-                message.attachments.extend(attachment(number as u32, part));
+        let mut shown = vec![false; parsed.parts.len()];
+        for &number in parsed.html_body.iter().chain(&parsed.text_body) {
+            if let Some(shown) = shown.get_mut(number as usize) {
+                *shown = true;
             }
         }
+        let attached = (0..).zip(parsed.parts).zip(shown).filter(|(_, shown)| !shown);
+        message.attachments = attached
+            .filter_map(|((number, part), _)| attachment(number, part))
+            .take(ATTACHMENTS_MAX)
+            .collect();
         message
     }
 }

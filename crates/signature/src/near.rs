@@ -20,6 +20,9 @@ pub const SHINGLES: usize = 32;
 /// Words of an n-gram.
 const GRAM_WORDS: usize = 3;
 
+/// Distinct 3-grams that are counted: enough to tell a text from a few words repeated, and few enough to compare.
+pub const GRAMS_COUNTED_MAX: usize = 16;
+
 /// "near1" and zeros, as a little-endian number.
 const SEED: u64 = u64::from_le_bytes(*b"near1\0\0\0");
 
@@ -47,7 +50,7 @@ const KEYS: [u64; SHINGLES] = {
 pub struct Shingles {
     /// The smallest hash in each slot.
     pub values: [u64; SHINGLES],
-    /// Distinct 3-grams, at most as many as were counted.
+    /// Distinct 3-grams, counted up to [`GRAMS_COUNTED_MAX`].
     pub grams: usize,
 }
 
@@ -61,18 +64,29 @@ pub fn grams(words: &Words) -> Vec<u64> {
     hashes.windows(GRAM_WORDS).map(gram).collect()
 }
 
-/// The shingles of some 3-grams; `None` of none.
-pub fn shingles(mut grams: Vec<u64>) -> Option<Shingles> {
-    // Repeats change no minimum.
-    grams.sort_unstable();
-    grams.dedup();
+/// The shingles of some 3-grams; `None` of none. Repeats change no minimum.
+pub fn shingles(grams: &[u64]) -> Option<Shingles> {
     let mut values = [u64::MAX; SHINGLES];
-    for &gram in &grams {
+    for &gram in grams {
         for (value, key) in values.iter_mut().zip(&KEYS) {
             *value = (*value).min(mix(gram ^ key));
         }
     }
-    (!grams.is_empty()).then_some(Shingles { values, grams: grams.len() })
+    (!grams.is_empty()).then_some(Shingles { values, grams: distinct(grams) })
+}
+
+/// How many of them differ, counted up to [`GRAMS_COUNTED_MAX`].
+fn distinct(grams: &[u64]) -> usize {
+    let mut found = Vec::with_capacity(GRAMS_COUNTED_MAX);
+    for gram in grams {
+        if found.len() == GRAMS_COUNTED_MAX {
+            break;
+        }
+        if !found.contains(gram) {
+            found.push(*gram);
+        }
+    }
+    found.len()
 }
 
 fn word_hash(word: &str) -> u64 {
@@ -110,7 +124,7 @@ mod tests {
                     (grams(&text(base, base + 102)), grams(&text(base + 100 - shared, base + 202 - shared)));
                 let common = a.iter().filter(|gram| b.contains(gram)).count();
                 expected += common as f64 / (a.len() + b.len() - common) as f64;
-                let (a, b) = (shingles(a).expect("grams"), shingles(b).expect("grams"));
+                let (a, b) = (shingles(&a).expect("grams"), shingles(&b).expect("grams"));
                 equal += a.values.iter().zip(&b.values).filter(|(a, b)| a == b).count();
             }
             let (share, slots) = (expected / pairs as f64, (pairs as usize * SHINGLES) as f64);
@@ -124,9 +138,11 @@ mod tests {
 
     #[test]
     fn order_of_words_matters_and_repeats_do_not() {
-        let of = |text: &str| shingles(grams(&Words::of(text)));
+        let of = |text: &str| shingles(&grams(&Words::of(text)));
         assert_ne!(of("one two three"), of("three two one"));
         assert_eq!(of("a b c a b c a b c"), of("a b c a b c"));
         assert_eq!(of("only two"), None);
+        assert_eq!(of("a b c a b c a b c").expect("grams").grams, 3);
+        assert_eq!(shingles(&grams(&text(0, 100))).expect("grams").grams, GRAMS_COUNTED_MAX);
     }
 }

@@ -48,7 +48,7 @@ pub fn exact(words: &Words) -> Signature {
 
 /// `near1` of some words; `None` where there are too few for a single n-gram.
 pub fn near(words: &Words) -> Option<Signature> {
-    let shingles = near::shingles(near::grams(words))?;
+    let shingles = near::shingles(&near::grams(words))?;
     Some(Signature {
         kind: Kind::Near1,
         part: None,
@@ -89,4 +89,4 @@ fn digest(context: &str, bytes: &[u8]) -> Vec<u8> {
     digest
 }
 
-const _: () = assert!(NEAR_WORDS_MIN >= SHINGLES);
+const _: () = assert!(NEAR_WORDS_MIN >= SHINGLES && NEAR_GRAMS_MIN <= near::GRAMS_COUNTED_MAX);

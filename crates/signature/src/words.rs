@@ -88,7 +88,8 @@ impl Words {
                 if words.ends.len() >= WORDS_MAX {
                     return words;
                 }
-                if !is_link(run) && !is_address(run) {
+                let is_plain = !run.bytes().any(|byte| matches!(byte, b':' | b'@' | b'.'));
+                if is_plain || !is_link(run) && !is_address(run) {
                     words.take(run);
                 }
             }

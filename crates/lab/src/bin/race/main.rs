@@ -1,4 +1,5 @@
-//! Races: our filters against other crates' filters, and our deltas against the fewest bytes that can say it.
+//! Races: our filters against other crates' filters, our deltas against the fewest bytes that can say
+//! it, our signatures against reading the message at all.
 
 mod contender;
 mod counting;
@@ -9,6 +10,7 @@ mod keys;
 mod report;
 mod rivals;
 mod seenit;
+mod sign;
 mod targets;
 
 use std::process::ExitCode;
@@ -34,6 +36,9 @@ enum Command {
     /// Deltas at several rates of change: bytes against the entropy, megabytes a second each way.
     #[command(after_help = deltas::EXAMPLES)]
     Deltas(deltas::DeltasArgs),
+    /// Signing real mail: megabytes and messages a second, from parsing to all signatures.
+    #[command(after_help = sign::EXAMPLES)]
+    Sign(sign::SignArgs),
 }
 
 fn main() -> ExitCode {
@@ -41,6 +46,7 @@ fn main() -> ExitCode {
         Command::Filters(args) => filters::run(&args),
         Command::Counting(args) => counting::run(&args),
         Command::Deltas(args) => deltas::run(&args),
+        Command::Sign(args) => sign::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
