@@ -7,10 +7,12 @@
 
 pub mod dcc;
 mod fold;
+mod head;
 pub mod kind;
 pub mod message;
 pub mod near;
 pub mod own;
+mod parts;
 pub mod pyzor;
 pub mod razor;
 pub mod rspamd;

@@ -23,7 +23,7 @@ mod lines;
 mod multibyte;
 mod parts;
 mod shifted;
-mod transfer;
+pub(crate) mod transfer;
 
 use charset::OnError;
 use header::Param;

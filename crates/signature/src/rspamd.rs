@@ -27,11 +27,15 @@ mod language;
 mod link;
 mod words;
 
+use std::borrow::Cow;
+
 use blake2::digest::{FixedOutput, KeyInit, Update};
 use blake2::{Blake2b512, Blake2bMac512, Digest};
-use mail_parser::{Message, MessageParser, PartType};
 use siphasher::sip::SipHasher24;
 use twox_hash::XxHash64;
+
+use crate::message::{TEXT_BYTES_MAX, without_envelope};
+use crate::parts;
 
 /// How many shingles a text has.
 pub const SHINGLES: usize = 32;
@@ -39,8 +43,8 @@ pub const SHINGLES: usize = 32;
 /// The client makes no shingles of fewer words, whatever its settings. Its stock rule wants 64.
 pub const WORDS_MIN: usize = 32;
 
-/// Text parts of one message that are looked at. Real mail has a handful; each costs memory beyond its size.
-const PARTS_MAX: usize = 1000;
+/// Messages of one mail that are looked at: itself and those attached, in which others may be attached.
+const MESSAGES_MAX: usize = 8;
 
 /// A client's keys. Clients with different keys have nothing in common.
 pub struct Keys {
@@ -80,26 +84,28 @@ pub enum Algorithm {
 
 /// The words of each text part of a message that has any: in the order of the parts, attached messages last.
 pub fn parts(mail: &[u8]) -> Vec<Vec<String>> {
-    let mut parts = Vec::new();
+    let mut found = Vec::new();
     // Messages inside messages are kept on a list: a call for each would let their depth be the stack's.
-    let mut messages: Vec<Message> = MessageParser::default().parse(mail).into_iter().collect();
-    while let Some(message) = messages.pop() {
-        for part in message.parts {
-            let words = match part.body {
-                PartType::Text(text) if !html::is_html(&text) => words::of_text(&text, true),
-                PartType::Text(html) | PartType::Html(html) => words::of_text(&html::text(&html), false),
-                PartType::Message(message) => {
-                    messages.push(message);
-                    continue;
-                }
-                _ => continue,
-            };
-            if !words.is_empty() && parts.len() < PARTS_MAX {
-                parts.push(words);
+    let mut messages = vec![Cow::Borrowed(without_envelope(mail))];
+    for _ in 0..MESSAGES_MAX {
+        let Some(message) = messages.pop() else { break };
+        for part in parts::parts(&message) {
+            if part.media == "message/rfc822" {
+                messages.push(Cow::Owned(part.bytes().into_owned()));
+            } else if part.media.starts_with("text/") {
+                let text = part.text();
+                let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+                let is_plain = !part.is_html() && !html::is_html(text);
+                let words = if is_plain {
+                    words::of_text(text, true)
+                } else {
+                    words::of_text(&html::text(text), false)
+                };
+                found.extend(Some(words).filter(|words| !words.is_empty()));
             }
         }
     }
-    parts
+    found
 }
 
 /// The words of a message's first text part that has any.

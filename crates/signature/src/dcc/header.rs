@@ -4,21 +4,22 @@ use std::net::IpAddr;
 
 use md5::{Digest, Md5};
 
-use super::{Sum, mime};
+use super::Sum;
+use crate::head;
 
 /// The sum of the `From` header, or nothing if there is none.
 pub fn from(mail: &[u8]) -> Option<Sum> {
-    mime::fields(mime::split_head(mail).0).find(|field| field.is("from")).map(|field| sum(field.value))
+    head::fields(head::split_head(mail).0).find(|field| field.is("from")).map(|field| sum(field.value))
 }
 
 /// The sum of the `Message-ID` header, or nothing if there is none.
 pub fn message_id(mail: &[u8]) -> Option<Sum> {
-    mime::fields(mime::split_head(mail).0).find(|field| field.is("message-id")).map(|field| sum(field.value))
+    head::fields(head::split_head(mail).0).find(|field| field.is("message-id")).map(|field| sum(field.value))
 }
 
 /// The sum of the last `Received` header, or nothing if there is none.
 pub fn received(mail: &[u8]) -> Option<Sum> {
-    let fields = mime::fields(mime::split_head(mail).0);
+    let fields = head::fields(head::split_head(mail).0);
     fields.filter(|field| field.is("received")).last().map(|field| sum(field.value))
 }
 

@@ -3,6 +3,8 @@
 //! This is no full parser. It knows headers, boundaries, quoted-printable and base64, which is all that the sums need,
 //! and takes whatever it does not understand for text. Each byte is looked at a fixed number of times.
 
+use crate::head::{boundary_at, fields, split_head, split_line};
+
 /// Multiparts inside multiparts: deeper ones are taken for text. Real mail has a handful of levels, and each level
 /// costs a comparison for each line that starts like a boundary.
 const DEPTH_MAX: usize = 32;
@@ -44,57 +46,6 @@ pub(super) fn walk(mail: &[u8], sink: &mut impl FnMut(Part, &[u8])) {
     content.end(sink);
 }
 
-/// Splits a message or a part after the empty line that ends its headers.
-pub(super) fn split_head(mail: &[u8]) -> (&[u8], &[u8]) {
-    let mut rest = mail;
-    while !rest.is_empty() {
-        let line;
-        (line, rest) = split_line(rest);
-        if matches!(line, b"\n" | b"\r\n") {
-            break;
-        }
-    }
-    mail.split_at(mail.len() - rest.len())
-}
-
-/// Splits after the first line end.
-fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
-    text.split_at(text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1))
-}
-
-/// A header.
-pub(super) struct Field<'a> {
-    name: &'a [u8],
-    /// Still folded.
-    pub(super) value: &'a [u8],
-}
-
-impl Field<'_> {
-    /// Whether this is the header of that name.
-    pub(super) fn is(&self, name: &str) -> bool {
-        self.name.eq_ignore_ascii_case(name.as_bytes())
-    }
-}
-
-/// The headers in a head. Lines without a colon are skipped.
-pub(super) fn fields(head: &[u8]) -> impl Iterator<Item = Field<'_>> {
-    let mut rest = head;
-    std::iter::from_fn(move || {
-        while !rest.is_empty() {
-            let field = rest;
-            (_, rest) = split_line(rest);
-            while matches!(rest, [b' ' | b'\t', ..]) {
-                (_, rest) = split_line(rest);
-            }
-            let field = &field[..field.len() - rest.len()];
-            if let Some(colon) = field.iter().position(|byte| *byte == b':') {
-                return Some(Field { name: field[..colon].trim_ascii(), value: &field[colon + 1..] });
-            }
-        }
-        None
-    })
-}
-
 /// Reads the headers of a part: how its content is to be taken, and its boundary if it has parts of its own.
 fn enter<'a>(head: &'a [u8], boundaries: &mut Vec<&'a [u8]>) -> Content {
     let mut content = Content::Plain;
@@ -128,16 +79,6 @@ fn boundary(content_type: &[u8]) -> Option<&[u8]> {
         _ => value.split(|byte| *byte == b';' || byte.is_ascii_whitespace()).next(),
     };
     value.filter(|boundary| !boundary.is_empty())
-}
-
-/// Which open boundary a line is, innermost first, and whether it ends its multipart.
-fn boundary_at(line: &[u8], boundaries: &[&[u8]]) -> Option<(usize, bool)> {
-    let name = line.strip_prefix(b"--")?.trim_ascii_end();
-    boundaries.iter().enumerate().rev().find_map(|(level, boundary)| match name.strip_prefix(*boundary)? {
-        b"" => Some((level, false)),
-        b"--" => Some((level, true)),
-        _ => None,
-    })
 }
 
 /// How the lines of a part are to be taken.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 const SIX_BITS: u8 = 0o77;
 
 /// The bytes of a body. An encoding that is not known, even by a blank after its name, leaves them as they are.
-pub(super) fn decode<'b>(encoding: &str, body: &'b [u8]) -> Cow<'b, [u8]> {
+pub(crate) fn decode<'b>(encoding: &str, body: &'b [u8]) -> Cow<'b, [u8]> {
     match encoding.to_ascii_lowercase().as_str() {
         "quoted-printable" => Cow::Owned(quoted_printable(body)),
         "base64" => Cow::Owned(base64(body)),

@@ -3,7 +3,8 @@
 //! rspamd compares the text with statistics of many languages. We count a few words that hardly any sentence goes
 //! without: this is often, not always, the same language, and a guess in short texts for both.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use rust_stemmers::Algorithm;
 
@@ -23,6 +24,15 @@ const WORDS: [(Algorithm, &str); 9] = [
     (Algorithm::Danish, "og det som er på af med den til ikke har du vi et om din fra eller jeg dig"),
 ];
 
+/// The languages that each of those words speaks for, by their numbers.
+static SPEAKS_FOR: LazyLock<HashMap<&str, Vec<usize>>> = LazyLock::new(|| {
+    let mut speaks_for: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (language, (_, list)) in WORDS.iter().enumerate() {
+        list.split(' ').for_each(|word| speaks_for.entry(word).or_default().push(language));
+    }
+    speaks_for
+});
+
 /// Cyrillic and Greek tell themselves.
 const SCRIPTS: [(Algorithm, std::ops::RangeInclusive<char>); 2] =
     [(Algorithm::Russian, '\u{400}'..='\u{4ff}'), (Algorithm::Greek, '\u{370}'..='\u{3ff}')];
@@ -36,12 +46,8 @@ pub(super) fn of_words(words: &[String]) -> Algorithm {
             return language;
         }
     }
-    let mut speaks_for: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (language, (_, list)) in WORDS.iter().enumerate() {
-        list.split(' ').for_each(|word| speaks_for.entry(word).or_default().push(language));
-    }
     let mut counts = [0; WORDS.len()];
-    for language in words.iter().filter_map(|word| speaks_for.get(word.as_str())).flatten() {
+    for language in words.iter().filter_map(|word| SPEAKS_FOR.get(word.as_str())).flatten() {
         counts[*language] += 1;
     }
     let most = counts.iter().max().unwrap_or(&0);
