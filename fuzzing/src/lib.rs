@@ -8,6 +8,7 @@ pub mod forge;
 pub mod format;
 mod model;
 pub mod operations;
+pub mod sign;
 mod subject;
 
 pub use case::Case;
