@@ -8,7 +8,7 @@ use seenit_lab::account::Account;
 use seenit_lab::bench::DEFAULT_SEED;
 use seenit_lab::page::{Chapter, page};
 use seenit_lab::{Bench, EXPERIMENTS, LabError, Outcome};
-use seenit_lab::{bins, counting, pages, redstop, retouch, storage};
+use seenit_lab::{bins, counting, pages, redstop, replicas, retouch, storage};
 
 use super::progress::LabProgress;
 use crate::output;
@@ -45,6 +45,7 @@ const RUNNERS: [Runner; EXPERIMENTS.len()] = [
     |bench| bins::run(&Default::default(), bench).map(account),
     |bench| pages::run(&super::pages::options(None), bench).map(account),
     |bench| storage::run(&Default::default(), bench).map(account),
+    |bench| replicas::run(&Default::default(), bench).map(account),
 ];
 
 fn account<R>(outcome: Outcome<R>) -> Account {
