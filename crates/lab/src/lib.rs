@@ -39,5 +39,8 @@ pub const EXPERIMENTS: [(&str, &str); 7] = [
     ("bins", "Are weighted words better kept in bins of their own rate? (Table 1)"),
     ("pages", "What does it cost, and what does it save, to keep a key in one page? (the four experiments)"),
     ("storage", "How many bits does a true count take, and how many bytes a delta?"),
-    ("replicas", "Which signatures find the next copy of a spam message, and what do they hit besides? (real mail)"),
+    (
+        "replicas",
+        "Which signatures find the next copy of a spam message, and what do they hit besides? (real mail)",
+    ),
 ];

@@ -271,7 +271,9 @@ mod tests {
     #[test]
     fn letters_without_size_get_it_back_from_an_element_inside() {
         assert_eq!(
-            words("<td style='font-size:0px;padding:0'>x<div style='font-size: 13px'>seen<b>!</b></div>y</td>z"),
+            words(
+                "<td style='font-size:0px;padding:0'>x<div style='font-size: 13px'>seen<b>!</b></div>y</td>z"
+            ),
             "seen! z"
         );
         assert_eq!(words("<p style=font-size:0>a<i style='font-size:2em'>b</i></p>c"), "c", "twice nothing");

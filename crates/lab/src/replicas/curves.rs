@@ -5,6 +5,7 @@ use seenit_signature::near::SHINGLES;
 
 use super::mail::{Arrival, Mail};
 use super::memory::{Evidence, Geometry, Memory, RULES};
+use super::tamper::Tamper;
 use crate::bench::LabError;
 
 /// The shares of the ham that somebody says is good.
@@ -29,21 +30,26 @@ impl Hits {
 /// The evidence of each message on its arrival, `None` where `near1` is withheld.
 pub(super) type Pass = Vec<Option<Evidence>>;
 
-/// Judges and learns all mail.
+/// Judges and learns all mail, and what somebody slips in.
 pub(super) fn pass(
     mails: &[Mail],
     arrival: &Arrival,
-    ham_learnt: f64,
+    (ham_learnt, tamper): (f64, &Tamper),
     (geometry, seed): (&Geometry, u64),
 ) -> Result<Pass, LabError> {
     let mut memory = Memory::new(geometry, seed)?;
-    let mut evidence = vec![None; mails.len()];
+    tamper.before.iter().for_each(|(shingles, is_spam)| memory.learn(shingles, *is_spam));
+    let (mut evidence, mut is_forged) = (vec![None; mails.len()], false);
     for &number in &arrival.order {
         let mail = &mails[number];
-        let Some(shingles) = &mail.shingles else { continue };
+        let Some(shingles) = tamper.shingles(number, mail) else { continue };
         evidence[number] = Some(memory.judge(shingles));
         if mail.is_spam || arrival.is_known(number, ham_learnt) {
-            memory.learn(shingles, mail.is_spam);
+            memory.learn(shingles, mail.is_spam && !tamper.called_ham.contains(&number));
+        }
+        if let Some(forged) = tamper.forged_by(number, is_forged) {
+            memory.learn(forged, false);
+            is_forged = true;
         }
     }
     Ok(evidence)
@@ -55,7 +61,7 @@ pub(super) fn passes(
     arrival: &Arrival,
     with: (&Geometry, u64),
 ) -> Result<Vec<Pass>, LabError> {
-    HAM_LEARNT.par_iter().map(|&share| pass(mails, arrival, share, with)).collect()
+    HAM_LEARNT.par_iter().map(|&share| pass(mails, arrival, (share, &Tamper::default()), with)).collect()
 }
 
 /// What a rule catches from 1, 2, ... 32 shingles on.

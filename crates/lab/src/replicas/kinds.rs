@@ -18,15 +18,8 @@ use crate::bench::LabError;
 pub(super) const SIGHTINGS: [u32; 5] = [1, 2, 5, 10, 20];
 
 /// Kinds that say that a message, or a part of it, is the same as another: not where its links lead, not shingles.
-pub(super) const EXACT_TYPE: [Kind; 7] = [
-    Kind::Exact1,
-    Kind::Part1,
-    Kind::Pyzor,
-    Kind::RazorE4,
-    Kind::DccBody,
-    Kind::DccFuz1,
-    Kind::Rspamd,
-];
+pub(super) const EXACT_TYPE: [Kind; 7] =
+    [Kind::Exact1, Kind::Part1, Kind::Pyzor, Kind::RazorE4, Kind::DccBody, Kind::DccFuz1, Kind::Rspamd];
 
 /// What a kind catches after each of [`SIGHTINGS`].
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +35,8 @@ pub(super) fn all(
     with: (&Geometry, u64),
 ) -> Result<Vec<KindHits>, LabError> {
     let hits = |&kind: &Kind| {
-        let hits = if kind == Kind::Near1 { near(mails, arrival, with)? } else { plain(mails, arrival, kind) };
+        let hits =
+            if kind == Kind::Near1 { near(mails, arrival, with)? } else { plain(mails, arrival, kind) };
         Ok(KindHits { kind, hits })
     };
     Kind::ALL.par_iter().map(hits).collect()

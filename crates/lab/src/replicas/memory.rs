@@ -37,14 +37,14 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    pub(super) fn new(spam: usize, ham: usize) -> Result<Self, LabError> {
-        let choose = |messages: usize, bits| {
+    pub(super) fn new(spam: u64, ham: u64) -> Result<Self, LabError> {
+        let choose = |messages: u64, bits| {
             let wanted = Wanted {
                 shingles: SHINGLES as u32,
                 threshold: LOW_THRESHOLD,
                 listed: 0,
                 bound: ACCIDENT_ODDS_MAX,
-                capacity: (messages.max(1) * SHINGLES) as u64,
+                capacity: messages.max(1) * SHINGLES as u64,
             };
             Choice::new(wanted, LayoutName::Paged, Packing::new(bits)?).map_err(LabError::from)
         };
