@@ -37,7 +37,7 @@ fn corpus() -> TempDir {
     messages.extend((1..11).map(|number| (with_footer(number), "ham")));
     messages.extend((11..16).map(|number| (with_footer(number), "spam")));
     messages.extend((16..26).map(|number| (with_footer(number), "ham")));
-    let greets = |number| format!("Dear {},\n{}\n", words(500 + number, 1), words(1_000_000, 100));
+    let greets = |number: u64| format!("Dear {},\n{}\n", words(500 + number, 1), words(1_000_000, 100));
     messages.extend((0..10).map(|number| (greets(number), "spam")));
     let own = |number: u64| format!("{}\n{}\n", words(2_000_000, 100), words(2_001_000 + 10 * number, 5));
     messages.extend((0..10).map(|number| (own(number), "spam")));
