@@ -16,7 +16,7 @@ pub const EXACT_WORDS_MIN: usize = 8;
 pub const EXACT_LETTERS_MIN: usize = 40;
 
 /// `near1` is withheld below so many words. Real mail (`lab run replicas`) gave 4 % more spam caught than with twice as
-/// many, and no ham hit more; with half as many, little more.
+/// many, and no more ham hit where the ham is known.
 pub const NEAR_WORDS_MIN: usize = 16;
 /// `near1` is withheld below so many distinct n-grams: a word repeated is no text.
 pub const NEAR_GRAMS_MIN: usize = 9;

@@ -22,8 +22,8 @@ fn caught(study: &Study) -> Figure {
     });
     Figure {
         title: "Spam caught by each rule".into(),
-        caption: "All ham learnt. What ships lies on ratio, its exact dictionary, and below any; same finds one earlier \
-                  message, the others may find their shingles in several."
+        caption: "All ham learnt. What ships lies on ratio, its exact dictionary, and below any; same finds \
+                  one earlier message, the others may find their shingles in several."
             .into(),
         x: Axis::linear("matching shingles, at least"),
         y: Axis::linear("spam caught on arrival"),
@@ -55,8 +55,8 @@ fn ham_known(study: &Study) -> Figure {
     });
     Figure {
         title: "Ham hit by the rule that ships".into(),
-        caption: "The more of the ham is known to be good, the lower a threshold is safe. Where a line ends no ham was \
-                  hit."
+        caption: "The more of the ham is known to be good, the lower a threshold is safe. Where a line ends no ham \
+                  was hit."
             .into(),
         x: Axis::linear("matching shingles, at least"),
         y: Axis::log("ham hit"),

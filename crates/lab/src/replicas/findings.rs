@@ -69,8 +69,8 @@ fn over_same(study: &Study) -> Finding {
     });
     Finding::new(
         format!(
-            "At {DEFAULT_THRESHOLD} shingles the rule that ships catches {OVER_SAME} times what the best match with one \
-             earlier message catches, and hits no more ham"
+            "At {DEFAULT_THRESHOLD} shingles the rule that ships catches {OVER_SAME} times what the best match with \
+             one earlier message catches, and hits no more ham"
         ),
         study.rounds.iter().all(holds),
         format!(
@@ -146,7 +146,7 @@ fn filters_cost_nothing(study: &Study) -> Finding {
         "Counting filters answer as exact dictionaries do",
         most <= study.spam as f64 / 1000.0,
         format!(
-            "at {LOW_THRESHOLD} and {DEFAULT_THRESHOLD} shingles at most {most} messages are judged otherwise; {}",
+            "at {LOW_THRESHOLD} and {DEFAULT_THRESHOLD} shingles the messages judged otherwise are {most} at most; {}",
             study.geometry.text()
         ),
     )

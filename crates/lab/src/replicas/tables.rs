@@ -34,9 +34,9 @@ fn kinds(study: &Study) -> Table {
         head,
         rows.collect(),
         format!(
-            "Of {} spam and {} ham, on arrival. Kinds other than near1 count sightings in spam alone: what is known to \
-             be good does not cancel them. near1 is the rule that ships, all ham learnt: {DEFAULT_THRESHOLD} matching \
-             shingles, each seen in spam so often.",
+            "Of {} spam and {} ham, on arrival. Kinds other than near1 count sightings in spam alone: what is known \
+             to be good does not cancel them. near1 is the rule that ships, all ham learnt: {DEFAULT_THRESHOLD} \
+             matching shingles, each seen in spam so often.",
             study.spam, study.ham
         ),
     )
@@ -64,9 +64,9 @@ fn rules(study: &Study) -> Table {
         head,
         rows,
         format!(
-            "any: seen in spam; minus: and never in ham; ratio: more than four times as often as in ham; same: shared \
-             with one and the same spam message; shipped: ratio, asked of the product's filters ({}). near1 is withheld \
-             for {} spam and {} ham, which no rule catches.",
+            "any: seen in spam; minus: and never in ham; ratio: more than four times as often as in ham; same: \
+             shared with one and the same spam message; shipped: ratio, asked of the product's filters ({}). near1 is \
+             withheld for {} spam and {} ham, which no rule catches.",
             study.geometry.text(),
             study.withheld[0],
             study.withheld[1]
@@ -117,10 +117,10 @@ fn attacks(study: &Study) -> Table {
         "Attacks: what is still caught of what was caught",
         heads(["attack", low.as_str(), "share", "all orders", usual.as_str(), "share", "all orders"]),
         rows.collect(),
-        "The text that a reader sees, changed and judged in the moment in which the message itself was, all ham learnt. \
-         Words put in are drawn from the corpus, as often as they occur; text behind is running text of its ham; half of \
-         the letters that a digit looks like are digits; html-noise tears words by elements and comments and hides words \
-         between them; hash-busters are random strings."
+        "The text that a reader sees, changed and judged in the moment in which the message itself was, all \
+         ham learnt. Words put in are drawn from the corpus, as often as they occur; text behind is running \
+         text of its ham; half of the letters that a digit looks like are digits; html-noise tears words by \
+         elements and comments and hides words between them; hash-busters are random strings."
             .into(),
     )
 }
@@ -140,9 +140,10 @@ fn poison(study: &Study) -> Table {
         "Poison: spam caught / ham hit without the lie and with it",
         heads(["poison", "rule", "shingles", "messages", "without", "with"]),
         rows.collect(),
-        "All ham learnt. The forged good copy is of the largest campaign, right after its first message, and only that \
-         campaign is looked at; 5 % of the spam is learnt as good; 20 ham texts are reported before anything arrives (they \
-         themselves are among the ham hit); one footer stands below half of the ham and a tenth of the spam."
+        "All ham learnt. The forged good copy is of the largest campaign, right after its first message, and \
+         only that campaign is looked at; 5 % of the spam is learnt as good; 20 ham texts are reported before \
+         anything arrives (they themselves are among the ham hit); one footer stands below half of the ham \
+         and a tenth of the spam."
             .into(),
     )
 }
@@ -162,8 +163,8 @@ fn estimates(study: &Study) -> Table {
         "near1 as an estimate of likeness: pairs of messages",
         heads(["Jaccard of 3-grams", "shingles", "pairs alike", "taken to be", "precision", "recall"]),
         rows.collect(),
-        "Every pair of messages that shares a 3-gram. Pairs near the border fall on either side: with 32 shingles the \
-         estimate has a standard error of 0.09 at a half."
+        "Every pair of messages that shares a 3-gram. Pairs near the border fall on either side: with 32 \
+         shingles the estimate has a standard error of 0.09 at a half."
             .into(),
     )
 }
