@@ -74,8 +74,8 @@ fn over_same(study: &Study) -> Finding {
         ),
         study.rounds.iter().all(holds),
         format!(
-            "{} times ({} of {} spam against {}), ham hit {} against {}. No rule that counts known shingles catches \
-             more than `any`, which has {} times; {lowest}",
+            "{} times ({} of {} spam against {}), ham hit {} against {}. No exact rule that counts known shingles \
+             catches more than `any`, which has {} times; {lowest}",
             range(spread(study, |round| ratio(round, SHIPPED, DEFAULT_THRESHOLD)), 3),
             range(spread(study, |round| hits(round, SHIPPED, DEFAULT_THRESHOLD).spam as f64), 0),
             study.spam,
@@ -144,7 +144,7 @@ fn filters_cost_nothing(study: &Study) -> Finding {
     let (.., most) = spread(study, off);
     Finding::new(
         "Counting filters answer as exact dictionaries do",
-        most <= study.spam as f64 / 1000.0,
+        most <= (study.spam as f64 / 1000.0).max(1.0),
         format!(
             "at {LOW_THRESHOLD} and {DEFAULT_THRESHOLD} shingles the messages judged otherwise are {most} at most; {}",
             study.geometry.text()
