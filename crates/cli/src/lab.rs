@@ -5,6 +5,7 @@ mod counting;
 mod pages;
 mod progress;
 mod redstop;
+mod replicas;
 mod report;
 mod retouch;
 mod storage;
@@ -54,6 +55,8 @@ pub(crate) enum Experiment {
     Pages(pages::PagesArgs),
     /// How many bits does a true count take, and how many bytes a delta?
     Storage(storage::StorageArgs),
+    /// Which signatures find the next copy of a spam message, and what do they hit besides?
+    Replicas(replicas::ReplicasArgs),
 }
 
 /// What every experiment takes.
@@ -119,6 +122,9 @@ fn run_one(experiment: &Experiment) -> Result<(), Problem> {
         Experiment::Pages(args) => args.common.print(|bench| seenit_lab::pages::run(&args.options(), bench)),
         Experiment::Storage(args) => {
             args.common.print(|bench| seenit_lab::storage::run(&args.options(), bench))
+        }
+        Experiment::Replicas(args) => {
+            args.common.print(|bench| seenit_lab::replicas::run(&args.options(), bench))
         }
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::Folder;
 
-const EXPERIMENTS: [&str; 6] = ["counting", "retouch", "redstop", "bins", "pages", "storage"];
+const EXPERIMENTS: [&str; 7] = ["counting", "retouch", "redstop", "bins", "pages", "storage", "replicas"];
 
 #[test]
 fn the_list_names_every_experiment() {
@@ -47,6 +47,14 @@ fn the_report_is_one_page_with_every_table_and_figure() {
         !page.contains("<script") && !page.contains("<img") && !page.contains("<link"),
         "nothing to load"
     );
+}
+
+/// Where there is no corpus, and none beside the working directory, the error says what is missing.
+#[test]
+fn replicas_without_a_corpus_says_what_is_missing() {
+    let ran = Folder::new().run("lab run replicas --corpus nowhere --json");
+    assert!(ran.code != 0 && ran.out.is_empty(), "{}", ran.err);
+    assert!(ran.err.contains("nowhere/index.tsv"), "{}", ran.err);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What every experiment is given, and how it may fail.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use seenit_filter::delta::DeltaError;
 use seenit_filter::{BinError, ChoiceError, GeometryError, RetouchError};
@@ -9,6 +9,10 @@ use seenit_mailbox::MailError;
 
 /// The seed when nobody names one.
 pub const DEFAULT_SEED: u64 = 2006;
+
+/// Where the corpus lies beside a checkout, and what names another place.
+const CORPUS_BESIDE: &str = "../shared/corpus";
+const CORPUS_VARIABLE: &str = "SEENIT_CORPUS";
 
 /// What every experiment is given.
 pub struct Bench<'a> {
@@ -38,6 +42,18 @@ impl<'a> Bench<'a> {
     /// `full`, or `quick` where the small version is asked for.
     pub fn choose<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
+    }
+
+    /// The folder of the corpus, for experiments that cannot do without: the one that was given, else that of the
+    /// variable `SEENIT_CORPUS`, else `../shared/corpus`.
+    pub fn corpus_folder(&self) -> Result<PathBuf, LabError> {
+        let beside = || Path::new(CORPUS_BESIDE).join("index.tsv").is_file().then(|| CORPUS_BESIDE.into());
+        let folder = self.corpus.clone().or_else(|| std::env::var_os(CORPUS_VARIABLE).map(PathBuf::from));
+        folder.or_else(beside).ok_or_else(|| LabError::Option {
+            option: "--corpus",
+            value: "(not given)".into(),
+            why: "give the folder of a corpus: index.tsv and its messages",
+        })
     }
 }
 

@@ -20,6 +20,7 @@ pub mod interval;
 pub mod page;
 pub mod pages;
 pub mod redstop;
+pub mod replicas;
 pub mod retouch;
 pub mod storage;
 
@@ -28,7 +29,7 @@ pub use bench::{Bench, LabError, Progress};
 pub use figure::{Axis, Figure, Mark, Series};
 
 /// The experiments, in the order of the papers: their names, and what each answers.
-pub const EXPERIMENTS: [(&str, &str); 6] = [
+pub const EXPERIMENTS: [(&str, &str); 7] = [
     ("counting", "How often is a count wrong, and how much better is refined insertion? (Tables I to X)"),
     ("retouch", "What does it cost to take false positives out of a filter? (Tables I to IV)"),
     (
@@ -38,4 +39,8 @@ pub const EXPERIMENTS: [(&str, &str); 6] = [
     ("bins", "Are weighted words better kept in bins of their own rate? (Table 1)"),
     ("pages", "What does it cost, and what does it save, to keep a key in one page? (the four experiments)"),
     ("storage", "How many bits does a true count take, and how many bytes a delta?"),
+    (
+        "replicas",
+        "Which signatures find the next copy of a spam message, and what do they hit besides? (real mail)",
+    ),
 ];

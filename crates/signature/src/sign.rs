@@ -89,7 +89,7 @@ fn rspamd_of(mail: &[u8]) -> Vec<Signature> {
         part: Some(number as u32),
         digest: Digest::Bytes(rspamd::digest(&words, &keys).to_vec()),
         information_bits: information_bits(words.concat().as_bytes()),
-        withheld: words.len() < own::NEAR_WORDS_MIN,
+        withheld: words.len() < own::RSPAMD_WORDS_MIN,
     };
     rspamd::parts(mail)
         .into_iter()

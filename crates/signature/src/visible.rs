@@ -3,7 +3,8 @@
 //! Text between inline elements is joined as browsers join it, so that `V<b></b>iagra` is one word; blocks and line
 //! breaks end a line. What no reader sees is left out: scripts, styles, titles, and elements hidden by attribute or by
 //! the style beside it. Elements are kept on a stack, so that a hidden element that nobody closed ends with the element
-//! around it, as in a browser.
+//! around it, as in a browser. Letters of size zero are not seen, but an element inside may give them a size again:
+//! many a template of newsletters sets its tables to zero, against gaps, and each text to a size of its own.
 
 use html5gum::emitters::callback::{Callback, CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
@@ -64,14 +65,10 @@ const BLOCKS: [&[u8]; 32] = [
 const UNSEEN: [&[u8]; 6] = [b"script", b"style", b"title", b"template", b"noframes", b"object"];
 
 /// What makes a style hide its element, without white space and in lower case.
-const HIDING: [&[u8]; 6] = [
-    b"display:none",
-    b"visibility:hidden",
-    b"mso-hide:all",
-    b"font-size:0;",
-    b"font-size:0px",
-    b"opacity:0;",
-];
+const HIDING: [&[u8]; 4] = [b"display:none", b"visibility:hidden", b"mso-hide:all", b"opacity:0;"];
+
+/// What sets the size of letters.
+const SIZE: &[u8] = b"font-size:";
 
 /// What a reader sees of a piece of HTML.
 #[derive(Debug, Default)]
@@ -95,6 +92,8 @@ pub(crate) fn read(html: &str, bytes_max: usize, seen: &mut Seen) {
 struct Open {
     name: Vec<u8>,
     hidden: bool,
+    /// Its letters have no size.
+    sizeless: bool,
 }
 
 /// Where the tokenizer is.
@@ -108,6 +107,8 @@ struct Reader<'a> {
     tag: Vec<u8>,
     attribute: Vec<u8>,
     hides: bool,
+    /// Whether its letters have no size, where it says.
+    sizeless: Option<bool>,
 }
 
 impl<'a> Reader<'a> {
@@ -120,6 +121,7 @@ impl<'a> Reader<'a> {
             tag: Vec::new(),
             attribute: Vec::new(),
             hides: false,
+            sizeless: None,
         }
     }
 
@@ -137,7 +139,11 @@ impl<'a> Reader<'a> {
     fn attribute(&mut self, value: &[u8]) {
         match self.attribute.as_slice() {
             b"hidden" => self.hides = true,
-            b"style" => self.hides |= hides(value),
+            b"style" => {
+                let style = tight(value);
+                self.hides |= HIDING.iter().any(|hiding| find(&style, hiding).is_some());
+                self.sizeless = sizeless(&style).or(self.sizeless);
+            }
             // A link that is hidden leads nowhere: nobody can follow it.
             b"href" | b"action" if self.hidden == 0 => self.link(value),
             _ => {}
@@ -155,8 +161,9 @@ impl<'a> Reader<'a> {
         self.break_line(&name);
         if !VOID.contains(&name.as_slice()) && self.open.len() < OPEN_MAX {
             let hidden = self.hides || UNSEEN.contains(&name.as_slice());
+            let sizeless = self.sizeless.unwrap_or(self.is_sizeless());
             self.hidden += usize::from(hidden);
-            self.open.push(Open { name, hidden });
+            self.open.push(Open { name, hidden, sizeless });
         }
     }
 
@@ -168,9 +175,13 @@ impl<'a> Reader<'a> {
         self.break_line(name);
     }
 
+    fn is_sizeless(&self) -> bool {
+        self.open.last().is_some_and(|open| open.sizeless)
+    }
+
     fn text(&mut self, value: &[u8]) {
         let room = self.bytes_max.saturating_sub(self.seen.text.len());
-        if self.hidden == 0 && room > 0 {
+        if self.hidden == 0 && room > 0 && !self.is_sizeless() {
             let value = String::from_utf8_lossy(&value[..value.len().min(room)]);
             self.seen.text.push_str(&value);
         }
@@ -184,6 +195,7 @@ impl Callback<Infallible, ()> for Reader<'_> {
                 self.tag = name.to_vec();
                 self.attribute.clear();
                 self.hides = false;
+                self.sizeless = None;
             }
             CallbackEvent::AttributeName { name } => {
                 self.attribute.clear();
@@ -202,15 +214,25 @@ impl Callback<Infallible, ()> for Reader<'_> {
     }
 }
 
-/// Whether a style hides its element.
-fn hides(style: &[u8]) -> bool {
-    let tight: Vec<u8> = style
-        .iter()
-        .filter(|byte| !byte.is_ascii_whitespace())
-        .map(u8::to_ascii_lowercase)
-        .chain([b';'])
-        .collect();
-    HIDING.iter().any(|hiding| tight.windows(hiding.len()).any(|window| window == *hiding))
+/// A style without white space, in lower case, each of its parts ended.
+fn tight(style: &[u8]) -> Vec<u8> {
+    let seen = style.iter().filter(|byte| !byte.is_ascii_whitespace());
+    seen.map(u8::to_ascii_lowercase).chain([b';']).collect()
+}
+
+fn find(style: &[u8], what: &[u8]) -> Option<usize> {
+    style.windows(what.len()).position(|window| window == what)
+}
+
+/// Whether a style gives letters no size; `None` where it says nothing of it, or a part of the size around it.
+fn sizeless(style: &[u8]) -> Option<bool> {
+    let value = &style[find(style, SIZE)? + SIZE.len()..];
+    let digits = value.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
+    if digits > 0 && value[..digits].iter().all(|byte| matches!(byte, b'0' | b'.')) {
+        return Some(true);
+    }
+    let is_part = value[digits..].starts_with(b"%") || value[digits..].starts_with(b"em");
+    (!is_part).then_some(false)
 }
 
 #[cfg(test)]
@@ -243,6 +265,21 @@ mod tests {
         assert_eq!(words("a<div style='Display : NONE'>b<p>c</p></div>d"), "a d");
         assert_eq!(words("a<span hidden>b</span>c<span style=\"font-size:0\">d</span>"), "ac");
         assert_eq!(words("a<span style=\"font-size:0.9em\">b</span>"), "ab", "small is not hidden");
+    }
+
+    /// Tables set to zero against gaps, as templates of newsletters have them, once lost a message all its words.
+    #[test]
+    fn letters_without_size_get_it_back_from_an_element_inside() {
+        assert_eq!(
+            words(
+                "<td style='font-size:0px;padding:0'>x<div style='font-size: 13px'>seen<b>!</b></div>y</td>z"
+            ),
+            "seen! z"
+        );
+        assert_eq!(words("<p style=font-size:0>a<i style='font-size:2em'>b</i></p>c"), "c", "twice nothing");
+        assert_eq!(words("<p style='font-size:0.0pt'>a</p><p style='font-size:0.5px'>b</p>"), "b");
+        let seen = seen("<td style='font-size:0'><a href=http://a.example><img src=x></a></td>");
+        assert_eq!(seen.links, ["http://a.example"], "images have a size of their own");
     }
 
     #[test]

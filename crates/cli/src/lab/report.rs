@@ -4,11 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use seenit_lab::account::Account;
+use seenit_lab::account::{Account, Table, Verdict};
 use seenit_lab::bench::DEFAULT_SEED;
 use seenit_lab::page::{Chapter, page};
 use seenit_lab::{Bench, EXPERIMENTS, LabError, Outcome};
-use seenit_lab::{bins, counting, pages, redstop, retouch, storage};
+use seenit_lab::{bins, counting, pages, redstop, replicas, retouch, storage};
 
 use super::progress::LabProgress;
 use crate::output;
@@ -45,10 +45,23 @@ const RUNNERS: [Runner; EXPERIMENTS.len()] = [
     |bench| bins::run(&Default::default(), bench).map(account),
     |bench| pages::run(&super::pages::options(None), bench).map(account),
     |bench| storage::run(&Default::default(), bench).map(account),
+    |bench| with_corpus(bench, |bench| replicas::run(&Default::default(), bench).map(account)),
 ];
 
 fn account<R>(outcome: Outcome<R>) -> Account {
     outcome.account
+}
+
+/// Runs what cannot do without a corpus, or says why it was skipped.
+fn with_corpus(bench: &Bench<'_>, runner: Runner) -> Result<Account, LabError> {
+    let why = match bench.corpus_folder() {
+        Ok(folder) if folder.join("index.tsv").is_file() => return runner(bench),
+        Ok(folder) => format!("Skipped: {} has no index.tsv.", folder.display()),
+        Err(error) => format!("Skipped, since there is no corpus: {error}."),
+    };
+    let (title, head, rows) = ("Not run".into(), Vec::new(), Vec::new());
+    let table = Table { title, head, rows, verdict: Verdict::Ours, summary: why };
+    Ok(Account { tables: vec![table], ..Account::default() })
 }
 
 pub(super) fn run(args: &ReportArgs) -> Result<(), Problem> {
