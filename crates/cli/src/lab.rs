@@ -8,6 +8,7 @@ mod redstop;
 mod report;
 mod retouch;
 mod storage;
+mod words;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -54,6 +55,8 @@ pub(crate) enum Experiment {
     Pages(pages::PagesArgs),
     /// How many bits does a true count take, and how many bytes a delta?
     Storage(storage::StorageArgs),
+    /// How much spam do bins of words catch, beside bogofilter on the same mail?
+    Words(words::WordsArgs),
 }
 
 /// What every experiment takes.
@@ -120,6 +123,7 @@ fn run_one(experiment: &Experiment) -> Result<(), Problem> {
         Experiment::Storage(args) => {
             args.common.print(|bench| seenit_lab::storage::run(&args.options(), bench))
         }
+        Experiment::Words(args) => args.common.print(|bench| seenit_lab::words::run(&args.options(), bench)),
     }
 }
 

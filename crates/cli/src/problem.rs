@@ -111,7 +111,7 @@ impl Problem {
             Problem::Geometry(_) | Problem::NoMembers(_) | Problem::StdinTwice | Problem::Retouch(_) => 2,
             Problem::Lab(LabError::Geometry(GeometryError::Memory { .. })) => 71,
             Problem::Lab(LabError::File { error, .. }) if no_memory(error) => 71,
-            Problem::Lab(LabError::File { .. }) => 66,
+            Problem::Lab(LabError::File { .. } | LabError::Program { .. }) => 66,
             Problem::Mail(error) | Problem::Lab(LabError::Mail(error)) => mail_code(error),
             Problem::Lab(LabError::Figure { .. }) => 74,
             Problem::Lab(_) => 2,

@@ -16,7 +16,8 @@ const KEYS: [u64; 4] = [10, 200, 7, 1000];
 /// Four bins of counted keys under the public key, the third of them dropped: the contents of the golden file.
 fn golden() -> BinFile {
     let sip = SipKey::public();
-    let bins: Vec<Bin> = KEYS.iter().zip([900.0, 3.5, 1.0, -2.0]).map(|(&keys, weight)| Bin { keys, weight }).collect();
+    let bins: Vec<Bin> =
+        KEYS.iter().zip([900.0, 3.5, 1.0, -2.0]).map(|(&keys, weight)| Bin { keys, weight }).collect();
     let mut filter = BinFilter::empty(sip.fingerprint(), &bins, &[200, 2000, 0, 9001]).expect("memory");
     let mut next = 0;
     for (place, &keys) in KEYS.iter().enumerate() {
@@ -108,7 +109,8 @@ fn a_bin_filter_is_no_other_filter() {
     assert_eq!(view.header().kind, Kind::Bins { bins: 3, notes: 2 });
     let refused = view.to_filter(seenit_filter::HugePages::Default).expect_err("another kind").to_string();
     assert!(refused.contains("bin filter"), "{refused}");
-    let plain = std::fs::read(format!("{}/tests/golden/flat-1.filter", env!("CARGO_MANIFEST_DIR"))).expect("golden");
+    let plain =
+        std::fs::read(format!("{}/tests/golden/flat-1.filter", env!("CARGO_MANIFEST_DIR"))).expect("golden");
     let refused = read(&plain).expect_err("another kind").to_string();
     assert!(refused.starts_with("kind:") && refused.contains("a plain filter"), "{refused}");
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use seenit_filter::delta::DeltaError;
 use seenit_filter::{BinError, ChoiceError, GeometryError, RetouchError};
 use seenit_mailbox::MailError;
+use seenit_words::WordsError;
 
 /// The seed when nobody names one.
 pub const DEFAULT_SEED: u64 = 2006;
@@ -38,6 +39,22 @@ impl<'a> Bench<'a> {
     /// `full`, or `quick` where the small version is asked for.
     pub fn choose<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
+    }
+
+    /// The folder of the corpus: the one that was given, else that of SEENIT_CORPUS, else the shared one beside the
+    /// working directory if there is one.
+    pub fn corpus_folder(&self) -> Result<PathBuf, LabError> {
+        let shared = PathBuf::from("../shared/corpus");
+        let shared = || shared.join("index.tsv").is_file().then_some(shared);
+        self.corpus
+            .clone()
+            .or_else(|| std::env::var_os("SEENIT_CORPUS").map(PathBuf::from))
+            .or_else(shared)
+            .ok_or(LabError::Option {
+                option: "--corpus",
+                value: "(not given)".into(),
+                why: "give the folder of a corpus: index.tsv and its messages",
+            })
     }
 }
 
@@ -78,6 +95,19 @@ pub enum LabError {
     /// Messages of the corpus that cannot be read.
     #[error(transparent)]
     Mail(#[from] MailError),
+    /// Words that cannot be trained.
+    #[error(transparent)]
+    Words(#[from] WordsError),
+    /// Another program that an experiment needs.
+    #[error("{program} cannot be run: {why}; it is in the Debian package {package}")]
+    Program {
+        /// What is missing.
+        program: &'static str,
+        /// Where it is found.
+        package: &'static str,
+        /// What the system, or the program, said.
+        why: String,
+    },
     /// An option out of its range.
     #[error("{option} {value}: {why}")]
     Option {

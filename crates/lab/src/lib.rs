@@ -22,13 +22,14 @@ pub mod pages;
 pub mod redstop;
 pub mod retouch;
 pub mod storage;
+pub mod words;
 
 pub use account::{Account, Finding, Outcome, Table, Verdict};
 pub use bench::{Bench, LabError, Progress};
 pub use figure::{Axis, Figure, Mark, Series};
 
 /// The experiments, in the order of the papers: their names, and what each answers.
-pub const EXPERIMENTS: [(&str, &str); 6] = [
+pub const EXPERIMENTS: [(&str, &str); 7] = [
     ("counting", "How often is a count wrong, and how much better is refined insertion? (Tables I to X)"),
     ("retouch", "What does it cost to take false positives out of a filter? (Tables I to IV)"),
     (
@@ -38,4 +39,5 @@ pub const EXPERIMENTS: [(&str, &str); 6] = [
     ("bins", "Are weighted words better kept in bins of their own rate? (Table 1)"),
     ("pages", "What does it cost, and what does it save, to keep a key in one page? (the four experiments)"),
     ("storage", "How many bits does a true count take, and how many bytes a delta?"),
+    ("words", "How much spam do bins of words catch, beside bogofilter on the same mail?"),
 ];

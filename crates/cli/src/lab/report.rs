@@ -4,11 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use seenit_lab::account::Account;
+use seenit_lab::account::{Account, Table, Verdict};
 use seenit_lab::bench::DEFAULT_SEED;
 use seenit_lab::page::{Chapter, page};
 use seenit_lab::{Bench, EXPERIMENTS, LabError, Outcome};
-use seenit_lab::{bins, counting, pages, redstop, retouch, storage};
+use seenit_lab::{bins, counting, pages, redstop, retouch, storage, words};
 
 use super::progress::LabProgress;
 use crate::output;
@@ -45,10 +45,29 @@ const RUNNERS: [Runner; EXPERIMENTS.len()] = [
     |bench| bins::run(&Default::default(), bench).map(account),
     |bench| pages::run(&super::pages::options(None), bench).map(account),
     |bench| storage::run(&Default::default(), bench).map(account),
+    |bench| unless_missing(words::run(&Default::default(), bench).map(account)),
 ];
 
 fn account<R>(outcome: Outcome<R>) -> Account {
     outcome.account
+}
+
+/// A report without a corpus, or without the program that one experiment compares with, is still a report; it says what
+/// is missing.
+fn unless_missing(result: Result<Account, LabError>) -> Result<Account, LabError> {
+    match result {
+        Err(error @ (LabError::Option { option: "--corpus", .. } | LabError::Program { .. })) => {
+            let skipped = Table {
+                title: "Skipped".into(),
+                head: vec!["reason".into()],
+                rows: vec![vec![error.to_string()]],
+                verdict: Verdict::Ours,
+                summary: format!("skipped: {error}."),
+            };
+            Ok(Account { tables: vec![skipped], ..Account::default() })
+        }
+        other => other,
+    }
 }
 
 pub(super) fn run(args: &ReportArgs) -> Result<(), Problem> {

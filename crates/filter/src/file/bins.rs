@@ -96,7 +96,11 @@ impl Stored for BinFile {
             kind: Kind::Bins { bins: self.filter.kept().len() as u64, notes: self.notes.len() as u64 },
             layout: self.layout().expect("checked"),
             promise: None,
-            fingerprint: self.filter.kept().first().map_or(Fingerprint([0; 16]), |kept| kept.filter.fingerprint()),
+            fingerprint: self
+                .filter
+                .kept()
+                .first()
+                .map_or(Fingerprint([0; 16]), |kept| kept.filter.fingerprint()),
             table_digest: [0; DIGEST_BYTES],
             cleared_bits: 0,
         }
@@ -105,7 +109,9 @@ impl Stored for BinFile {
     fn for_each_page(&self, mut page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()> {
         let mut bits: Vec<u8> = Vec::new();
         for kept in self.filter.kept() {
-            bits.extend(kept.filter.words()[..words_of(&kept.filter)].iter().flat_map(|word| word.to_le_bytes()));
+            bits.extend(
+                kept.filter.words()[..words_of(&kept.filter)].iter().flat_map(|word| word.to_le_bytes()),
+            );
         }
         for mut bytes in [bits, self.behind()] {
             bytes.resize(bytes.len().next_multiple_of(PAGE_BYTES), 0);

@@ -11,7 +11,9 @@ impl FileView<'_> {
         let (bytes, positions) = (&self.pages[page], self.header.layout.bits());
         let base_pages = self.header.kind.base_pages(&self.header.layout);
         match self.header.kind {
-            Kind::Plain | Kind::Bins { .. } if (page as u64) < base_pages => zero_from(bytes, positions.saturating_sub(page as u64 * PAGE_BITS)),
+            Kind::Plain | Kind::Bins { .. } if (page as u64) < base_pages => {
+                zero_from(bytes, positions.saturating_sub(page as u64 * PAGE_BITS))
+            }
             Kind::Packed { packing, .. } => cells_are_sound(bytes, packing, page as u64, positions),
             Kind::Split { split, .. } if (page as u64) < base_pages => {
                 cells_are_sound(bytes, split.base(), page as u64, positions)
