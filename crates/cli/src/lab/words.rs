@@ -14,7 +14,7 @@ pub(crate) struct WordsArgs {
     /// Bins a side, 1 to 32
     #[arg(long, value_name = "L", default_value_t = Options::default().bins)]
     bins: usize,
-    /// Bits of all bins together [default: 9 a word]
+    /// Bits of all bins together [default: 8 a word]
     #[arg(long, value_name = "N")]
     bits: Option<u64>,
 }
