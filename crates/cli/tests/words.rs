@@ -4,12 +4,14 @@ mod common;
 
 use common::Folder;
 
-/// An mbox of spam and a Maildir of good mail, and two messages that nobody has seen.
+/// An mbox of spam and files of good mail, and messages that nobody has seen.
 fn folder() -> Folder {
     let folder = Folder::new();
     let mut spam = String::new();
     for n in 0..60 {
-        spam += &format!("From x Mon Jan 1 00:00:00 2024\nSubject: win a prize\n\ncheap pills and casino offer{n}\n\n");
+        spam += &format!(
+            "From x Mon Jan 1 00:00:00 2024\nSubject: win a prize\n\ncheap pills and casino offer{n}\n\n"
+        );
     }
     folder.write("spam.mbox", spam);
     for n in 0..60 {
@@ -22,7 +24,8 @@ fn folder() -> Folder {
     folder
 }
 
-const HAM: &str = "--ham ham-0 ham-1 ham-2 ham-3 ham-4 ham-5 ham-6 ham-7 ham-8 ham-9 ham-10 ham-11 ham-12 ham-13 ham-14";
+const HAM: &str =
+    "--ham ham-0 ham-1 ham-2 ham-3 ham-4 ham-5 ham-6 ham-7 ham-8 ham-9 ham-10 ham-11 ham-12 ham-13 ham-14";
 
 fn train(folder: &Folder, more: &str) -> serde_json::Value {
     let ran = folder.run(&format!("words train --spam spam.mbox {HAM} -o words.bbf --json {more}"));
@@ -108,7 +111,8 @@ fn nothing_to_learn_and_nowhere_to_write_are_said_so() {
 #[test]
 fn eval_prints_a_table_and_draws_a_plot() {
     let folder = folder();
-    let report = folder.run(&format!("words eval --spam spam.mbox {HAM} --folds 3 --plot roc.svg --json")).json();
+    let report =
+        folder.run(&format!("words eval --spam spam.mbox {HAM} --folds 3 --plot roc.svg --json")).json();
     assert_eq!((&report["spam_messages"], &report["ham_messages"]), (&60.into(), &15.into()));
     assert!(report["auc"].as_f64() > Some(0.99), "{report}");
     assert!(folder.read("roc.svg").starts_with(b"<svg"));

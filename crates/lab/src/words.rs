@@ -1,8 +1,8 @@
 //! Words on real mail: our bins on both sides, the paper's bins of spam words, and bogofilter, on the same bytes.
 //!
-//! Half of the corpus, drawn anew for each round, is for training and the other half for judging. Every program gets the
-//! same mails, of which all headers but the subject and those of MIME are taken off, and reads them from the same files.
-//! Nothing is chosen by the half that is judged.
+//! Half of the corpus, drawn anew for each round, is for training and the other half for judging. Every program gets
+//! the same mails, of which all headers but the subject and those of MIME are taken off, from the same files.
+//! What is fitted is fitted to the half that trains; docs/words.md says how the constants of the rule were chosen.
 
 mod bogofilter;
 mod figures;

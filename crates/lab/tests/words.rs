@@ -8,8 +8,10 @@ use seenit_filter::random::SplitMix;
 use seenit_lab::words::{Options, Row, run};
 use seenit_lab::{Bench, LabError, Outcome};
 
-const SPAM_WORDS: [&str; 8] = ["pills", "casino", "lottery", "refinance", "viagra", "winner", "jackpot", "cheap"];
-const GOOD_WORDS: [&str; 8] = ["meeting", "compile", "kernel", "patch", "minutes", "library", "thread", "review"];
+const SPAM_WORDS: [&str; 8] =
+    ["pills", "casino", "lottery", "refinance", "viagra", "winner", "jackpot", "cheap"];
+const GOOD_WORDS: [&str; 8] =
+    ["meeting", "compile", "kernel", "patch", "minutes", "library", "thread", "review"];
 
 /// A corpus of so many messages of each side: three words of the side among ten that say nothing.
 fn corpus(folder: &Path, messages: usize) {
@@ -17,7 +19,8 @@ fn corpus(folder: &Path, messages: usize) {
     for (label, words) in [("ham", GOOD_WORDS), ("spam", SPAM_WORDS)] {
         for number in 0..messages {
             let name = format!("{label}-{number}");
-            let mut text = format!("Received: from {label}\nSubject: about {}\n\n", words[random.below(8) as usize]);
+            let mut text =
+                format!("Received: from {label}\nSubject: about {}\n\n", words[random.below(8) as usize]);
             (0..3).for_each(|_| text += &format!("{} ", words[random.below(8) as usize]));
             (0..10).for_each(|_| text += &format!("filler{} ", random.below(200)));
             fs::write(folder.join(&name), text + "\n").expect("a message");

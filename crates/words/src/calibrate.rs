@@ -1,7 +1,8 @@
-//! From a score to a probability: a logistic curve, fitted to scores of messages that were left out of their own counts.
+//! From a score to a probability: a logistic curve, fitted to scores of messages left out of their own counts.
 //!
-//! Platt's method: `P = 1/(1 + e^-(slope x + offset))` with the greatest likelihood, where the targets are not 1 and 0 but
-//! what N messages can prove, `(N + 1)/(N + 2)` and `1/(N + 2)`. So a curve exists also where the sides do not overlap.
+//! Platt's method: `P = 1/(1 + e^-(slope x + offset))` with the greatest likelihood, where the targets are not 1 and
+//! 0 but what N messages can prove, `(N + 1)/(N + 2)` and `1/(N + 2)`. So a curve exists also where the sides do not
+//! overlap.
 
 /// The curve.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,9 +11,9 @@
 //! L(F) = (s_0 + sum of s_b/f_b over F) / (h_0 + sum of h_b/f_b over F)
 //! ```
 //!
-//! So a bin with many false hits speaks softly, two bins that fire are weighed against each other, and a miss counts for
-//! what it is. A message of n distinct words has the score `x = sum of ln L / (n + 5)`: words are not independent, so long
-//! messages are not surer, and the five blank words keep short ones from being sure. The probability is
+//! So a bin with many false hits speaks softly, two bins that fire are weighed against each other, and a miss counts
+//! for what it is. A message of n distinct words has the score `x = sum of ln L / (n + 5)`: words are not independent,
+//! so long messages are not surer, and the five blank words keep short ones from being sure. The probability is
 //! `1/(1 + e^-(slope x + offset))`, limited to what the training messages can prove.
 
 use std::collections::HashMap;
@@ -139,7 +139,7 @@ impl Model {
         &self.file
     }
 
-    /// Which bins fire for a word: bit i for the bin at place i. The bin of a word that was put in is always among them.
+    /// Which bins fire for a word: bit i for the bin at place i. A word that was put in always has its bin among them.
     pub fn fired(&self, word: Hash128) -> u64 {
         self.file.filter.credit(word).fired
     }

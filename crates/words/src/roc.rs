@@ -50,8 +50,8 @@ pub struct Reliability {
     pub was: f64,
 }
 
-/// Sets probabilities beside what messages were, in ranges that end at 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99 and 1; ranges
-/// without messages are left out.
+/// Sets probabilities beside what messages were, in ranges that end at 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99 and 1;
+/// ranges without messages are left out.
 pub fn reliability(messages: &[(f64, bool)]) -> Vec<Reliability> {
     const ENDS: [f64; 9] = [0.0, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0];
     let rows = ENDS.windows(2).map(|ends| {

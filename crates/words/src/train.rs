@@ -13,8 +13,8 @@ use crate::model::{self, Model};
 use crate::plan::Bins;
 use crate::weigh::weight;
 
-/// Bits a kept word, where nobody says how many in all. With half as many, 4 points of the spam caught at 0.1 % ham lost
-/// are lost; more than twice as many gain about one point.
+/// Bits a kept word, where nobody says how many in all. With half as many, 4 points of the spam caught at 0.1 % ham
+/// lost are lost; twice as many gain a point or two.
 pub const BITS_PER_WORD: u64 = 8;
 
 /// How to train.

@@ -41,7 +41,8 @@ fn bytes_of(file: &BinFile) -> Vec<u8> {
 #[test]
 fn a_word_is_always_found_in_its_bin() {
     for annealing_seed in [None, Some(3)] {
-        let (trainer, Trained { model, summary }) = trained(&Options { annealing_seed, ..Options::default() });
+        let (trainer, Trained { model, summary }) =
+            trained(&Options { annealing_seed, ..Options::default() });
         let (mut found, mut alone) = (0, 0);
         for (hash, weight) in trainer.weights().into_iter().filter(|&(_, weight)| weight != 0.0) {
             let fired = model.fired(hash);

@@ -36,7 +36,8 @@ fn probabilities(trials: &[Trial]) -> Figure {
     let rows = reliability(&said(trials));
     Figure {
         title: "Probability said, and share that was spam".into(),
-        caption: "Messages of the judged halves, in ranges of seenit's probability; a calibrated one lies on the line.".into(),
+        caption: "Messages of the judged halves, in ranges of seenit's probability; a calibrated one is on the line."
+            .into(),
         x: Axis::linear("mean probability said"),
         y: Axis::linear("share that was spam"),
         series: vec![

@@ -34,7 +34,8 @@ mod tests {
 
     #[test]
     fn only_the_text_and_its_headers_stay() {
-        let raw = b"From joe Mon\nReceived: by a\n\tfor b\nsubject: one\n two\nX-Spam: yes\nContent-Type: text/plain\n\nFrom: x\nbody\n";
+        let raw = b"From joe Mon\nReceived: by a\n\tfor b\nsubject: one\n two\nX-Spam: yes\n\
+            Content-Type: text/plain\n\nFrom: x\nbody\n";
         let stripped = String::from_utf8(subject_and_body(raw)).expect("ASCII");
         assert_eq!(stripped, "subject: one\n two\nContent-Type: text/plain\n\nFrom: x\nbody\n");
         assert_eq!(subject_and_body(b""), b"");

@@ -35,7 +35,7 @@ fn filters(rows: &[Row], splits: usize, mails: &[Mail]) -> Table {
         rows: rows.iter().map(line).collect(),
         verdict: Verdict::Ours,
         summary: format!(
-            "Means over {splits} half splits of {} messages, {spam} of them spam: one half trains, the other is judged.",
+            "Means over {splits} half splits of {} messages, {spam} of them spam: one half trains, one is judged.",
             mails.len()
         ),
     }
@@ -52,7 +52,7 @@ fn splits(trials: &[Vec<Trial>; 3]) -> Table {
         head: ["split".to_owned()].into_iter().chain(heads).collect(),
         rows: (0..trials[0].len()).map(line).collect(),
         verdict: Verdict::Ours,
-        summary: "At 0.1 % two good messages of a half may be lost, so three that look like spam decide the column.".into(),
+        summary: "At 0.1 % two good messages of a half may be lost, so the third one decides.".into(),
     }
 }
 
