@@ -14,7 +14,7 @@ pub(crate) struct Bins {
     pub(crate) bins: Vec<Bin>,
     /// The bits of each.
     pub(crate) bits: Vec<u64>,
-    /// For spam words and good words: the least weight of each bin.
+    /// For spam words and good words: where each bin ends on the scale of weights.
     floors: [Vec<f64>; 2],
     /// The weight of spam words that a word in no bin is credited with, on average.
     pub(crate) ham_credit: f64,
@@ -43,7 +43,7 @@ impl Bins {
             let share = (bits * sizes.len() as u64 / weights.len() as u64).max(1);
             let cuts = cuts(&sizes, bins, share, annealing_seed)?;
             let sizes = Weights::new(&sizes)?;
-            planned.floors[side] = cuts.iter().map(|&cut| sizes.sorted()[cut - 1]).collect();
+            planned.floors[side] = floors(sizes.sorted(), &cuts);
             planned
                 .bins
                 .extend(sizes.bins(&cuts).iter().map(|bin| Bin { weight: sign * bin.weight, ..*bin }));
@@ -95,6 +95,13 @@ fn cuts(sizes: &[f64], bins: usize, bits: u64, annealing_seed: Option<u64>) -> R
     Ok(cuts)
 }
 
+/// Where each bin ends on the scale of weights: half way, in logarithms, to the next bin's heaviest word. A word that
+/// loses one message weighs a little less; it must not fall out of a bin whose words all weigh the same.
+fn floors(sizes: &[f64], cuts: &[usize]) -> Vec<f64> {
+    let floor = |&cut: &usize| sizes.get(cut).map_or(0.0, |next| (sizes[cut - 1] * next).sqrt());
+    cuts.iter().map(floor).collect()
+}
+
 /// The nearest cut that does not part words of one weight.
 fn whole(sizes: &[f64], cut: usize) -> usize {
     let size = sizes[cut - 1];
@@ -131,6 +138,14 @@ mod tests {
             }
             assert!(bins.ham_credit > 0.0 && bins.member_error > 0.0);
         }
+    }
+
+    /// Bins once ended at their lightest word: a word of all messages fell out of its bin when one was left out.
+    #[test]
+    fn a_word_that_loses_one_message_stays_in_its_bin() {
+        let bins = Bins::of(&[600.0, 600.0, 600.0, 10.0, 10.0], 2, 200, None).expect("planned");
+        assert_eq!((bins.place(590.0), bins.place(600.0)), (Some(0), Some(0)));
+        assert_eq!((bins.place(9.0), bins.place(11.0)), (Some(1), Some(1)));
     }
 
     #[test]
