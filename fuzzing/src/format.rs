@@ -5,7 +5,7 @@
 //! filter, one file.
 
 use seenit_filter::counting::{Intuitive, Refined, RuleName};
-use seenit_filter::file::{self, DIGEST_BYTES, FileView, LazyFilter};
+use seenit_filter::file::{self, DIGEST_BYTES, FileView, Kind, LazyFilter};
 use seenit_filter::hash::Hash128;
 use seenit_filter::{
     AnyLayout, Filter, Flat, FormatError, HugePages, Layout, Line, PAGE_BITS, PAGE_BYTES, Paged,
@@ -54,6 +54,7 @@ fn check_opened(bytes: &[u8], view: FileView<'_>) {
     let pages = header.pages();
     let damaged: Vec<u64> = (0..pages).filter(|&page| view.check_page(page as usize).is_err()).collect();
     match header.kind.rule() {
+        None if matches!(header.kind, Kind::Bins { .. }) => check_bins(bytes, view),
         None => check_plain(bytes, view, &damaged),
         Some(RuleName::Intuitive) => counting::check::<Intuitive>(bytes, view),
         Some(RuleName::Refined) => counting::check::<Refined>(bytes, view),
@@ -80,6 +81,23 @@ fn check_plain(bytes: &[u8], view: FileView<'_>, damaged: &[u64]) {
             assert_eq!(damaged.first(), Some(&page), "not the first damaged page")
         }
         Err(_) => {}
+    }
+}
+
+/// The laws of a bin filter's file: it can be refused, but what is read from a sound one is written as it was.
+fn check_bins(bytes: &[u8], view: FileView<'_>) {
+    let read = view.to_bins();
+    if view.check_all(|_| ()).is_err() {
+        return;
+    }
+    if let Ok(bins) = read {
+        let mut written = Vec::with_capacity(bytes.len());
+        file::write(&bins, &mut written).expect("memory takes any bytes");
+        assert!(written == bytes, "an accepted file is not what its bins are written as");
+        for hash in probes() {
+            let fired = bins.filter.credit(hash).fired;
+            assert!(bins.filter.places().fold(fired, |left, place| left & !(1 << place)) == 0, "no such bin");
+        }
     }
 }
 

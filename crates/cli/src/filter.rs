@@ -1,6 +1,7 @@
 //! `seenit filter`: build, inspect, query, count, unite, retouch and update filter files.
 
 mod apply;
+mod bins;
 mod build;
 mod count;
 mod diff;

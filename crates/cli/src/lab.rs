@@ -9,6 +9,7 @@ mod replicas;
 mod report;
 mod retouch;
 mod storage;
+mod words;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -57,6 +58,8 @@ pub(crate) enum Experiment {
     Storage(storage::StorageArgs),
     /// Which signatures find the next copy of a spam message, and what do they hit besides?
     Replicas(replicas::ReplicasArgs),
+    /// How much spam do bins of words catch, beside bogofilter on the same mail?
+    Words(words::WordsArgs),
 }
 
 /// What every experiment takes.
@@ -126,6 +129,7 @@ fn run_one(experiment: &Experiment) -> Result<(), Problem> {
         Experiment::Replicas(args) => {
             args.common.print(|bench| seenit_lab::replicas::run(&args.options(), bench))
         }
+        Experiment::Words(args) => args.common.print(|bench| seenit_lab::words::run(&args.options(), bench)),
     }
 }
 

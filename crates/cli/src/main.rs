@@ -12,6 +12,7 @@ mod output;
 mod problem;
 mod progress;
 mod sign;
+mod words;
 
 use std::process::ExitCode;
 
@@ -31,6 +32,9 @@ enum Command {
     Filter(filter::Command),
     /// Print every signature of messages: seenit's own, and those of Razor, Pyzor, DCC and rspamd clients
     Sign(sign::Arguments),
+    /// Train, ask and evaluate a model of the words of spam and of good mail
+    #[command(subcommand)]
+    Words(words::Command),
     /// Run the papers' experiments, each table beside the printed one
     #[command(subcommand)]
     Lab(lab::Command),
@@ -46,6 +50,7 @@ fn main() -> ExitCode {
         Command::Filter(command) => filter::run(command),
         Command::Lab(command) => lab::run(command),
         Command::Sign(arguments) => sign::run(&arguments),
+        Command::Words(command) => words::run(&command),
     };
     result.unwrap_or_else(|problem| {
         eprintln!("seenit: {problem}");

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use seenit_filter::delta::DeltaError;
-use seenit_filter::{CutError, FormatError, GeometryError, RetouchError, Unlike};
+use seenit_filter::{BinError, CutError, FormatError, GeometryError, RetouchError, Unlike};
 use seenit_lab::LabError;
 use seenit_mailbox::MailError;
+use seenit_words::WordsError;
 
 /// Why a command stopped. The codes are those of sysexits.h.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +49,12 @@ pub(crate) enum Problem {
     /// Exit 2, 66, 71 or 74: an experiment of the lab that stopped.
     #[error("{0}")]
     Lab(#[from] LabError),
+    /// Exit 65: messages that teach nothing; 2 or 71: bins that cannot be made.
+    #[error("{0}")]
+    Words(#[from] WordsError),
+    /// Exit 65: a file that is no model of words.
+    #[error("{}: {error}", path.display())]
+    WordsFile { path: PathBuf, error: WordsError },
     /// Exit 66, or 74 when reading broke off: messages that cannot be read.
     #[error("{0}")]
     Mail(#[from] MailError),
@@ -107,11 +114,13 @@ impl Problem {
             } => 71,
             Problem::Delta { .. } => 65,
             Problem::NoKeys(_) | Problem::KeyLength { .. } => 65,
+            Problem::WordsFile { .. } => 65,
+            Problem::Words(error) | Problem::Lab(LabError::Words(error)) => words_code(error),
             Problem::Geometry(GeometryError::Memory { .. }) => 71,
             Problem::Geometry(_) | Problem::NoMembers(_) | Problem::StdinTwice | Problem::Retouch(_) => 2,
             Problem::Lab(LabError::Geometry(GeometryError::Memory { .. })) => 71,
             Problem::Lab(LabError::File { error, .. }) if no_memory(error) => 71,
-            Problem::Lab(LabError::File { .. }) => 66,
+            Problem::Lab(LabError::File { .. } | LabError::Program { .. }) => 66,
             Problem::Mail(error) | Problem::Lab(LabError::Mail(error)) => mail_code(error),
             Problem::Lab(LabError::Figure { .. }) => 74,
             Problem::Lab(_) => 2,
@@ -120,6 +129,14 @@ impl Problem {
             Problem::Output { .. } => 73,
             Problem::Io { .. } => 74,
         })
+    }
+}
+
+fn words_code(error: &WordsError) -> u8 {
+    match error {
+        WordsError::Filter(BinError::Geometry(GeometryError::Memory { .. })) => 71,
+        WordsError::Filter(_) | WordsError::Bins { .. } => 2,
+        _ => 65,
     }
 }
 

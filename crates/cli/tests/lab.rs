@@ -4,7 +4,8 @@ mod common;
 
 use common::Folder;
 
-const EXPERIMENTS: [&str; 7] = ["counting", "retouch", "redstop", "bins", "pages", "storage", "replicas"];
+const EXPERIMENTS: [&str; 8] =
+    ["counting", "retouch", "redstop", "bins", "pages", "storage", "replicas", "words"];
 
 #[test]
 fn the_list_names_every_experiment() {

@@ -185,11 +185,11 @@ pub struct BinFilter {
 
 /// A bin that has bits.
 #[derive(Debug)]
-struct Kept {
+pub(crate) struct Kept {
     /// Its place in the plan.
-    place: usize,
-    bin: Bin,
-    filter: Filter<Flat>,
+    pub(crate) place: usize,
+    pub(crate) bin: Bin,
+    pub(crate) filter: Filter<Flat>,
 }
 
 impl BinFilter {
@@ -208,26 +208,62 @@ impl BinFilter {
         if keys.len() != weights.keys() {
             return Err(BinError::Count { what: "keys", found: keys.len(), expected: weights.keys() });
         }
-        let mut built = BinFilter { bins: Vec::new(), dropped_keys: 0, simd: Simd::detect() };
+        let mut built = BinFilter::empty(fingerprint, &weights.bins(&plan.cuts), &plan.bits)?;
         for (place, (from, to)) in weights::ranges(&plan.cuts).enumerate() {
-            let (bin, bits) = (weights.bin(from, to), plan.bits[place]);
+            for &key in &weights.order()[from..to] {
+                built.insert(place, hasher.hash(&keys[key]));
+            }
+        }
+        Ok(built)
+    }
+
+    /// Empty filters of `bits` bits each for bins that somebody else cut; their keys are to be
+    /// [inserted](Self::insert). Weights may be negative here: credit is then taken away. A bin without bits is
+    /// dropped.
+    pub fn empty(fingerprint: Fingerprint, bins: &[Bin], bits: &[u64]) -> Result<Self, BinError> {
+        within("bins", bins.len() as u64, BINS_MAX as u64)?;
+        if bits.len() != bins.len() {
+            return Err(BinError::Count { what: "sizes", found: bits.len(), expected: bins.len() });
+        }
+        within("bits", bits.iter().fold(0, |sum: u64, &bits| sum.saturating_add(bits)), MAX_BITS)?;
+        let mut empty = BinFilter { bins: Vec::new(), dropped_keys: 0, simd: Simd::detect() };
+        for (place, (&bin, &bits)) in bins.iter().zip(bits).enumerate() {
             if bits == 0 {
-                built.dropped_keys += bin.keys;
+                empty.dropped_keys += bin.keys;
                 continue;
             }
             let layout = Flat::new(bits, best_k(bin.keys, bits))?;
-            let mut filter = Filter::new(layout, None, fingerprint, HugePages::Default)?;
-            for &key in &weights.order()[from..to] {
-                filter.insert(hash_for(place, hasher.hash(&keys[key])));
-            }
-            built.bins.push(Kept { place, bin, filter });
+            let filter = Filter::new(layout, None, fingerprint, HugePages::Default)?;
+            empty.bins.push(Kept { place, bin, filter });
         }
-        Ok(built)
+        Ok(empty)
+    }
+
+    /// Puts a key into the bin at `place`; nothing happens where that bin was dropped.
+    pub fn insert(&mut self, place: usize, hash: Hash128) {
+        if let Ok(found) = self.bins.binary_search_by_key(&place, |kept| kept.place) {
+            self.bins[found].filter.insert(hash_for(place, hash));
+        }
     }
 
     /// The bins that have bits, heaviest first: keys and mean weight, and the filter that holds them.
     pub fn bins(&self) -> impl Iterator<Item = (Bin, &Filter<Flat>)> {
         self.bins.iter().map(|kept| (kept.bin, &kept.filter))
+    }
+
+    /// The places of these bins in the plan.
+    pub fn places(&self) -> impl Iterator<Item = usize> {
+        self.bins.iter().map(|kept| kept.place)
+    }
+
+    /// The bins that have bits, with their places.
+    pub(crate) fn kept(&self) -> &[Kept] {
+        &self.bins
+    }
+
+    /// Of bins by rising place; at least one.
+    pub(crate) fn of_kept(bins: Vec<Kept>) -> Self {
+        BinFilter { bins, dropped_keys: 0, simd: Simd::detect() }
     }
 
     /// The keys of bins that got no bits: they are not found.

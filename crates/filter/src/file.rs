@@ -8,6 +8,7 @@
 //!
 //! Digests show damage, not forgery: whoever can write the file can make them anew.
 
+mod bins;
 mod counting;
 mod header;
 mod kind;
@@ -16,6 +17,7 @@ mod padding;
 mod view;
 mod write;
 
+pub use bins::{BinFile, NOTES_MAX, Note};
 pub use header::{FORMAT_VERSION, Header};
 pub(crate) use header::{MAGIC, PATCHABLE, layout_code, seal};
 pub use kind::Kind;

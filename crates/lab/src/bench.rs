@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use seenit_filter::delta::DeltaError;
 use seenit_filter::{BinError, ChoiceError, GeometryError, RetouchError};
 use seenit_mailbox::MailError;
+use seenit_words::WordsError;
 
 /// The seed when nobody names one.
 pub const DEFAULT_SEED: u64 = 2006;
@@ -94,6 +95,19 @@ pub enum LabError {
     /// Messages of the corpus that cannot be read.
     #[error(transparent)]
     Mail(#[from] MailError),
+    /// Words that cannot be trained.
+    #[error(transparent)]
+    Words(#[from] WordsError),
+    /// Another program that an experiment needs.
+    #[error("{program} cannot be run: {why}; it is in the Debian package {package}")]
+    Program {
+        /// What is missing.
+        program: &'static str,
+        /// Where it is found.
+        package: &'static str,
+        /// What the system, or the program, said.
+        why: String,
+    },
     /// An option out of its range.
     #[error("{option} {value}: {why}")]
     Option {

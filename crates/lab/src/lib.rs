@@ -23,13 +23,14 @@ pub mod redstop;
 pub mod replicas;
 pub mod retouch;
 pub mod storage;
+pub mod words;
 
 pub use account::{Account, Finding, Outcome, Table, Verdict};
 pub use bench::{Bench, LabError, Progress};
 pub use figure::{Axis, Figure, Mark, Series};
 
 /// The experiments, in the order of the papers: their names, and what each answers.
-pub const EXPERIMENTS: [(&str, &str); 7] = [
+pub const EXPERIMENTS: [(&str, &str); 8] = [
     ("counting", "How often is a count wrong, and how much better is refined insertion? (Tables I to X)"),
     ("retouch", "What does it cost to take false positives out of a filter? (Tables I to IV)"),
     (
@@ -43,4 +44,5 @@ pub const EXPERIMENTS: [(&str, &str); 7] = [
         "replicas",
         "Which signatures find the next copy of a spam message, and what do they hit besides? (real mail)",
     ),
+    ("words", "How much spam do bins of words catch, beside bogofilter on the same mail?"),
 ];

@@ -24,9 +24,16 @@ pub(crate) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mapped = Mapped::open(&arguments.file)?;
     let view = mapped.checked()?;
-    if view.header().kind != Kind::Plain {
-        super::count::info(mapped.path(), &view, arguments.json)?;
-        return Ok(ExitCode::SUCCESS);
+    match view.header().kind {
+        Kind::Plain => {}
+        Kind::Packed { .. } | Kind::Split { .. } => {
+            super::count::info(mapped.path(), &view, arguments.json)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Kind::Bins { .. } => {
+            super::bins::info(mapped.path(), &view, arguments.json)?;
+            return Ok(ExitCode::SUCCESS);
+        }
     }
     let filter = view.filter().map_err(Problem::format(mapped.path()))?;
     Report::of(mapped.path(), &filter).print(arguments.json)?;

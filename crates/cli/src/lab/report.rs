@@ -8,7 +8,8 @@ use seenit_lab::account::{Account, Table, Verdict};
 use seenit_lab::bench::DEFAULT_SEED;
 use seenit_lab::page::{Chapter, page};
 use seenit_lab::{Bench, EXPERIMENTS, LabError, Outcome};
-use seenit_lab::{bins, counting, pages, redstop, replicas, retouch, storage};
+use seenit_lab::{bins, counting, pages, redstop, replicas, retouch, storage, words};
+use seenit_mailbox::MailError;
 
 use super::progress::LabProgress;
 use crate::output;
@@ -45,23 +46,34 @@ const RUNNERS: [Runner; EXPERIMENTS.len()] = [
     |bench| bins::run(&Default::default(), bench).map(account),
     |bench| pages::run(&super::pages::options(None), bench).map(account),
     |bench| storage::run(&Default::default(), bench).map(account),
-    |bench| with_corpus(bench, |bench| replicas::run(&Default::default(), bench).map(account)),
+    |bench| unless_missing(replicas::run(&Default::default(), bench).map(account)),
+    |bench| unless_missing(words::run(&Default::default(), bench).map(account)),
 ];
 
 fn account<R>(outcome: Outcome<R>) -> Account {
     outcome.account
 }
 
-/// Runs what cannot do without a corpus, or says why it was skipped.
-fn with_corpus(bench: &Bench<'_>, runner: Runner) -> Result<Account, LabError> {
-    let why = match bench.corpus_folder() {
-        Ok(folder) if folder.join("index.tsv").is_file() => return runner(bench),
-        Ok(folder) => format!("Skipped: {} has no index.tsv.", folder.display()),
-        Err(error) => format!("Skipped, since there is no corpus: {error}."),
-    };
-    let (title, head, rows) = ("Not run".into(), Vec::new(), Vec::new());
-    let table = Table { title, head, rows, verdict: Verdict::Ours, summary: why };
-    Ok(Account { tables: vec![table], ..Account::default() })
+/// A report without a corpus, or without the program that one experiment compares with, is still a report; it says what
+/// is missing.
+fn unless_missing(result: Result<Account, LabError>) -> Result<Account, LabError> {
+    match result {
+        Err(
+            error @ (LabError::Option { option: "--corpus", .. }
+            | LabError::Program { .. }
+            | LabError::Mail(MailError::Open { .. })),
+        ) => {
+            let skipped = Table {
+                title: "Skipped".into(),
+                head: vec!["reason".into()],
+                rows: vec![vec![error.to_string()]],
+                verdict: Verdict::Ours,
+                summary: format!("skipped: {error}."),
+            };
+            Ok(Account { tables: vec![skipped], ..Account::default() })
+        }
+        other => other,
+    }
 }
 
 pub(super) fn run(args: &ReportArgs) -> Result<(), Problem> {

@@ -8,6 +8,7 @@ use super::cells;
 use super::envelope::{Envelope, Kind, ShortDigest};
 use super::stream::{BitReader, BitWriter};
 use super::{Bound, DeltaError, ENVELOPE_BYTES, bound_of_bits, bound_of_cells};
+use crate::error::FormatError;
 use crate::file::{self, FileView, Header, PATCHABLE};
 use crate::layout::Layout;
 use crate::memory::{HugePages, PAGE_BYTES, PAGE_WORDS, PageBuf};
@@ -42,6 +43,7 @@ impl<'a> Diff<'a> {
             file::Kind::Split { .. } => {
                 Ok(bound_of_cells(&old.copied_split_cells(huge)?, &new.copied_split_cells(huge)?))
             }
+            file::Kind::Bins { .. } => Err(no_deltas(old)),
         }
     }
 
@@ -97,6 +99,7 @@ fn write_body(out: BitWriter, old: &FileView<'_>, new: &FileView<'_>) -> Result<
             let huge = HugePages::Default;
             cells::diff(&old.copied_split_cells(huge)?, &new.copied_split_cells(huge)?)
         }
+        file::Kind::Bins { .. } => return Err(no_deltas(old)),
     };
     Ok([out.finish(), cells].concat())
 }
@@ -122,7 +125,14 @@ fn read_body(mut reader: BitReader, old: &FileView<'_>) -> Result<PageBuf, Delta
             cells::apply_diff(&mut cells, reader.rest()?)?;
             Ok(file::pages_of(&cells)?)
         }
+        file::Kind::Bins { .. } => Err(no_deltas(old)),
     }
+}
+
+/// Bins are trained anew, and then every bit differs: a delta would be as long as the file.
+fn no_deltas(old: &FileView<'_>) -> DeltaError {
+    let wanted = "a plain or a counting filter, which have deltas";
+    FormatError::OtherKind { found: old.header().kind.as_str(), wanted }.into()
 }
 
 /// A file as a diff makes it, not written yet.

@@ -132,6 +132,9 @@ impl Header {
         if cleared_bits > 0 && kind != Kind::Plain {
             return Err(impossible("cleared bits", cleared_bits, "counting filters are not retouched"));
         }
+        if let (Kind::Bins { .. }, Some(promise)) = (kind, promise) {
+            return Err(impossible("promise", promise.capacity, "a bin filter makes none"));
+        }
         let header = Header { kind, layout, promise, fingerprint, table_digest, cleared_bits };
         if pages != header.pages() {
             return Err(impossible("pages", pages, "the bits or cells take another number of pages"));

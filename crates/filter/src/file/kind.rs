@@ -1,5 +1,6 @@
-//! What lies at the positions of a filter: bits, packed cells, or cells in split storage.
+//! What lies at the positions of a filter: bits, packed cells, cells in split storage, or the bits of several bins.
 
+use super::bins::{self, BIN_BYTES, NOTE_BYTES};
 use crate::cells::{Packing, Split};
 use crate::counting::RuleName;
 use crate::error::{FormatError, GeometryError};
@@ -30,6 +31,13 @@ pub enum Kind {
         /// How many counts have a high part.
         highs: u64,
     },
+    /// The filters of a bin filter, one behind the other.
+    Bins {
+        /// How many bins.
+        bins: u64,
+        /// How many notes.
+        notes: u64,
+    },
 }
 
 /// The fields of the header that describe a kind.
@@ -49,13 +57,14 @@ impl Kind {
             Kind::Plain => "a plain filter",
             Kind::Packed { .. } => "a counting filter of packed cells",
             Kind::Split { .. } => "a counting filter in split storage",
+            Kind::Bins { .. } => "a bin filter",
         }
     }
 
     /// The rule of a counting filter.
     pub fn rule(&self) -> Option<RuleName> {
         match *self {
-            Kind::Plain => None,
+            Kind::Plain | Kind::Bins { .. } => None,
             Kind::Packed { rule, .. } | Kind::Split { rule, .. } => Some(rule),
         }
     }
@@ -63,19 +72,24 @@ impl Kind {
     /// The pages that hold bits or cells.
     pub(super) fn base_pages(&self, layout: &AnyLayout) -> u64 {
         match self {
-            Kind::Plain => layout.pages(),
+            Kind::Plain | Kind::Bins { .. } => layout.pages(),
             Kind::Packed { packing, .. } => packing.pages(layout.bits()),
             Kind::Split { split, .. } => split.base().pages(layout.bits()),
         }
     }
 
-    /// All pages: high parts follow the base.
+    /// All pages: high parts, or what is said of bins, follow the base.
     pub(super) fn pages(&self, layout: &AnyLayout) -> u64 {
-        let highs = match self {
-            Kind::Split { highs, .. } => *highs,
-            _ => 0,
-        };
-        self.base_pages(layout) + high_pages(highs)
+        self.base_pages(layout) + self.bytes_behind().div_ceil(PAGE_BYTES as u64)
+    }
+
+    /// The bytes behind the base, padding aside.
+    pub(super) fn bytes_behind(&self) -> u64 {
+        match *self {
+            Kind::Plain | Kind::Packed { .. } => 0,
+            Kind::Split { highs, .. } => highs * HIGH_BYTES,
+            Kind::Bins { bins, notes } => bins * BIN_BYTES + notes * NOTE_BYTES,
+        }
     }
 
     pub(super) fn fields(&self) -> Fields {
@@ -91,6 +105,9 @@ impl Kind {
                 chunks: split.chunks(),
                 highs,
             },
+            Kind::Bins { bins, notes } => {
+                Fields { kind: 4, rule: 0, cell_bits: 0, chunks: bins, highs: notes }
+            }
         }
     }
 
@@ -114,7 +131,12 @@ impl Kind {
                 }
                 Kind::Split { rule: rule_of(fields.rule)?, split, highs: fields.highs }
             }
-            other => return Err(impossible("kind", other, "this release knows kinds 1, 2 and 3")),
+            4 => {
+                let (bins, notes) = (fields.chunks, fields.highs);
+                bins::check(layout, bins, notes)?;
+                Kind::Bins { bins, notes }
+            }
+            other => return Err(impossible("kind", other, "this release knows kinds 1 to 4")),
         };
         if kind.fields() != fields {
             return Err(impossible("kind", fields.kind, "it has no such cells, chunks or high parts"));

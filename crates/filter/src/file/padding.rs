@@ -1,6 +1,5 @@
 //! What belongs to no bit or cell of a filter must be zero, so that equal filters are equal files.
 
-use super::kind::HIGH_BYTES;
 use super::{FileView, Kind};
 use crate::cells::Packing;
 use crate::layout::Layout;
@@ -12,14 +11,16 @@ impl FileView<'_> {
         let (bytes, positions) = (&self.pages[page], self.header.layout.bits());
         let base_pages = self.header.kind.base_pages(&self.header.layout);
         match self.header.kind {
-            Kind::Plain => zero_from(bytes, positions.saturating_sub(page as u64 * PAGE_BITS)),
+            Kind::Plain | Kind::Bins { .. } if (page as u64) < base_pages => {
+                zero_from(bytes, positions.saturating_sub(page as u64 * PAGE_BITS))
+            }
             Kind::Packed { packing, .. } => cells_are_sound(bytes, packing, page as u64, positions),
             Kind::Split { split, .. } if (page as u64) < base_pages => {
                 cells_are_sound(bytes, split.base(), page as u64, positions)
             }
-            Kind::Split { highs, .. } => {
-                let before = (page as u64 - base_pages) * PAGE_BITS;
-                zero_from(bytes, (highs * HIGH_BYTES * 8).saturating_sub(before))
+            kind => {
+                let before = (page as u64).saturating_sub(base_pages) * PAGE_BITS;
+                zero_from(bytes, (kind.bytes_behind() * 8).saturating_sub(before))
             }
         }
     }

@@ -60,7 +60,7 @@ impl Work for Describe<'_> {
         let (storage, cell_bits) = match header.kind {
             Kind::Split { split, .. } => ("split", split.base().bits()),
             Kind::Packed { packing, .. } => ("packed", packing.bits()),
-            Kind::Plain => ("none", 1),
+            Kind::Plain | Kind::Bins { .. } => ("none", 1),
         };
         // A cell is zero exactly where a plain filter of the distinct keys has no bit.
         let counted = counts.at_least(1).map_err(Problem::cut)?;

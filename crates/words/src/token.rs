@@ -1,0 +1,171 @@
+//! What a word is. Rule 1; another rule is another number, since a model knows only words of its own rule.
+//!
+//! 1. The subject and the visible text, in lower case (Unicode's simple mapping).
+//! 2. They are cut at every character that is no letter, no digit and none of `' . - $ ! @ _`.
+//! 3. `' . - @ _` at the ends of a piece are taken off: hosts, addresses, prices and shouts stay whole.
+//! 4. In scripts that write no spaces every two neighbouring characters are a word.
+//! 5. Any other piece of 3 to 30 characters is a word, unless it has digits only and more than 4 of them.
+//! 6. Words of the subject are marked `s:`.
+//! 7. Of each link: the host and what remains of it behind each dot, marked `u:`, and the pieces of its path of 3 to 20
+//!    letters and digits, marked `u:/`.
+//!
+//! A word counts once a message. The marks cannot be written by a sender: no word has a colon.
+
+use std::collections::HashSet;
+
+use seenit_filter::hash::{Hash128, KeyHasher, SipKey};
+use seenit_signature::Message;
+
+/// The number of this rule: it stands in the model.
+pub const RULE: u32 = 1;
+
+/// The fewest characters of a word; shorter ones are in every message.
+const CHARS_MIN: usize = 3;
+/// The most; longer ones are encoded bytes.
+const CHARS_MAX: usize = 30;
+/// The most digits of a number: years and amounts repeat, identifiers do not.
+const DIGITS_MAX: usize = 4;
+/// The most words of one message that are looked at, links apart: a book. What comes behind is passed over.
+pub const WORDS_MAX: usize = 20_000;
+/// The most links of one message that are looked at.
+const LINKS_MAX: usize = 1_000;
+/// The most words of a link's path.
+const PATH_WORDS_MAX: usize = 20;
+/// The most labels of a host; names of more are made up.
+const LABELS_MAX: usize = 6;
+
+/// Calls `visit` with every word of a message, repeated ones again.
+pub fn each(message: &Message<'_>, mut visit: impl FnMut(&str)) {
+    let mut marked = String::new();
+    words_of(&message.subject, |word| {
+        marked.clear();
+        marked.push_str("s:");
+        marked.push_str(word);
+        visit(&marked);
+    });
+    words_of(&message.text, &mut visit);
+    for link in message.links.iter().take(LINKS_MAX) {
+        link_words(&link.to_lowercase(), &mut visit);
+    }
+}
+
+/// The distinct words of a message, hashed, in an order that does not depend on the text's.
+pub fn hashes(message: &Message<'_>, key: &SipKey) -> Vec<Hash128> {
+    let mut found = HashSet::new();
+    each(message, |word| {
+        found.insert(key.hash(&word));
+    });
+    let mut hashes: Vec<Hash128> = found.into_iter().collect();
+    hashes.sort_unstable_by_key(|hash| (hash.hi, hash.lo));
+    hashes
+}
+
+fn words_of(text: &str, mut visit: impl FnMut(&str)) {
+    let lower = text.to_lowercase();
+    let pieces = lower.split(|c: char| !c.is_alphanumeric() && !"'.-$!@_".contains(c));
+    for piece in pieces.filter(|piece| !piece.is_empty()).take(WORDS_MAX) {
+        let piece = piece.trim_matches(|c| "'.-@_".contains(c));
+        if piece.is_ascii() || !piece.contains(is_unspaced) {
+            if is_word(piece) {
+                visit(piece);
+            }
+        } else {
+            pairs(piece, &mut visit);
+        }
+    }
+}
+
+fn is_word(piece: &str) -> bool {
+    // Bytes are no fewer than characters.
+    if piece.len() < CHARS_MIN || piece.len() > 4 * CHARS_MAX {
+        return false;
+    }
+    let chars = piece.chars().count();
+    let is_number = piece.bytes().all(|byte| byte.is_ascii_digit());
+    (CHARS_MIN..=if is_number { DIGITS_MAX } else { CHARS_MAX }).contains(&chars)
+}
+
+/// Whether a character belongs to a script that writes no spaces: Thai to Khmer, kana, Han.
+fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+        | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Every two neighbouring characters.
+fn pairs(piece: &str, visit: &mut impl FnMut(&str)) {
+    let mut starts = piece.char_indices().map(|(at, _)| at).chain([piece.len()]);
+    let (mut first, mut second) = (starts.next().unwrap_or(0), starts.next().unwrap_or(0));
+    for (third, _) in starts.zip(0..WORDS_MAX) {
+        visit(&piece[first..third]);
+        (first, second) = (second, third);
+    }
+}
+
+/// The words of a link in lower case.
+fn link_words(link: &str, visit: &mut impl FnMut(&str)) {
+    let rest = link.split_once("://").map_or(link, |(_, rest)| rest);
+    let (host, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or(host);
+    let mut tail = host;
+    for _ in 0..LABELS_MAX {
+        if !tail.is_empty() && tail.len() <= 255 {
+            visit(&format!("u:{tail}"));
+        }
+        let Some((_, behind)) = tail.split_once('.') else { break };
+        tail = behind;
+    }
+    let pieces = path.split(|c: char| !c.is_alphanumeric()).filter(|piece| (3..=20).contains(&piece.len()));
+    for piece in pieces.take(PATH_WORDS_MAX) {
+        visit(&format!("u:/{piece}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        words_of(text, |word| found.push(word.to_owned()));
+        found
+    }
+
+    #[test]
+    fn words_by_the_rule() {
+        assert_eq!(words("Hi, John's FREE!!! $9.99 offer"), ["john's", "free!!!", "$9.99", "offer"]);
+        assert_eq!(
+            words("--- mail joe@example.com. 2002 12345 a-b"),
+            ["mail", "joe@example.com", "2002", "a-b"]
+        );
+        assert_eq!(words(&"x".repeat(31)), [""; 0]);
+        assert_eq!(
+            words("\u{514d}\u{8d39}\u{7684} \u{e9}t\u{e9}"),
+            ["\u{514d}\u{8d39}", "\u{8d39}\u{7684}", "\u{e9}t\u{e9}"]
+        );
+        assert_eq!(words(&"word ".repeat(2 * WORDS_MAX)).len(), WORDS_MAX);
+    }
+
+    #[test]
+    fn subject_and_links_are_marked_apart() {
+        let raw =
+            b"Subject: Offer\nContent-Type: text/html\n\n<a href='http://a.b.example/buy/now?x=1'>offer</a>";
+        let mut found = Vec::new();
+        each(&Message::parse(raw), |word| found.push(word.to_owned()));
+        assert_eq!(
+            found,
+            ["s:offer", "offer", "u:a.b.example", "u:b.example", "u:example", "u:/buy", "u:/now"]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_has_words_within_bounds(text in "\\PC{0,300}") {
+            for word in words(&text) {
+                let chars = word.chars().count();
+                prop_assert!((2..=CHARS_MAX).contains(&chars) && !word.contains([':', ' ']), "{word:?}");
+            }
+        }
+    }
+}
