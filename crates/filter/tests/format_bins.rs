@@ -44,6 +44,9 @@ fn read(bytes: &[u8]) -> Result<BinFile, FormatError> {
 }
 
 /// Written by release 0.1.0; `SEENIT_BLESS=1` writes it anew.
+/// Makes a file unsound.
+type Change = fn(&mut BinFile);
+
 #[test]
 fn the_golden_file_is_reproduced_to_the_byte() {
     let path = format!("{}/tests/golden/bins-1.filter", env!("CARGO_MANIFEST_DIR"));
@@ -87,7 +90,7 @@ fn damage_is_noticed_and_named() {
 /// A file whose digests fit may still say what cannot be.
 #[test]
 fn impossible_values_are_refused_by_name() {
-    let cases: [(&str, fn(&mut BinFile)); 5] = [
+    let cases: [(&str, Change); 5] = [
         ("share:", |file| file.shares[1][0] = 1.5),
         ("shares:", |file| file.shares.truncate(2)),
         ("note:", |file| file.notes[0].value = f64::NAN),

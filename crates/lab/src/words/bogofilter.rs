@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -68,7 +68,7 @@ fn scores(printed: &str, test: &[&Mail]) -> Result<Vec<f64>, LabError> {
     let score = |mail: &&Mail| {
         let line = lines.next().unwrap_or_default();
         let (path, score) = line.rsplit_once(' ').unwrap_or_default();
-        let score = score.parse().ok().filter(|_| mail.path == path);
+        let score = score.parse().ok().filter(|_| mail.path == Path::new(path));
         score.ok_or_else(|| unusable(format!("it printed {line:?} for {}", mail.path.display())))
     };
     test.iter().map(score).collect()
