@@ -137,7 +137,7 @@ fn impossible_fields_are_refused_by_name() {
     };
     let packed = bytes_of(&packed::<Refined>(0..KEYS));
     for (field, at, value) in [
-        ("kind:", 12, &[4u8][..]),
+        ("kind:", 12, &[5u8][..]),
         ("kind:", 12, &[1]),
         ("layout:", 16, &[4]),
         ("k:", 16, &[3]),

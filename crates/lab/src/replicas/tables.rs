@@ -70,8 +70,8 @@ fn rules(study: &Study) -> Table {
         format!(
             "any: seen in spam; minus: and never in ham; ratio: more than four times as often as in ham; same: \
              last learnt with one and the same text, as rspamd's storage has it; likest: shared with one and the same \
-             spam message, whoever came after, which no storage we know keeps; shipped: ratio, asked of the product's filters ({}). near1 is \
-             withheld for {} spam and {} ham, which no rule catches.",
+             spam message, whoever came after, which no storage we know keeps; shipped: ratio, asked of \
+             the product's filters ({}). near1 is withheld for {} spam and {} ham, which no rule catches.",
             study.geometry.text(),
             study.withheld[0],
             study.withheld[1]
