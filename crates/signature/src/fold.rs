@@ -134,6 +134,10 @@ fn piece(lower: char) -> Piece {
     if let Ok(place) = LOOK_ALIKES.binary_search_by_key(&lower, |(letter, _)| *letter) {
         return Piece::Letter(char::from(LOOK_ALIKES[place].1));
     }
+    // Digits of other scripts stand for no letter.
+    if lower.is_numeric() && !lower.is_alphabetic() {
+        return Piece::Digit(lower);
+    }
     if is_unspaced(lower) {
         return Piece::Alone(lower);
     }

@@ -99,7 +99,7 @@ pub(crate) fn parts(mail: &[u8]) -> Vec<Part<'_>> {
         walk.leave(if is_end { level } else { level + 1 }, before);
         if !is_end {
             let head;
-            (head, rest) = head::split_head(rest);
+            (head, rest) = split_until(rest, |line| head::boundary_at(line, &walk.boundaries).is_some());
             walk.enter(head, rest);
         }
     }
@@ -108,13 +108,36 @@ pub(crate) fn parts(mail: &[u8]) -> Vec<Part<'_>> {
     walk.parts
 }
 
-/// Splits a message into head and body. What does not begin with a field has no head.
+/// Splits a message into head and body.
 fn split(mail: &[u8]) -> (&[u8], &[u8]) {
-    let (line, _) = head::split_line(mail);
+    split_until(mail, |_| false)
+}
+
+/// Splits a message or a part into head and body. What begins neither with a field nor with an empty line has no head; a
+/// head ends behind its first empty line, or before a line that `ends` it.
+fn split_until(mail: &[u8], ends: impl Fn(&[u8]) -> bool) -> (&[u8], &[u8]) {
+    if !begins_head(head::split_line(mail).0) {
+        return (&[], mail);
+    }
+    let mut rest = mail;
+    while !rest.is_empty() {
+        let (line, behind) = head::split_line(rest);
+        if ends(line) {
+            break;
+        }
+        rest = behind;
+        if matches!(line, b"\n" | b"\r\n") {
+            break;
+        }
+    }
+    mail.split_at(mail.len() - rest.len())
+}
+
+/// Whether a first line is a field, or the end of a head that has nothing in it.
+fn begins_head(line: &[u8]) -> bool {
     let name = line.iter().position(|&byte| byte == b':').map(|colon| line[..colon].trim_ascii_end());
-    let has_head = name.is_some_and(|name| !name.is_empty() && name.iter().all(u8::is_ascii_graphic));
-    // An empty first line is the end of a head that has nothing in it.
-    if has_head || line.trim_ascii().is_empty() { head::split_head(mail) } else { (&[], mail) }
+    matches!(line, b"" | b"\n" | b"\r\n")
+        || name.is_some_and(|name| !name.is_empty() && name.iter().all(u8::is_ascii_graphic))
 }
 
 /// A multipart whose end has not been seen.

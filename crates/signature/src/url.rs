@@ -109,7 +109,7 @@ fn runs_with_links(text: &str) -> impl Iterator<Item = &str> {
 /// The link in a run of characters without white space.
 fn link_in(run: &str) -> Option<&str> {
     let lower = run.to_ascii_lowercase();
-    let start = lower.find("http://").or_else(|| lower.find("https://")).or_else(|| lower.find("www."))?;
+    let start = ["http://", "https://", "www."].iter().filter_map(|start| lower.find(start)).min()?;
     let rest = &run[start..];
     let end = rest.find(['<', '>', '"', '\'', '`', '\\', '^', '{', '}', '|']).unwrap_or(rest.len());
     Some(rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '*']))
@@ -160,7 +160,7 @@ fn host(authority: &str) -> Option<String> {
 fn skeleton(path: &str) -> String {
     let path = path.split('?').next().unwrap_or_default();
     let mut skeleton = String::new();
-    for segment in path.split('/').filter(|segment| !segment.is_empty()).take(SEGMENTS_MAX) {
+    for segment in path.split(['/', '\\']).filter(|segment| !segment.is_empty()).take(SEGMENTS_MAX) {
         skeleton.push('/');
         if is_identifier(segment) {
             skeleton.push('*');
@@ -251,9 +251,9 @@ mod tests {
     fn links_in_text_end_where_a_reader_ends_them() {
         let targets = targets(
             &[],
-            "See (http://a.example/x), <http://b.example/y>. www.c.example/z! http://a.example/x",
+            "https://d.example/r?u=http://e.example/ See (http://a.example/x), <http://b.example/y>. www.c.example/z! http://a.example/x",
         );
         let texts: Vec<_> = targets.iter().map(|target| target.text.as_str()).collect();
-        assert_eq!(texts, ["a.example/x", "b.example/y", "c.example/z"]);
+        assert_eq!(texts, ["d.example/r", "a.example/x", "b.example/y", "c.example/z"]);
     }
 }

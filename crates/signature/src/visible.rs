@@ -6,9 +6,13 @@
 //! around it, as in a browser. Letters of size zero are not seen, but an element inside may give them a size again:
 //! many a template of newsletters sets its tables to zero, against gaps, and each text to a size of its own.
 
+mod style;
+
 use html5gum::emitters::callback::{Callback, CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 use std::convert::Infallible;
+
+use self::style::Style;
 
 /// Elements open at a time. Mail nests tables a few dozen deep; beyond this, elements are not remembered.
 const OPEN_MAX: usize = 256;
@@ -26,19 +30,24 @@ const VOID: [&[u8]; 14] = [
 ];
 
 /// Elements that begin and end a line.
-const BLOCKS: [&[u8]; 32] = [
+const BLOCKS: [&[u8]; 43] = [
     b"address",
     b"article",
     b"aside",
     b"blockquote",
     b"body",
     b"br",
+    b"caption",
     b"center",
     b"dd",
+    b"details",
+    b"dialog",
     b"div",
     b"dl",
     b"dt",
     b"fieldset",
+    b"figcaption",
+    b"figure",
     b"footer",
     b"form",
     b"h1",
@@ -48,14 +57,20 @@ const BLOCKS: [&[u8]; 32] = [
     b"h5",
     b"h6",
     b"header",
+    b"hgroup",
     b"hr",
+    b"legend",
     b"li",
     b"main",
+    b"menu",
     b"nav",
     b"ol",
+    b"optgroup",
+    b"option",
     b"p",
     b"pre",
     b"section",
+    b"summary",
     b"table",
     b"tr",
     b"ul",
@@ -64,11 +79,22 @@ const BLOCKS: [&[u8]; 32] = [
 /// Elements that nobody reads.
 const UNSEEN: [&[u8]; 6] = [b"script", b"style", b"title", b"template", b"noframes", b"object"];
 
-/// What makes a style hide its element, without white space and in lower case.
-const HIDING: [&[u8]; 4] = [b"display:none", b"visibility:hidden", b"mso-hide:all", b"opacity:0;"];
+/// Names of elements.
+type Names = &'static [&'static [u8]];
 
-/// What sets the size of letters.
-const SIZE: &[u8] = b"font-size:";
+/// Elements that end an open `p` do not look for it beyond these.
+const PARAGRAPH_ENDS: Names = &[b"table", b"td", b"th", b"button", b"object"];
+
+/// Elements that end an open one of their like where its end tag was left out, and what they do not look beyond.
+const SIBLINGS: [(Names, Names); 7] = [
+    (&[b"li"], &[b"ul", b"ol"]),
+    (&[b"td", b"th"], &[b"table"]),
+    (&[b"tr"], &[b"table"]),
+    (&[b"tbody", b"thead", b"tfoot"], &[b"table"]),
+    (&[b"dt", b"dd"], &[b"dl"]),
+    (&[b"option"], &[b"select"]),
+    (&[b"a"], &[b"td", b"th", b"table"]),
+];
 
 /// What a reader sees of a piece of HTML.
 #[derive(Debug, Default)]
@@ -103,25 +129,92 @@ struct Reader<'a> {
     open: Vec<Open>,
     /// How many of them hide what is in them.
     hidden: usize,
-    /// The start tag being read.
+    /// The start tag being read, and what its attributes say.
     tag: Vec<u8>,
     attribute: Vec<u8>,
+    style: Option<Style>,
     hides: bool,
-    /// Whether its letters have no size, where it says.
-    sizeless: Option<bool>,
+    link: Option<String>,
 }
 
 impl<'a> Reader<'a> {
     fn new(seen: &'a mut Seen, bytes_max: usize) -> Self {
-        Reader {
-            seen,
-            bytes_max,
-            open: Vec::new(),
-            hidden: 0,
-            tag: Vec::new(),
-            attribute: Vec::new(),
-            hides: false,
-            sizeless: None,
+        let (open, tag, attribute) = (Vec::new(), Vec::new(), Vec::new());
+        Reader { seen, bytes_max, open, hidden: 0, tag, attribute, style: None, hides: false, link: None }
+    }
+
+    fn begin(&mut self, name: &[u8]) {
+        self.tag = name.to_vec();
+        self.attribute.clear();
+        (self.style, self.hides, self.link) = (None, false, None);
+    }
+
+    fn attribute(&mut self, value: &[u8]) {
+        match (self.attribute.as_slice(), self.tag.as_slice()) {
+            // Of two attributes of one name the first counts.
+            (b"style", _) if self.style == Some(Style::default()) => self.style = Some(Style::of(value)),
+            (b"href", b"a" | b"area") | (b"action", b"form")
+                if self.link.is_none() && value.len() <= LINK_BYTES_MAX =>
+            {
+                // Browsers pass over line ends in addresses.
+                let value = String::from_utf8_lossy(value).replace(['\t', '\n', '\r'], "");
+                self.link = Some(value.trim().to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    fn opened(&mut self) {
+        let name = std::mem::take(&mut self.tag);
+        self.end_siblings(&name);
+        let style = self.style.unwrap_or_default();
+        let hidden = self.hides || style.hides || UNSEEN.contains(&name.as_slice());
+        if self.hidden == 0 && !hidden {
+            self.break_line(&name);
+            // A link that is hidden leads nowhere: nobody can follow it.
+            if self.seen.links.len() < LINKS_MAX {
+                self.seen.links.extend(self.link.take());
+            }
+        }
+        if !VOID.contains(&name.as_slice()) && self.open.len() < OPEN_MAX {
+            let sizeless = style.sizeless.unwrap_or(self.is_sizeless());
+            self.hidden += usize::from(hidden);
+            self.open.push(Open { name, hidden, sizeless });
+        }
+    }
+
+    /// Closes what the start of an element ends without an end tag.
+    fn end_siblings(&mut self, name: &[u8]) {
+        if name != b"br" && BLOCKS.contains(&name) {
+            self.end_within(&[b"p"], PARAGRAPH_ENDS);
+        }
+        if let Some((ended, within)) = SIBLINGS.iter().find(|(ended, _)| ended.contains(&name)) {
+            self.end_within(ended, within);
+        }
+    }
+
+    /// Closes the innermost of these elements, unless one of the others is further in.
+    fn end_within(&mut self, ended: &[&[u8]], within: &[&[u8]]) {
+        let is = |open: &Open, names: &[&[u8]]| names.contains(&open.name.as_slice());
+        let place = self.open.iter().rposition(|open| is(open, ended) || is(open, within));
+        if let Some(place) = place.filter(|&place| is(&self.open[place], ended)) {
+            self.close_from(place);
+        }
+    }
+
+    fn close_from(&mut self, place: usize) {
+        self.hidden -= self.open.drain(place..).filter(|open| open.hidden).count();
+    }
+
+    /// Closes the innermost element of this name, and all that were opened in it and left open.
+    fn closed(&mut self, name: &[u8]) {
+        let place = self.open.iter().rposition(|open| open.name == name);
+        let was_hidden = place.is_some_and(|place| self.open[place].hidden);
+        if let Some(place) = place {
+            self.close_from(place);
+        }
+        if self.hidden == 0 && !was_hidden {
+            self.break_line(name);
         }
     }
 
@@ -134,45 +227,6 @@ impl<'a> Reader<'a> {
         } else if (name == b"td" || name == b"th") && !text.ends_with(char::is_whitespace) {
             text.push(' ');
         }
-    }
-
-    fn attribute(&mut self, value: &[u8]) {
-        match self.attribute.as_slice() {
-            b"hidden" => self.hides = true,
-            b"style" => {
-                let style = tight(value);
-                self.hides |= HIDING.iter().any(|hiding| find(&style, hiding).is_some());
-                self.sizeless = sizeless(&style).or(self.sizeless);
-            }
-            // A link that is hidden leads nowhere: nobody can follow it.
-            b"href" | b"action" if self.hidden == 0 => self.link(value),
-            _ => {}
-        }
-    }
-
-    fn link(&mut self, value: &[u8]) {
-        if self.seen.links.len() < LINKS_MAX && value.len() <= LINK_BYTES_MAX {
-            self.seen.links.push(String::from_utf8_lossy(value).trim().to_owned());
-        }
-    }
-
-    fn opened(&mut self) {
-        let name = std::mem::take(&mut self.tag);
-        self.break_line(&name);
-        if !VOID.contains(&name.as_slice()) && self.open.len() < OPEN_MAX {
-            let hidden = self.hides || UNSEEN.contains(&name.as_slice());
-            let sizeless = self.sizeless.unwrap_or(self.is_sizeless());
-            self.hidden += usize::from(hidden);
-            self.open.push(Open { name, hidden, sizeless });
-        }
-    }
-
-    /// Closes the innermost element of this name, and all that were opened in it and left open.
-    fn closed(&mut self, name: &[u8]) {
-        if let Some(place) = self.open.iter().rposition(|open| open.name == name) {
-            self.hidden -= self.open.drain(place..).filter(|open| open.hidden).count();
-        }
-        self.break_line(name);
     }
 
     fn is_sizeless(&self) -> bool {
@@ -191,17 +245,16 @@ impl<'a> Reader<'a> {
 impl Callback<Infallible, ()> for Reader<'_> {
     fn handle_event(&mut self, event: CallbackEvent<'_>, _: Span<()>) -> Option<Infallible> {
         match event {
-            CallbackEvent::OpenStartTag { name } => {
-                self.tag = name.to_vec();
-                self.attribute.clear();
-                self.hides = false;
-                self.sizeless = None;
-            }
+            CallbackEvent::OpenStartTag { name } => self.begin(name),
             CallbackEvent::AttributeName { name } => {
                 self.attribute.clear();
-                self.attribute.extend_from_slice(name);
-                if name == b"hidden" {
-                    self.hides = true;
+                match name {
+                    b"hidden" => self.hides = true,
+                    b"style" if self.style.is_some() => {}
+                    _ => self.attribute.extend_from_slice(name),
+                }
+                if name == b"style" {
+                    self.style.get_or_insert_default();
                 }
             }
             CallbackEvent::AttributeValue { value } => self.attribute(value),
@@ -212,27 +265,6 @@ impl Callback<Infallible, ()> for Reader<'_> {
         }
         None
     }
-}
-
-/// A style without white space, in lower case, each of its parts ended.
-fn tight(style: &[u8]) -> Vec<u8> {
-    let seen = style.iter().filter(|byte| !byte.is_ascii_whitespace());
-    seen.map(u8::to_ascii_lowercase).chain([b';']).collect()
-}
-
-fn find(style: &[u8], what: &[u8]) -> Option<usize> {
-    style.windows(what.len()).position(|window| window == what)
-}
-
-/// Whether a style gives letters no size; `None` where it says nothing of it, or a part of the size around it.
-fn sizeless(style: &[u8]) -> Option<bool> {
-    let value = &style[find(style, SIZE)? + SIZE.len()..];
-    let digits = value.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
-    if digits > 0 && value[..digits].iter().all(|byte| matches!(byte, b'0' | b'.')) {
-        return Some(true);
-    }
-    let is_part = value[digits..].starts_with(b"%") || value[digits..].starts_with(b"em");
-    (!is_part).then_some(false)
 }
 
 #[cfg(test)]
@@ -262,7 +294,7 @@ mod tests {
             words("<title>t</title><style>p{}</style><script>if(a<b)</script>text<!-- no -->"),
             "text"
         );
-        assert_eq!(words("a<div style='Display : NONE'>b<p>c</p></div>d"), "a d");
+        assert_eq!(words("a<div style='Display : NONE'>b<p>c</p></div>d"), "ad");
         assert_eq!(words("a<span hidden>b</span>c<span style=\"font-size:0\">d</span>"), "ac");
         assert_eq!(words("a<span style=\"font-size:0.9em\">b</span>"), "ab", "small is not hidden");
     }
@@ -287,13 +319,31 @@ mod tests {
         assert_eq!(words("<table><tr><td><div style=display:none>x</td><td>seen</td></tr></table>"), "seen");
     }
 
+    /// Browsers end a `p` at the next block and a cell at the next cell; a hidden one that nobody closed hid the rest.
+    #[test]
+    fn a_hidden_element_ends_where_its_like_begins() {
+        assert_eq!(words("<p hidden>x<p>seen"), "seen");
+        assert_eq!(words("<ul><li hidden>x<li>seen</ul>after"), "seen after");
+        assert_eq!(words("<table><tr><td hidden>x<td>seen<tr><td>more</table>"), "seen more");
+        assert_eq!(words("<div hidden>x<p>y</div>z<p>w"), "z w");
+        assert_eq!(words("<p>a<table><tr><td><p>b</td></tr></table>c"), "a b c");
+        assert_eq!(words("via<p hidden>x</p>gra"), "viagra", "what is not shown parts nothing");
+    }
+
+    #[test]
+    fn the_first_of_two_styles_counts() {
+        assert_eq!(words("a<i style='' style='display:none'>b</i>"), "ab");
+        assert_eq!(words("a<i style='display:none' style=''>b</i>"), "a");
+    }
+
     #[test]
     fn links_are_those_one_can_follow() {
         let seen = seen(
             "<a href=' http://a.example/x '>x</a><div hidden><a href=http://b.example>y</a></div>\
-                         <form action=\"https://c.example/go\">",
+                         <form action=\"https://c.example/go\"><link href=http://d.example/font>\
+                         <a hidden href=http://e.example>z</a><a href='http://f.exa\nmple/y'>",
         );
-        assert_eq!(seen.links, ["http://a.example/x", "https://c.example/go"]);
+        assert_eq!(seen.links, ["http://a.example/x", "https://c.example/go", "http://f.example/y"]);
     }
 
     #[test]

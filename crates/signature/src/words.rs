@@ -6,7 +6,7 @@
 //! 2. A run with `@` in it and a dot somewhere behind is an address and is left out.
 //! 3. What remains is cut into words of skeletons. Signs that stand for letters (`@ $ ! | +`) do so within a word
 //!    only, not at its ends.
-//! 4. A word with no letter, with a 2, a 6 or a 9 in it (digits that stand for no letter), or of more than
+//! 4. A word with no letter, with a digit in it that stands for no letter (2, 6, 9, or of another script), or of more than
 //!    [`WORD_CHARS_MAX`] characters is a number or an identifier and is left out.
 //! 5. A line of at most [`GREETING_WORDS_MAX`] words that begins with a greeting is left out.
 
@@ -25,7 +25,7 @@ pub const GREETING_WORDS_MAX: usize = 8;
 pub const WORDS_MAX: usize = 50_000;
 
 /// How lines that greet begin, in some languages of mail.
-const GREETINGS: [&str; 33] = [
+const GREETINGS: [&str; 34] = [
     "dear",
     "hello",
     "hi",
@@ -58,7 +58,8 @@ const GREETINGS: [&str; 33] = [
     "ciao",
     "beste",
     "geachte",
-    "kjaere",
+    "hei",
+    "hej",
 ];
 
 /// The greetings in the spelling of words.
@@ -151,7 +152,7 @@ impl Words {
             Piece::Digit(c) => {
                 self.text.push(c);
                 word.chars += 1;
-                word.digits += usize::from(c.is_ascii_digit());
+                word.digits += usize::from(!c.is_alphabetic());
                 word.signs = 0;
             }
             // A word does not begin with a sign.
@@ -239,6 +240,7 @@ mod tests {
         assert_eq!(words("see http://a.example/x?id=1 or www.b.example now"), words("see or now"));
         assert_eq!(words("mail joe@example.com, quick!"), words("mail quick!"));
         assert_eq!(words("code A93F2B here"), words("code here"), "identifiers");
+        assert_eq!(words("code \u{661}\u{662}\u{663} here"), words("code here"), "numbers of another script");
         assert_eq!(
             words("Dear friends, this line is far too long to be a greeting only").split(' ').count(),
             13

@@ -81,6 +81,24 @@ fn broken_mail_is_read_as_mail_programs_show_it() {
         ),
         ("Content-Type: text\n\nhalf a type\n".to_owned(), "half a type", "half a type"),
         ("From x y\nSubject: a\n\nbehind an envelope".to_owned(), "behind an envelope", "an mbox's line"),
+        (" \nfoo\n\nbar".to_owned(), "foo bar", "a line of blanks is no head"),
+        (
+            "Content-Type: multipart/mixed; boundary=B\n\n--B\nfoo\n--B\n\nbar\n--B--".to_owned(),
+            "foo bar",
+            "no head",
+        ),
+        (
+            "Content-Type: multipart/mixed; boundary=B\n\n--B\nContent-Type: text/html\n--B\n\n<b>\n"
+                .to_owned(),
+            "<b>",
+            "a boundary ends a head",
+        ),
+        (
+            "Content-Type: text/plain; charset=gb2312\nContent-Transfer-Encoding: base64\n\nw+K30Q==\n"
+                .to_owned(),
+            "\u{514d}\u{8d39}",
+            "a character set of two bytes",
+        ),
         ("A: b\n\nnul \0 byte".to_owned(), "nul \0 byte", "a byte of zero"),
     ];
     for (mail, text, what) in cases {
