@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     /// Seed and separator of razor-e4, as a Razor server announces them
     #[arg(long, value_name = "SEED-SEPARATOR", default_value_t = Ep4::default())]
     ep4: Ep4,
-    /// Print one JSON array in place of the table
+    /// Print one JSON array of signatures in place of the table, which cuts long digests
     #[arg(long)]
     json: bool,
 }
@@ -66,11 +66,12 @@ fn row(file: &str, signature: &Signature) -> Row {
     }
 }
 
-/// One line a signature; shingles are cut to a few.
+/// One line a signature; long digests are cut.
 fn table(name: &str, signatures: &[Signature]) -> String {
     /// What fits beside the other columns.
     const DIGEST_CHARS: usize = 40;
-    let mut table = format!("{name}\n");
+    // Names of files and of what is in archives are anybody's: no escapes reach the terminal.
+    let mut table = format!("{}\n", name.escape_debug());
     for signature in signatures {
         let digest = signature.digest.to_string();
         let shown: String = digest.chars().take(DIGEST_CHARS).collect();

@@ -105,6 +105,9 @@ impl Ratio {
     }
 }
 
+/// The matches of 32 from which a message is called a replica where nobody says otherwise (`lab run replicas`).
+pub const DEFAULT_THRESHOLD: u32 = 17;
+
 impl Default for Ratio {
     /// Four: in a trial with one forged ham copy, "not in ham" lost all but 6 of 153 caught; with four times
     /// none was lost.

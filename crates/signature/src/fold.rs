@@ -83,6 +83,9 @@ const LOOK_ALIKES: [(char, u8); 48] = [
     ('\u{585}', b'o'),
 ];
 
+/// Letters that are written as two where the keyboard has none.
+const PAIRS: [(char, &str); 3] = [('\u{df}', "ss"), ('\u{e6}', "ae"), ('\u{153}', "oe")];
+
 /// What a character is to the word it stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
@@ -112,7 +115,10 @@ pub(crate) fn pieces(text: &str, mut visit: impl FnMut(Piece)) {
             continue;
         }
         for lower in decomposed.to_lowercase() {
-            visit(piece(lower));
+            match PAIRS.iter().find(|(letter, _)| *letter == lower) {
+                Some((_, pair)) => pair.chars().for_each(|letter| visit(Piece::Letter(letter))),
+                None => visit(piece(lower)),
+            }
         }
     }
 }
@@ -189,6 +195,12 @@ mod tests {
         ] {
             assert_eq!(skeleton(spelling), plain, "{spelling}");
         }
+    }
+
+    #[test]
+    fn letters_of_two_are_two() {
+        assert_eq!(skeleton("stra\u{df}e"), skeleton("STRASSE"));
+        assert_eq!(skeleton("\u{c6}on \u{152}uvre"), skeleton("aeon oeuvre"));
     }
 
     #[test]

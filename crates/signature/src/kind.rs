@@ -58,11 +58,6 @@ impl Kind {
             Kind::Rspamd => "rspamd",
         }
     }
-
-    /// The kind of this name.
-    pub fn from_name(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.as_str() == name)
-    }
 }
 
 impl fmt::Display for Kind {

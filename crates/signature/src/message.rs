@@ -34,7 +34,7 @@ pub struct Attachment<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Reads a message. A first line that begins with `From ` is an mbox's, and is passed over.
+    /// Reads a message. A first line that begins with `From ` or `>From ` is an mbox's, and is passed over.
     pub fn parse(raw: &'a [u8]) -> Self {
         let raw = without_envelope(raw);
         let parts = parts::parts(raw);
@@ -45,22 +45,34 @@ impl<'a> Message<'a> {
     }
 }
 
-/// What a reader sees of some parts: of alternatives the HTML one where there is one, else the plain text.
+/// What a reader sees of some parts: of alternatives the HTML one where it has any words, else the plain text.
 fn read(parts: &[Part<'_>]) -> Seen {
-    let with_html: HashSet<usize> = parts
+    let shown: Vec<&Part<'_>> = parts.iter().filter(|part| part.is_shown()).collect();
+    let html: Vec<Option<Seen>> = shown.iter().map(|part| part.is_html().then(|| of_html(part))).collect();
+    let has_words = |seen: &Seen| seen.text.contains(char::is_alphanumeric);
+    let with_html: HashSet<usize> = shown
         .iter()
-        .filter(|part| part.is_shown() && part.is_html())
-        .filter_map(|part| part.alternatives)
+        .zip(&html)
+        .filter(|(_, html)| html.as_ref().is_some_and(has_words))
+        .filter_map(|(part, _)| part.alternatives)
         .collect();
     let mut seen = Seen::default();
-    for part in parts.iter().filter(|part| part.is_shown()) {
-        if part.is_html() {
-            visible::read(&part.text(), TEXT_BYTES_MAX, &mut seen);
+    for (part, html) in shown.into_iter().zip(html) {
+        if let Some(html) = html {
+            append(&mut seen.text, &html.text);
+            seen.links.extend(html.links);
         } else if part.alternatives.is_none_or(|number| !with_html.contains(&number)) {
             append(&mut seen.text, &part.text());
         }
         seen.text.push('\n');
     }
+    seen.links.truncate(visible::LINKS_MAX);
+    seen
+}
+
+fn of_html(part: &Part<'_>) -> Seen {
+    let mut seen = Seen::default();
+    visible::read(&part.text(), TEXT_BYTES_MAX, &mut seen);
     seen
 }
 
@@ -75,7 +87,7 @@ fn attachment<'a>(number: u32, part: &Part<'a>) -> Attachment<'a> {
 
 /// The message behind an mbox's line, if there is one.
 pub(crate) fn without_envelope(raw: &[u8]) -> &[u8] {
-    if !raw.starts_with(b"From ") {
+    if !raw.starts_with(b"From ") && !raw.starts_with(b">From ") {
         return raw;
     }
     raw.iter().position(|&byte| byte == b'\n').map_or(raw, |end| &raw[end + 1..])

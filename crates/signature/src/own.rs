@@ -14,6 +14,8 @@ use crate::words::Words;
 pub const EXACT_WORDS_MIN: usize = 8;
 /// See [`EXACT_WORDS_MIN`].
 pub const EXACT_LETTERS_MIN: usize = 40;
+/// So many of the words must differ: one word repeated is no text.
+pub const EXACT_DISTINCT_MIN: usize = 6;
 
 /// `near1` is withheld below so many words. Real mail (`lab run replicas`) gave 4 % more spam caught than with twice as
 /// many, and no more ham hit where the ham is known.
@@ -26,6 +28,11 @@ pub const RSPAMD_WORDS_MIN: usize = 32;
 
 /// `part1` is withheld below so many bytes: pixels, separators, signatures.
 pub const PART_BYTES_MIN: usize = 1024;
+/// `part1` is withheld below so many bits of information: files of zeros are everybody's.
+pub const PART_BITS_MIN: u64 = 1024;
+
+/// `pyzor` is withheld below so many bits of information in its lines.
+pub const PYZOR_BITS_MIN: u64 = 128;
 
 /// Attachments that belong to the sender, not to the message, or differ each time.
 const PERSONAL_MEDIA: [&str; 7] = [
@@ -46,8 +53,21 @@ pub fn exact(words: &Words) -> Signature {
         part: None,
         digest: Digest::Bytes(digest("seenit exact1", joined.as_bytes())),
         information_bits: information_bits(joined.as_bytes()),
-        withheld: words.len() < EXACT_WORDS_MIN || words.letters() < EXACT_LETTERS_MIN,
+        withheld: is_below_floor(words),
     }
+}
+
+/// Whether words say too little for an exact digest.
+pub fn is_below_floor(words: &Words) -> bool {
+    let mut distinct: Vec<&str> = Vec::with_capacity(EXACT_DISTINCT_MIN);
+    for word in words.iter() {
+        if distinct.len() < EXACT_DISTINCT_MIN && !distinct.contains(&word) {
+            distinct.push(word);
+        }
+    }
+    words.len() < EXACT_WORDS_MIN
+        || words.letters() < EXACT_LETTERS_MIN
+        || distinct.len() < EXACT_DISTINCT_MIN
 }
 
 /// `near1` of some words; `None` where there are too few for a single n-gram.
@@ -78,12 +98,15 @@ pub fn urls(message: &Message<'_>) -> Vec<Signature> {
 /// `part1` of an attachment.
 pub fn part(attachment: &Attachment<'_>) -> Signature {
     let bytes = &attachment.bytes;
+    let information_bits = information_bits(bytes);
     Signature {
         kind: Kind::Part1,
         part: Some(attachment.part),
         digest: Digest::Bytes(digest("seenit part1", bytes)),
-        information_bits: information_bits(bytes),
-        withheld: bytes.len() < PART_BYTES_MIN || PERSONAL_MEDIA.contains(&attachment.media.as_str()),
+        information_bits,
+        withheld: bytes.len() < PART_BYTES_MIN
+            || information_bits < PART_BITS_MIN
+            || PERSONAL_MEDIA.contains(&attachment.media.as_str()),
     }
 }
 

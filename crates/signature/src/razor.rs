@@ -50,6 +50,8 @@ pub struct Part {
     pub e4: Option<E4>,
     /// Those of engine 8, in the order of the hosts.
     pub e8: Vec<Host>,
+    /// What engine 4 is taken of, cleaned.
+    pub text: Vec<u8>,
 }
 
 /// A host that a part links to, and its signature.
@@ -88,7 +90,8 @@ fn sign_prepared(prepared: Vec<u8>, ep4: &Ep4) -> Part {
     };
     let stripped = html::stripped(&text);
     let without_html = stripped.as_deref().map_or(Some(body), clean::body).unwrap_or_default();
-    Part { e4: Some(e4::signature(without_html, ep4)), e8: e8::signatures(body) }
+    let e4 = Some(e4::signature(without_html, ep4));
+    Part { e4, e8: e8::signatures(body), text: without_html.to_vec() }
 }
 
 /// The text form, that of [`b64r`].

@@ -84,7 +84,7 @@ pub enum Algorithm {
 
 /// The words of each text part of a message that has any: in the order of the parts, attached messages last.
 pub fn parts(mail: &[u8]) -> Vec<Vec<String>> {
-    let mut found = Vec::new();
+    let (mut found, mut room) = (Vec::new(), TEXT_BYTES_MAX);
     // Messages inside messages are kept on a list: a call for each would let their depth be the stack's.
     let mut messages = vec![Cow::Borrowed(without_envelope(mail))];
     for _ in 0..MESSAGES_MAX {
@@ -92,9 +92,10 @@ pub fn parts(mail: &[u8]) -> Vec<Vec<String>> {
         for part in parts::parts(&message) {
             if part.media == "message/rfc822" {
                 messages.push(Cow::Owned(part.bytes().into_owned()));
-            } else if part.media.starts_with("text/") {
+            } else if part.media.starts_with("text/") && room > 0 {
                 let text = part.text();
-                let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+                let text = &text[..text.floor_char_boundary(room)];
+                room -= text.len();
                 let is_plain = !part.is_html() && !html::is_html(text);
                 let words = if is_plain {
                     words::of_text(text, true)

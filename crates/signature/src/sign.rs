@@ -9,9 +9,9 @@ use crate::{dcc, own, pyzor, rspamd, url};
 
 /// Every signature of a message, kind by kind.
 ///
-/// Clients' kinds are made of other pieces of the message than ours, but say no more than its words do: below the
-/// floor of `exact1` they are withheld too, and their information is that of the words. The exceptions name what they
-/// rest on themselves: `pyzor` its lines, `razor-e8` its host, `rspamd` its own words.
+/// DCC's sums are made of other pieces of the message than ours, but say no more than its words do: below the floor of
+/// `exact1` they are withheld too, and their information is that of the words. The other clients' kinds name what they
+/// rest on themselves: `pyzor` its lines, `razor-e4` the words of its part, `razor-e8` its host, `rspamd` its own words.
 pub fn sign(mail: &[u8], ep4: &Ep4) -> Vec<Signature> {
     let message = Message::parse(mail);
     let words = Words::of(&message.text);
@@ -22,7 +22,7 @@ pub fn sign(mail: &[u8], ep4: &Ep4) -> Vec<Signature> {
     signatures.extend(own::urls(&message));
     signatures.extend(message.attachments.iter().map(own::part));
     signatures.extend(pyzor_of(mail));
-    signatures.extend(razor_of(mail, ep4, &floor));
+    signatures.extend(razor_of(mail, ep4));
     signatures.extend(dcc_of(mail, &floor));
     signatures.extend(rspamd_of(mail));
     signatures
@@ -37,25 +37,29 @@ struct Floor {
 fn pyzor_of(mail: &[u8]) -> Option<Signature> {
     let lines = pyzor::predigest(mail)?.concat();
     let digest = pyzor::digest(mail)?;
+    let information_bits = information_bits(lines.as_bytes());
+    let is_short = lines.chars().count() < own::EXACT_LETTERS_MIN || information_bits < own::PYZOR_BITS_MIN;
     Some(Signature {
         kind: Kind::Pyzor,
         part: None,
         digest: Digest::Bytes(digest.as_bytes().to_vec()),
-        information_bits: information_bits(lines.as_bytes()),
-        withheld: digest.is_empty() || lines.chars().count() < own::EXACT_LETTERS_MIN,
+        information_bits,
+        withheld: digest.is_empty() || is_short,
     })
 }
 
-fn razor_of(mail: &[u8], ep4: &Ep4, floor: &Floor) -> Vec<Signature> {
+fn razor_of(mail: &[u8], ep4: &Ep4) -> Vec<Signature> {
     let mut signatures = Vec::new();
     for (number, part) in razor::sign(mail, ep4).into_iter().enumerate() {
         let number = Some(number as u32);
+        // A part may be a stock footer under a long message: it stands for itself.
+        let words = Words::of(&String::from_utf8_lossy(&part.text));
         signatures.extend(part.e4.map(|e4| Signature {
             kind: Kind::RazorE4,
             part: number,
             digest: Digest::Text(e4.0.to_vec(), e4.to_string()),
-            information_bits: floor.information_bits,
-            withheld: floor.withheld,
+            information_bits: information_bits(words.joined().as_bytes()),
+            withheld: own::is_below_floor(&words),
         }));
         signatures.extend(part.e8.into_iter().map(|host| Signature {
             kind: Kind::RazorE8,
@@ -91,10 +95,5 @@ fn rspamd_of(mail: &[u8]) -> Vec<Signature> {
         information_bits: information_bits(words.concat().as_bytes()),
         withheld: words.len() < own::RSPAMD_WORDS_MIN,
     };
-    rspamd::parts(mail)
-        .into_iter()
-        .enumerate()
-        .filter(|(_, words)| !words.is_empty())
-        .map(signature)
-        .collect()
+    rspamd::parts(mail).into_iter().enumerate().map(signature).collect()
 }

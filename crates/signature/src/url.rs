@@ -3,7 +3,7 @@
 //! A link becomes its registrable host (public suffix list, private suffixes included, as of the pinned crate) and the
 //! skeleton of its path: segments in lower case, those that look like identifiers as `*`; query and fragment are left
 //! out. Hosts that many senders share keep path and query as they are, since the path is the sender there; without a
-//! path they say nothing and are withheld.
+//! path they say nothing and are withheld. So are public suffixes and the pages of mailing lists.
 
 use crate::visible::LINKS_MAX;
 
@@ -61,6 +61,9 @@ const SHARED_HOSTS: [&str; 48] = [
 
 /// A segment with this many characters or more that mixes letters and digits is an identifier.
 const IDENTIFIER_CHARS_MIN: usize = 8;
+
+/// The segment by which Mailman's pages of a list are known; every message of the list has one in its footer.
+const LIST_PAGE: &str = "listinfo";
 
 /// The longest host name there is.
 const HOST_BYTES_MAX: usize = 253;
@@ -120,6 +123,7 @@ pub fn target(link: &str) -> Option<Target> {
     let rest = match link.split_once("://") {
         Some((scheme, rest)) if ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web)) => rest,
         Some(_) => return None,
+        None if link.starts_with("//") => &link[2..],
         None if link.get(..4)?.eq_ignore_ascii_case("www.") => link,
         None => return None,
     };
@@ -128,12 +132,15 @@ pub fn target(link: &str) -> Option<Target> {
     let host = host(authority)?;
     let path = path.split('#').next().unwrap_or_default();
     if is_shared(&host) {
-        let path = path.trim_end_matches('/');
+        let path = path.trim_end_matches(['/', '?']);
         return Some(Target { text: format!("{host}{path}"), withheld: path.is_empty() });
     }
     let is_number = host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') || host.contains(':');
-    let registrable = if is_number { &host } else { psl::domain_str(&host).unwrap_or(&host) };
-    Some(Target { text: registrable.to_owned() + &skeleton(path), withheld: false })
+    let registrable = if is_number { Some(host.as_str()) } else { psl::domain_str(&host) };
+    let path = skeleton(path);
+    // Nobody owns a public suffix, and the page of a mailing list belongs to all who write to the list.
+    let withheld = registrable.is_none() || path.split('/').any(|segment| segment == LIST_PAGE);
+    Some(Target { text: registrable.unwrap_or(&host).to_owned() + &path, withheld })
 }
 
 /// Whether strangers put pages of their own on this host, or on one above it.
@@ -206,7 +213,16 @@ mod tests {
             text("https://docs.google.com/forms/d/A1b2/View?x=1").as_deref(),
             Some("docs.google.com/forms/d/A1b2/View?x=1")
         );
-        assert_eq!(target("http://bit.ly/").map(|target| target.withheld), Some(true));
+        let withheld = |link| target(link).map(|target| target.withheld);
+        for link in [
+            "http://bit.ly/",
+            "https://www.google.com/?",
+            "http://co.uk/x",
+            "http://a.example/mailman/listinfo/b",
+        ] {
+            assert_eq!(withheld(link), Some(true), "{link}");
+        }
+        assert_eq!(withheld("//a.example/x"), Some(false), "the scheme of the page");
         assert_eq!(text("http://notgoogle.com/Forms").as_deref(), Some("notgoogle.com/forms"));
         assert_eq!(text("http://joe.github.io/x").as_deref(), Some("joe.github.io/x"), "a private suffix");
     }

@@ -14,7 +14,7 @@ use std::convert::Infallible;
 
 use self::style::Style;
 
-/// Elements open at a time. Mail nests tables a few dozen deep; beyond this, elements are not remembered.
+/// Elements open at a time. Mail nests tables a few dozen deep; beyond this, the outermost are forgotten.
 const OPEN_MAX: usize = 256;
 
 /// The links of one message that are looked at: campaigns repeat theirs, and lists of thousands are noise.
@@ -77,7 +77,7 @@ const BLOCKS: [&[u8]; 43] = [
 ];
 
 /// Elements that nobody reads.
-const UNSEEN: [&[u8]; 6] = [b"script", b"style", b"title", b"template", b"noframes", b"object"];
+const UNSEEN: [&[u8]; 5] = [b"script", b"style", b"title", b"template", b"noframes"];
 
 /// Names of elements.
 type Names = &'static [&'static [u8]];
@@ -118,6 +118,8 @@ pub(crate) fn read(html: &str, bytes_max: usize, seen: &mut Seen) {
 struct Open {
     name: Vec<u8>,
     hidden: bool,
+    /// What is in it cannot be seen, though it takes its room.
+    invisible: bool,
     /// Its letters have no size.
     sizeless: bool,
 }
@@ -169,18 +171,28 @@ impl<'a> Reader<'a> {
         self.end_siblings(&name);
         let style = self.style.unwrap_or_default();
         let hidden = self.hides || style.hides || UNSEEN.contains(&name.as_slice());
+        let invisible = style.invisible.unwrap_or(self.open.last().is_some_and(|open| open.invisible));
         if self.hidden == 0 && !hidden {
             self.break_line(&name);
             // A link that is hidden leads nowhere: nobody can follow it.
-            if self.seen.links.len() < LINKS_MAX {
+            if !invisible && self.seen.links.len() < LINKS_MAX {
                 self.seen.links.extend(self.link.take());
             }
         }
-        if !VOID.contains(&name.as_slice()) && self.open.len() < OPEN_MAX {
-            let sizeless = style.sizeless.unwrap_or(self.is_sizeless());
-            self.hidden += usize::from(hidden);
-            self.open.push(Open { name, hidden, sizeless });
+        if !VOID.contains(&name.as_slice()) {
+            let sizeless = style.sizeless.unwrap_or(self.open.last().is_some_and(|open| open.sizeless));
+            self.push(Open { name, hidden, invisible, sizeless });
         }
+    }
+
+    /// Remembers an element. Where there is no more room, the outermost that hides nothing is forgotten.
+    fn push(&mut self, open: Open) {
+        if self.open.len() == OPEN_MAX {
+            let Some(place) = self.open.iter().position(|open| !open.hidden) else { return };
+            self.open.remove(place);
+        }
+        self.hidden += usize::from(open.hidden);
+        self.open.push(open);
     }
 
     /// Closes what the start of an element ends without an end tag.
@@ -229,13 +241,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn is_sizeless(&self) -> bool {
-        self.open.last().is_some_and(|open| open.sizeless)
-    }
-
     fn text(&mut self, value: &[u8]) {
         let room = self.bytes_max.saturating_sub(self.seen.text.len());
-        if self.hidden == 0 && room > 0 && !self.is_sizeless() {
+        let is_seen = self.open.last().is_none_or(|open| !open.invisible && !open.sizeless);
+        if self.hidden == 0 && room > 0 && is_seen {
             let value = String::from_utf8_lossy(&value[..value.len().min(room)]);
             self.seen.text.push_str(&value);
         }
@@ -328,6 +337,18 @@ mod tests {
         assert_eq!(words("<div hidden>x<p>y</div>z<p>w"), "z w");
         assert_eq!(words("<p>a<table><tr><td><p>b</td></tr></table>c"), "a b c");
         assert_eq!(words("via<p hidden>x</p>gra"), "viagra", "what is not shown parts nothing");
+    }
+
+    #[test]
+    fn an_element_inside_may_be_visible_again() {
+        assert_eq!(words("<div style=visibility:hidden>x<p style=visibility:visible>seen</div>"), "seen");
+    }
+
+    /// Elements that nobody closed once filled the list of open ones, and nothing was hidden any more.
+    #[test]
+    fn what_is_hidden_stays_hidden_behind_many_open_elements() {
+        let html = "<font>".repeat(2 * OPEN_MAX) + "a<style>p{}</style><div style=display:none>x</div>b";
+        assert_eq!(words(&html), "ab");
     }
 
     #[test]

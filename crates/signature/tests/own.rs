@@ -45,7 +45,9 @@ fn of_alternatives_one_is_shown() {
     let (plain, html) = (part("text/plain", "plain"), part("text/html", "<b>ht</b>ml"));
     assert_eq!(seen(&mail("alternative", &[plain.clone(), html.clone()])), "html");
     assert_eq!(seen(&mail("alternative", std::slice::from_ref(&plain))), "plain");
-    assert_eq!(seen(&mail("mixed", &[plain, html])), "plain html");
+    assert_eq!(seen(&mail("mixed", &[plain.clone(), html])), "plain html");
+    let picture = part("text/html", "<img src=cid:a>");
+    assert_eq!(seen(&mail("alternative", &[plain, picture])), "plain", "HTML without words shows none");
     let related = "--b\r\nContent-Type: multipart/related; boundary=\"c d\"\r\n\r\n--c d\r\n\
                    Content-Type: text/html\r\n\r\n\
                    inner\r\n--c d--\r\n";
@@ -99,6 +101,11 @@ fn broken_mail_is_read_as_mail_programs_show_it() {
             "\u{514d}\u{8d39}",
             "a character set of two bytes",
         ),
+        (
+            ">From x y\nSubject: a\n\nbehind an envelope".to_owned(),
+            "behind an envelope",
+            "an old mbox's line",
+        ),
         ("A: b\n\nnul \0 byte".to_owned(), "nul \0 byte", "a byte of zero"),
     ];
     for (mail, text, what) in cases {
@@ -119,10 +126,11 @@ fn attached_messages_are_not_looked_into() {
 #[test]
 fn floors_are_kept() {
     let of = |text: &str| own::exact(&Words::of(text)).withheld;
-    assert!(of("") && of("please see the attached") && of(&"a ".repeat(30)));
+    assert!(of("") && of("please see the attached") && of(&"a ".repeat(30)) && of(&"hello ".repeat(20)));
     assert!(!of("these eight words have forty letters altogether indeed"));
     let part = |bytes: usize, media: &str| {
-        let mail = format!("{HEAD}Content-Type: {media}\r\n\r\n{}", "x".repeat(bytes));
+        let body: String = (0..bytes).map(|n| char::from(b'a' + (n * n % 23) as u8)).collect();
+        let mail = format!("{HEAD}Content-Type: {media}\r\n\r\n{body}");
         Message::parse(mail.as_bytes())
             .attachments
             .iter()
@@ -132,6 +140,23 @@ fn floors_are_kept() {
     assert_eq!(part(1023, "image/gif"), [true], "a pixel");
     assert_eq!(part(1024, "image/gif"), [false]);
     assert_eq!(part(9999, "application/pgp-signature"), [true]);
+    let zeros = format!("{HEAD}Content-Type: application/zip\r\n\r\n{}", "\0".repeat(4096));
+    assert!(own::part(&Message::parse(zeros.as_bytes()).attachments[0]).withheld, "a file of zeros");
+}
+
+/// A short stock part under a long message once had the floor of the whole.
+#[test]
+fn parts_of_razor_stand_for_themselves() {
+    let mail = format!(
+        "{HEAD}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n{}\r\n--b\r\n\r\nok thanks\r\n--b--\r\n",
+        "a long message of many words that say something to somebody, and of more than forty letters"
+    );
+    let e4: Vec<bool> = sign(mail.as_bytes(), &Ep4::default())
+        .into_iter()
+        .filter(|signature| signature.kind == Kind::RazorE4)
+        .map(|signature| signature.withheld)
+        .collect();
+    assert_eq!(e4, [false, true]);
 }
 
 /// Shapes that took other parsers the stack, the square of the length, or the memory.

@@ -104,7 +104,7 @@ pub(super) fn shuffle_blocks(text: &str, rng: &mut SplitMix) -> String {
     blocks.concat()
 }
 
-/// Digits for letters that look like them.
+/// Digits for letters that look like them, those that our folding knows and one (`9`) that it does not.
 pub(super) fn digits(text: &str, rng: &mut SplitMix) -> String {
     let digit = |letter: char| {
         let digit = match letter.to_ascii_lowercase() {
@@ -115,6 +115,7 @@ pub(super) fn digits(text: &str, rng: &mut SplitMix) -> String {
             's' => '5',
             't' => '7',
             'b' => '8',
+            'g' => '9',
             _ => return letter,
         };
         if rng.unit() < DIGIT_ODDS { digit } else { letter }
@@ -151,7 +152,7 @@ pub(super) fn html_noise(text: &str, words: &Words<'_>, rng: &mut SplitMix) -> S
     for line in text.lines() {
         for word in line.split_whitespace() {
             if rng.unit() < HIDDEN_ODDS {
-                out += &format!("<span style=\"display:none\">{} </span>", words.draw(rng));
+                hide(&mut out, words.draw(rng), rng);
             }
             let tear = if rng.unit() < TORN_ODDS { rng.below(word.chars().count() as u64) } else { u64::MAX };
             for (place, letter) in (0..).zip(word.chars()) {
@@ -168,6 +169,17 @@ pub(super) fn html_noise(text: &str, words: &Words<'_>, rng: &mut SplitMix) -> S
         out += "<br>\n";
     }
     out + "</body></html>\n"
+}
+
+/// A word that nobody sees, in one of the ways in which senders hide words.
+fn hide(out: &mut String, word: &str, rng: &mut SplitMix) {
+    *out += &match rng.below(5) {
+        0 => format!("<span style=\"display:none\">{word} </span>"),
+        1 => format!("<font style=\"color:red;FONT-SIZE: 0px !important\">{word} </font>"),
+        2 => format!("<span style=\"opacity:0.0\">{word} </span>"),
+        3 => format!("<i hidden>{word} </i>"),
+        _ => format!("<b style=\"visibility: hidden\">{word} </b>"),
+    };
 }
 
 fn noise(out: &mut String, rng: &mut SplitMix) {

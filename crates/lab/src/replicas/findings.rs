@@ -22,7 +22,8 @@ const FORGED_COST_MAX: f64 = 0.05;
 
 /// All findings.
 pub(super) fn all(study: &Study) -> Vec<Finding> {
-    let mut findings = vec![over_same(study), over_exact(study), low(study), filters_cost_nothing(study)];
+    let mut findings = vec![over_same(study), over_likest(study), over_exact(study), low(study)];
+    findings.push(filters_cost_nothing(study));
     findings.extend(attacks(study));
     findings.push(forged(study));
     findings
@@ -69,16 +70,35 @@ fn over_same(study: &Study) -> Finding {
         ),
         study.rounds.iter().all(holds),
         format!(
-            "{} times ({} of {} spam against {}), ham hit {} against {}. The likest of all earlier messages, which \
-             takes all of them to find, catches {} and hits {} ham",
+            "{} times ({} of {} spam against {}), ham hit {} against {}",
             range(spread(study, |round| ratio(round, SHIPPED, DEFAULT_THRESHOLD)), 3),
             range(spread(study, |round| hits(round, SHIPPED, DEFAULT_THRESHOLD).spam as f64), 0),
             study.spam,
             range(spread(study, |round| hits(round, SAME, DEFAULT_THRESHOLD).spam as f64), 0),
             range(spread(study, |round| hits(round, SHIPPED, DEFAULT_THRESHOLD).ham as f64), 0),
             range(spread(study, |round| hits(round, SAME, DEFAULT_THRESHOLD).ham as f64), 0),
+        ),
+    )
+}
+
+/// The strongest rule of one earlier message: it needs all of them, where rspamd's storage keeps the last of a shingle.
+fn over_likest(study: &Study) -> Finding {
+    let ratio = |round: &Round, threshold| {
+        times(hits(round, SHIPPED, threshold), hits(round, LIKEST, DEFAULT_THRESHOLD))
+    };
+    let no_more_ham = |round: &Round| {
+        hits(round, SHIPPED, DEFAULT_THRESHOLD).ham <= hits(round, LIKEST, DEFAULT_THRESHOLD).ham
+    };
+    let holds = |round: &Round| ratio(round, DEFAULT_THRESHOLD) >= 1.0 && no_more_ham(round);
+    Finding::new(
+        "It catches no less than the likest of all earlier messages would, and hits no more ham",
+        study.rounds.iter().all(holds),
+        format!(
+            "{} times ({} spam and {} ham for the likest), and {} times at {LOW_THRESHOLD} shingles, all ham learnt",
+            range(spread(study, |round| ratio(round, DEFAULT_THRESHOLD)), 3),
             range(spread(study, |round| hits(round, LIKEST, DEFAULT_THRESHOLD).spam as f64), 0),
             range(spread(study, |round| hits(round, LIKEST, DEFAULT_THRESHOLD).ham as f64), 0),
+            range(spread(study, |round| ratio(round, LOW_THRESHOLD)), 3),
         ),
     )
 }

@@ -14,8 +14,7 @@ use seenit_signature::near::SHINGLES;
 use super::mail::{Shingles, keys};
 use crate::bench::LabError;
 
-/// The matches of 32 from which the product calls a message a replica.
-pub(super) const DEFAULT_THRESHOLD: u32 = 17;
+pub(super) use seenit_filter::shingles::DEFAULT_THRESHOLD;
 
 /// The matches that are enough where all ham is known; the filters are sized for it.
 pub(super) const LOW_THRESHOLD: u32 = 9;

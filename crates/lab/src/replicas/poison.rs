@@ -60,7 +60,7 @@ pub(super) fn all(
 ) -> Result<Vec<Poisoned>, LabError> {
     let campaign = largest_campaign(mails);
     let lies: Vec<(&'static str, [usize; 2], Tamper)> = vec![
-        (FORGED, [MINUS, SHIPPED], forged(mails, &campaign)),
+        (FORGED, [MINUS, SHIPPED], forged(mails, arrival, &campaign)),
         (MISLABELLED, [MINUS, SHIPPED], mislabelled(mails, with.1)),
         (REPORTED, [ANY, SHIPPED], reported(mails, with.1)),
         (SHARED_FOOTER, [ANY, SHIPPED], shared_footer(mails)),
@@ -118,8 +118,9 @@ pub(super) fn largest_campaign(mails: &[Mail]) -> HashSet<usize> {
 }
 
 /// A good copy of the campaign's first message, slipped in as early as can be: when the first one has arrived.
-fn forged(mails: &[Mail], campaign: &HashSet<usize>) -> Tamper {
-    let first = campaign.iter().min().and_then(|&first| mails[first].shingles);
+fn forged(mails: &[Mail], arrival: &Arrival, campaign: &HashSet<usize>) -> Tamper {
+    let first = arrival.order.iter().find(|number| campaign.contains(number));
+    let first = first.and_then(|&first| mails[first].shingles);
     Tamper { forged: first.map(|shingles| (campaign.clone(), shingles)), ..Tamper::default() }
 }
 

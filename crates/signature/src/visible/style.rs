@@ -6,16 +6,17 @@
 /// What a style says that matters here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Style {
-    /// The element is not shown.
+    /// The element is not shown, nor is anything in it.
     pub(super) hides: bool,
+    /// Whether what is in it cannot be seen, until an element inside says otherwise; `None` where it says nothing.
+    pub(super) invisible: Option<bool>,
     /// Whether its letters have no size; `None` where it says nothing of it, or a part of the size around it.
     pub(super) sizeless: Option<bool>,
 }
 
 impl Style {
     pub(super) fn of(style: &[u8]) -> Self {
-        let (mut display, mut visibility, mut office, mut opacity, mut sizeless) =
-            (false, false, false, false, None);
+        let (mut display, mut opacity, mut invisible, mut sizeless) = (false, false, None, None);
         for declaration in style.split(|&byte| byte == b';') {
             let tight: Vec<u8> = declaration
                 .iter()
@@ -27,14 +28,13 @@ impl Style {
             let value = value.strip_suffix(b"!important").unwrap_or(value);
             match &tight[..colon] {
                 b"display" => display = value == b"none",
-                b"visibility" => visibility = value == b"hidden",
-                b"mso-hide" => office = value == b"all",
+                b"visibility" => invisible = Some(value == b"hidden"),
                 b"opacity" => opacity = is_zero(value),
                 b"font-size" => sizeless = size(value).or(sizeless),
                 _ => {}
             }
         }
-        Style { hides: display || visibility || office || opacity, sizeless }
+        Style { hides: display || opacity, invisible, sizeless }
     }
 }
 
@@ -59,13 +59,7 @@ mod tests {
     #[test]
     fn whole_names_count_and_the_last_of_them() {
         let hides = |style: &str| Style::of(style.as_bytes()).hides;
-        for hidden in [
-            "Display : NONE",
-            "color:red;display:none!important",
-            "visibility:hidden",
-            "opacity:0.0",
-            "mso-hide:all",
-        ] {
+        for hidden in ["Display : NONE", "color:red;display:none!important", "opacity:0.0"] {
             assert!(hides(hidden), "{hidden}");
         }
         for shown in [
@@ -79,6 +73,15 @@ mod tests {
         ] {
             assert!(!hides(shown), "{shown}");
         }
+    }
+
+    #[test]
+    fn visibility_is_said_or_not() {
+        let invisible = |style: &str| Style::of(style.as_bytes()).invisible;
+        assert_eq!(
+            ["visibility: Hidden", "visibility:visible", "color:red"].map(invisible),
+            [Some(true), Some(false), None]
+        );
     }
 
     #[test]
