@@ -55,7 +55,7 @@ pub(crate) enum Problem {
     /// Exit 65: a file that is no model of words.
     #[error("{}: {error}", path.display())]
     WordsFile { path: PathBuf, error: WordsError },
-    /// Exit 66, or 74 when reading broke off: messages that cannot be read.
+    /// Exit 66, or 74 when reading broke off: messages that cannot be read. Exit 2: two of them from one pipe.
     #[error("{0}")]
     Mail(#[from] MailError),
     /// Exit 66: an input that cannot be opened.
@@ -145,6 +145,7 @@ fn mail_code(error: &MailError) -> u8 {
         MailError::Open { error, .. } | MailError::Read { error, .. } if no_memory(error) => 71,
         MailError::Open { .. } => 66,
         MailError::Index { .. } => 65,
+        MailError::StdinTwice => 2,
         _ => 74,
     }
 }

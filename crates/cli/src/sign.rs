@@ -41,7 +41,8 @@ struct Row {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut rows = Vec::new();
-    Mailbox::find(&arguments.files)?.each_message(&mut |name, bytes| {
+    let mailbox = Mailbox::find(&arguments.files)?;
+    mailbox.each_message(&mut |name, bytes| {
         let signatures = seenit_signature::sign(bytes, &arguments.ep4);
         if arguments.json {
             rows.extend(signatures.iter().map(|signature| row(name, signature)));
@@ -51,6 +52,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     })?;
     if arguments.json {
         output::json(&rows)?;
+    }
+    if let Some(skipped) = mailbox.skipped() {
+        eprintln!("seenit: {skipped}");
     }
     Ok(ExitCode::SUCCESS)
 }

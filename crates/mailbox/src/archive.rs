@@ -1,10 +1,17 @@
 //! Archives of files: `.tar`, `.tar.gz`, `.tar.zst`.
 
+use std::cell::Cell;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use crate::error::MailError;
 use crate::files::Visit;
+use crate::frames::Frames;
+
+/// What may stand before a file: its header, and entries that hold a long name or other things of it. The tar crate
+/// reads those as a whole into memory. Names have at most some thousands of bytes, but the zeros behind an archive
+/// count, too, and fill up blocks of 1 MiB where somebody thought of tapes.
+const HEADER_BYTES_MAX: u64 = 2 << 20;
 
 /// How an archive is packed.
 #[derive(Clone, Copy)]
@@ -39,19 +46,44 @@ impl Archive {
         let unpacked: Box<dyn Read + '_> = match self {
             Archive::Plain => Box::new(packed),
             Archive::Gzip => Box::new(flate2::read::MultiGzDecoder::new(packed)),
-            Archive::Zstd => {
-                let decoder = ruzstd::decoding::StreamingDecoder::new(packed);
-                Box::new(decoder.map_err(|error| broken(io::Error::other(error)))?)
-            }
+            Archive::Zstd => Box::new(Frames::new(packed).map_err(&broken)?),
         };
-        let mut archive = tar::Archive::new(unpacked);
+        let bytes_left = Cell::new(HEADER_BYTES_MAX);
+        let mut archive = tar::Archive::new(Bounded { unpacked, bytes_left: &bytes_left });
+        // Archives that were strung together are read to the last one, and what is behind them is noticed.
+        archive.set_ignore_zeros(true);
         for entry in archive.entries().map_err(&broken)? {
             let mut entry = entry.map_err(&broken)?;
+            bytes_left.set(packed_bytes(&entry).map_err(&broken)?.saturating_add(HEADER_BYTES_MAX));
             if entry.header().entry_type().is_file() {
                 let inside = entry.path().map_err(&broken)?.display().to_string();
                 visit(&format!("{outside}/{inside}"), &mut entry)?;
             }
         }
         Ok(())
+    }
+}
+
+/// The bytes of an entry as they lie in the archive. A sparse file calls itself as large as it likes.
+fn packed_bytes<R: Read>(entry: &tar::Entry<'_, R>) -> io::Result<u64> {
+    if entry.header().entry_type().is_gnu_sparse() { entry.header().entry_size() } else { Ok(entry.size()) }
+}
+
+/// A tar file of which only so much may be read as the entry at hand needs, and the header of the next.
+struct Bounded<'a, R> {
+    unpacked: R,
+    bytes_left: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Bounded<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.unpacked.read(buffer)?;
+        let bytes_left = self.bytes_left.get().checked_sub(bytes as u64).ok_or_else(|| {
+            io::Error::other(format!(
+                "more than {HEADER_BYTES_MAX} bytes before the next file of the archive"
+            ))
+        })?;
+        self.bytes_left.set(bytes_left);
+        Ok(bytes)
     }
 }

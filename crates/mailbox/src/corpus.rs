@@ -3,9 +3,9 @@
 //! A folder with an `index.tsv` (a header line, then `path<TAB>label`) beside the messages, unpacked or in archives.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::error::MailError;
 use crate::files::Mailbox;
@@ -46,22 +46,30 @@ impl Corpus {
     pub fn read(folder: &Path) -> Result<Corpus, MailError> {
         let index = folder.join("index.tsv");
         let text = fs::read_to_string(&index).map_err(MailError::open(&index))?;
-        let mut packed = None;
-        let (mut messages, mut bytes_left) = (Vec::new(), CORPUS_BYTES_MAX);
+        // Where the messages from archives are: the index may list a path twice.
+        let (mut packed, mut taken) = (None, HashMap::new());
+        let (mut messages, mut bytes_left) = (Vec::<Labelled>::new(), CORPUS_BYTES_MAX);
         for (number, line) in text.lines().enumerate().skip(1) {
             let wrong = |why| MailError::Index { path: index.clone(), line: number + 1, why };
             let (path, label) =
                 entry(line).ok_or_else(|| wrong(format!("{line:?} is not path, tab, spam or ham")))?;
-            let bytes = match fs::read(folder.join(path)) {
-                Ok(bytes) => bytes,
+            if !is_inside(path) {
+                return Err(wrong(format!("{path:?} leads out of the folder")));
+            }
+            let unpacked = folder.join(path);
+            let bytes = match File::open(&unpacked) {
+                Ok(mut file) => messages::all(&unpacked.display().to_string(), &mut file)?,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     if packed.is_none() {
                         packed = Some(unpack(folder)?);
                     }
                     let found = packed.as_mut().and_then(|packed| packed.remove(path));
+                    let again = || taken.get(path).map(|&at: &usize| messages[at].bytes.clone());
+                    let found = found.or_else(again);
+                    taken.insert(path, messages.len());
                     found.ok_or_else(|| wrong(format!("there is no message {path}")))?
                 }
-                Err(error) => return Err(MailError::open(&folder.join(path))(error)),
+                Err(error) => return Err(MailError::open(&unpacked)(error)),
             };
             bytes_left = bytes_left
                 .checked_sub(bytes.len())
@@ -81,6 +89,11 @@ fn entry(line: &str) -> Option<(&str, Label)> {
         _ => return None,
     };
     (!path.is_empty()).then_some((path, label))
+}
+
+/// Whether a path stays below the folder of its index.
+fn is_inside(path: &str) -> bool {
+    Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// Every file in the archives of a folder, by its path inside.

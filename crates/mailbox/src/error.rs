@@ -23,6 +23,9 @@ pub enum MailError {
         /// What the system said.
         error: io::Error,
     },
+    /// Standard input was named more than once, but can be read only once.
+    #[error("standard input (-) was named more than once, but can be read only once")]
+    StdinTwice,
     /// An index of a corpus that is not one.
     #[error("{}: line {line}: {why}", path.display())]
     Index {

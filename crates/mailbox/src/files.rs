@@ -1,5 +1,7 @@
 //! Paths in, files out: folders are walked, archives are opened.
 
+use std::cell::RefCell;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -10,35 +12,81 @@ use crate::error::MailError;
 /// Folders in folders: beyond this somebody made a circle.
 const DEPTH_MAX: usize = 32;
 
+/// How many of the files that were passed over are named: one line of them is enough to see what happened.
+const SKIPPED_NAMES_MAX: usize = 5;
+
 /// Takes the name of a file and what is in it.
 pub(crate) type Visit<'a, E> = &'a mut dyn FnMut(&str, &mut dyn Read) -> Result<(), E>;
 
 /// Files that hold messages, found but not read.
 pub struct Mailbox<'a> {
     sources: Vec<Source>,
+    skipped: RefCell<Skipped>,
     /// Told how many bytes more were read.
     watch: &'a dyn Fn(u64),
 }
 
 enum Source {
     StandardInput,
-    File { path: PathBuf, bytes: u64 },
+    File {
+        path: PathBuf,
+        bytes: u64,
+        /// Named by the caller, so it must be there.
+        named: bool,
+    },
+}
+
+/// Files below a folder that were passed over: links that lead nowhere or round in a circle, and files that were gone
+/// when their turn came, as in a Maildir that is in use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// How many.
+    pub files: u64,
+    /// The first few of them.
+    pub names: Vec<String>,
+}
+
+impl Skipped {
+    fn add(&mut self, path: &Path) {
+        self.files += 1;
+        if self.names.len() < SKIPPED_NAMES_MAX {
+            self.names.push(path.display().to_string());
+        }
+    }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (files, were) = if self.files == 1 { ("file", "was") } else { ("files", "were") };
+        write!(
+            f,
+            "{} {files} could not be read and {were} passed over: {}",
+            self.files,
+            self.names.join(", ")
+        )?;
+        if self.files > self.names.len() as u64 { f.write_str(", ...") } else { Ok(()) }
+    }
 }
 
 impl<'a> Mailbox<'a> {
     /// Finds the files at and below these paths, in the order of paths and names.
     ///
     /// `-` is standard input. A folder with `cur` and `new` is a Maildir, any other is walked, without its dot files.
+    /// Only regular files are taken from folders: a pipe among them would wait for ever.
     pub fn find(paths: &[PathBuf]) -> Result<Self, MailError> {
-        let mut sources = Vec::new();
+        let is_pipe = |path: &&PathBuf| path.as_os_str() == "-";
+        if paths.iter().filter(is_pipe).count() > 1 {
+            return Err(MailError::StdinTwice);
+        }
+        let mut walk = Walk::default();
         for path in paths {
-            if path.as_os_str() == "-" {
-                sources.push(Source::StandardInput);
+            if is_pipe(&path) {
+                walk.sources.push(Source::StandardInput);
             } else {
-                walk(path, 0, &mut sources)?;
+                walk.named(path)?;
             }
         }
-        Ok(Mailbox { sources, watch: &|_| {} })
+        Ok(Mailbox { sources: walk.sources, skipped: RefCell::new(walk.skipped), watch: &|_| {} })
     }
 
     /// The bytes of all files, as they lie on the disk; nothing is known of standard input.
@@ -52,18 +100,31 @@ impl<'a> Mailbox<'a> {
 
     /// Has `watch` told of every few bytes that are read: they add up to [`bytes`](Mailbox::bytes).
     pub fn watched<'b>(self, watch: &'b dyn Fn(u64)) -> Mailbox<'b> {
-        Mailbox { sources: self.sources, watch }
+        Mailbox { sources: self.sources, skipped: self.skipped, watch }
+    }
+
+    /// The files that have been passed over so far; `None` if there are none. All are known after the last visit.
+    pub fn skipped(&self) -> Option<Skipped> {
+        let skipped = self.skipped.borrow();
+        (skipped.files > 0).then(|| skipped.clone())
     }
 
     /// Calls `visit` with the name of every file and what is in it. `.tar`, `.tar.gz` and `.tar.zst` are read as the
     /// folders they hold.
     pub fn each_file<E: From<MailError>>(&self, visit: Visit<'_, E>) -> Result<(), E> {
         for source in &self.sources {
-            let Source::File { path, .. } = source else {
+            let Source::File { path, bytes, named } = source else {
                 visit("standard input", &mut io::stdin().lock())?;
                 continue;
             };
-            let file = File::open(path).map_err(MailError::open(path))?;
+            let file = match File::open(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !named => {
+                    self.skipped.borrow_mut().add(path);
+                    (self.watch)(*bytes);
+                    continue;
+                }
+                opened => opened.map_err(MailError::open(path))?,
+            };
             let mut file = Watched { file, watch: self.watch };
             let name = path.display().to_string();
             match Archive::of(path) {
@@ -75,20 +136,76 @@ impl<'a> Mailbox<'a> {
     }
 }
 
-fn walk(path: &Path, depth: usize, sources: &mut Vec<Source>) -> Result<(), MailError> {
-    let refused = MailError::open(path);
-    let metadata = fs::metadata(path).map_err(&refused)?;
-    if !metadata.is_dir() {
-        sources.push(Source::File { path: path.to_owned(), bytes: metadata.len() });
-        return Ok(());
+/// What was found so far, and where we are.
+#[derive(Default)]
+struct Walk {
+    sources: Vec<Source>,
+    skipped: Skipped,
+    /// The folders around the place where we are, by their real paths.
+    around: Vec<PathBuf>,
+}
+
+impl Walk {
+    /// A path that the caller named: it must be there, and may be a pipe or a device.
+    fn named(&mut self, path: &Path) -> Result<(), MailError> {
+        let metadata = fs::metadata(path).map_err(MailError::open(path))?;
+        if metadata.is_dir() {
+            return self.folder(path);
+        }
+        self.sources.push(Source::File { path: path.to_owned(), bytes: metadata.len(), named: true });
+        Ok(())
     }
-    if depth > DEPTH_MAX {
-        return Err(refused(io::Error::other(format!("folders more than {DEPTH_MAX} deep"))));
+
+    /// What lies in a folder, by names.
+    fn folder(&mut self, path: &Path) -> Result<(), MailError> {
+        let refused = MailError::open(path);
+        let real = fs::canonicalize(path).map_err(&refused)?;
+        if self.around.contains(&real) {
+            self.skipped.add(path);
+            return Ok(());
+        }
+        if self.around.len() > DEPTH_MAX {
+            return Err(refused(io::Error::other(format!("folders more than {DEPTH_MAX} deep"))));
+        }
+        let entries = entries(path).map_err(&refused)?;
+        self.around.push(real);
+        entries.iter().try_for_each(|entry| self.found(entry))?;
+        self.around.pop();
+        Ok(())
     }
-    let is_maildir = path.join("cur").is_dir() && path.join("new").is_dir();
+
+    /// A path that was found in a folder.
+    fn found(&mut self, path: &Path) -> Result<(), MailError> {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => match self.folder(path) {
+                Err(MailError::Open { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                    self.skipped.add(path);
+                }
+                walked => walked?,
+            },
+            Ok(metadata) if metadata.is_file() => {
+                self.sources.push(Source::File {
+                    path: path.to_owned(),
+                    bytes: metadata.len(),
+                    named: false,
+                });
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound || path.is_symlink() => {
+                self.skipped.add(path)
+            }
+            Err(error) => return Err(MailError::open(path)(error)),
+        }
+        Ok(())
+    }
+}
+
+/// The paths in a folder that may be mail.
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_maildir = folder.join("cur").is_dir() && folder.join("new").is_dir();
     let mut entries = Vec::new();
-    for entry in fs::read_dir(path).map_err(&refused)? {
-        let entry = entry.map_err(&refused)?.path();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?.path();
         let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
         // A Maildir's other folders are not mail yet, its dot files are the server's.
         let wanted = if is_maildir { name == "cur" || name == "new" } else { !name.starts_with('.') };
@@ -97,7 +214,7 @@ fn walk(path: &Path, depth: usize, sources: &mut Vec<Source>) -> Result<(), Mail
         }
     }
     entries.sort_unstable();
-    entries.iter().try_for_each(|entry| walk(entry, depth + 1, sources))
+    Ok(entries)
 }
 
 /// A file that tells how far it has been read.

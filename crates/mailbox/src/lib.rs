@@ -18,9 +18,11 @@ mod archive;
 mod corpus;
 mod error;
 mod files;
+mod frames;
+mod mbox;
 mod messages;
 
 pub use corpus::{Corpus, Label, Labelled};
 pub use error::MailError;
-pub use files::Mailbox;
+pub use files::{Mailbox, Skipped};
 pub use messages::MESSAGE_BYTES_MAX;

@@ -2,16 +2,15 @@
 
 use std::io::{self, BufReader, Read};
 
-use mail_parser::mailbox::mbox::MessageIterator;
-
 use crate::error::MailError;
 use crate::files::Mailbox;
+use crate::mbox;
 
 /// The largest message: some servers let 50 MB of attachments pass, which base64 makes 70.
 pub const MESSAGE_BYTES_MAX: u64 = 128 << 20;
 
 /// Takes the name and the bytes of a message.
-type Visit<'a, E> = &'a mut dyn FnMut(&str, &[u8]) -> Result<(), E>;
+pub(crate) type Visit<'a, E> = &'a mut dyn FnMut(&str, &[u8]) -> Result<(), E>;
 
 impl Mailbox<'_> {
     /// Calls `visit` with the name and the bytes of every message. A file that begins with `From ` is an mbox; its
@@ -22,20 +21,12 @@ impl Mailbox<'_> {
             let length = fill(file, &mut start).map_err(MailError::read(name))?;
             let mut whole = (&start[..length]).chain(file);
             if start == *b"From " {
-                each_of_mbox(name, whole, visit)
+                mbox::each_message(name, BufReader::new(whole), visit)
             } else {
                 visit(name, &all(name, &mut whole)?)
             }
         })
     }
-}
-
-fn each_of_mbox<E: From<MailError>>(name: &str, mbox: impl Read, visit: Visit<'_, E>) -> Result<(), E> {
-    for (number, message) in MessageIterator::new(BufReader::new(mbox)).enumerate() {
-        let message = message.map_err(MailError::read(name))?.unwrap_contents();
-        visit(&if number == 0 { name.to_owned() } else { format!("{name}#{}", number + 1) }, &message)?;
-    }
-    Ok(())
 }
 
 /// The whole of a file that is one message.
@@ -44,9 +35,14 @@ pub(crate) fn all(name: &str, file: &mut dyn Read) -> Result<Vec<u8>, MailError>
     let mut bytes = Vec::new();
     file.take(MESSAGE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(&broken)?;
     if bytes.len() as u64 > MESSAGE_BYTES_MAX {
-        return Err(broken(io::Error::other(format!("a message of more than {MESSAGE_BYTES_MAX} bytes"))));
+        return Err(broken(too_large()));
     }
     Ok(bytes)
+}
+
+/// What is said of a message above the limit.
+pub(crate) fn too_large() -> io::Error {
+    io::Error::other(format!("a message of more than {MESSAGE_BYTES_MAX} bytes"))
 }
 
 fn fill(source: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {

@@ -1,10 +1,12 @@
 //! Messages are found wherever mail lies, in a fixed order, and what cannot be read is named.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use seenit_mailbox::{Corpus, Label, MailError, Mailbox};
+use seenit_mailbox::{Corpus, Label, MESSAGE_BYTES_MAX, MailError, Mailbox};
 
 /// An archive with these files.
 fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
@@ -133,4 +135,207 @@ fn a_corpus_is_read_unpacked_and_packed() {
     write(folder, "index.tsv", b"path\tlabel\nbox/one\teggs\n");
     let error = Corpus::read(folder).expect_err("eggs").to_string();
     assert!(error.contains("line 2") && error.contains("eggs"), "{error}");
+}
+
+/// Texts of all messages of one file of these bytes.
+fn texts(name: &str, bytes: &[u8]) -> Result<Vec<String>, MailError> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = write(folder.path(), name, bytes);
+    Ok(messages(folder.path(), &[path])?.into_iter().map(|(_, text)| text).collect())
+}
+
+#[test]
+fn zstd_frames_behind_the_first_are_not_lost() {
+    let whole = tar(&[("one", &[b'1'; 3_000]), ("two", b"2")]);
+    let (start, end) = whole.split_at(1_000);
+    let frames = [zstd(start), zstd(end)].concat();
+    let expected = ["1".repeat(3_000), "2".to_owned()];
+    assert_eq!(texts("two.tar.zst", &frames).expect("readable"), expected);
+    let skippable = [&0x184D_2A53_u32.to_le_bytes()[..], &4_u32.to_le_bytes(), b"skip"].concat();
+    let with_skippable = [&skippable[..], &zstd(start), &skippable, &zstd(end), &skippable].concat();
+    assert_eq!(texts("skip.tar.zst", &with_skippable).expect("readable"), expected);
+    let two_archives = [zstd(&whole), zstd(&tar(&[("three", b"3")]))].concat();
+    assert_eq!(texts("cat.tar.zst", &two_archives).expect("readable")[2..], ["3"]);
+    for wrong in [&b"garbage"[..], b"x", &skippable[..10], b"\0\0\0\0\0\0\0\0"] {
+        let error = texts("wrong.tar.zst", &[&frames, wrong].concat()).expect_err("garbage").to_string();
+        assert!(error.contains("wrong.tar.zst"), "{error}");
+    }
+    assert!(texts("empty.tar.zst", b"").is_err(), "no frame at all");
+}
+
+#[test]
+fn a_line_of_an_mbox_cannot_take_all_memory() {
+    let mut mbox = b"From a@b Thu Jan  1 00:00:00 1970\n\n".to_vec();
+    mbox.resize(mbox.len() + MESSAGE_BYTES_MAX as usize, b'x');
+    let error = texts("large.tar.gz", &gzip(&tar(&[("mbox", &mbox)]))).expect_err("too large").to_string();
+    assert!(error.contains("large.tar.gz/mbox") && error.contains(&MESSAGE_BYTES_MAX.to_string()), "{error}");
+    // The largest message that fits, and one behind it.
+    mbox.pop();
+    mbox.pop();
+    mbox.extend_from_slice(b"\n\nFrom a@b Thu Jan  1 00:00:00 1970\n\ntwo\n");
+    assert!(texts("mbox", &mbox).is_err(), "one byte too many");
+    mbox.remove(40);
+    let found = texts("mbox", &mbox).expect("it fits");
+    assert_eq!((found.len(), found[0].len() as u64), (2, MESSAGE_BYTES_MAX));
+}
+
+#[test]
+fn a_long_name_in_an_archive_cannot_take_all_memory() {
+    // Behind a large file: what that may take does not pass over to the name.
+    let large = tar(&[("large", &[b'y'; 4 << 20])]);
+    let archive = |bytes: usize| {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::GNULongName);
+        header.set_size(bytes as u64);
+        header.set_cksum();
+        let name = vec![b'n'; bytes.next_multiple_of(512)];
+        [&large[..512 + (4 << 20)], header.as_bytes(), &name, &tar(&[("short", b"text")])].concat()
+    };
+    assert_eq!(texts("names.tar", &archive(3_000)).expect("readable")[1], "text");
+    let error = texts("names.tar", &archive(3 << 20)).expect_err("a name of 3 MiB").to_string();
+    assert!(error.contains("names.tar") && error.contains("2097152"), "{error}");
+}
+
+#[test]
+fn one_message_does_not_become_two() {
+    let start = "From a@b Thu Jan  1 00:00:00 1970\n";
+    let first =
+        "Subject: x\n>From uucp\n\nFrom here on\n\nFrom now on\nFrom a@b Thu Jan  1 00:00:00 1970\n\n";
+    let second = "Subject: y\r\n\r\n>From me\r\n>>From you\r\n> From them\r\n";
+    let unquoted = "Subject: y\r\n\r\nFrom me\r\n>From you\r\n> From them\r\n";
+    let found = texts("mbox", format!("{start}{first}{start}{second}").as_bytes()).expect("readable");
+    assert_eq!(found, [first, unquoted]);
+    let alone = texts("mbox", format!("From me\n{second}").as_bytes()).expect("readable");
+    assert_eq!(alone, [unquoted]);
+    assert_eq!(texts("mbox", b"From ").expect("readable"), [""]);
+}
+
+#[test]
+fn every_file_of_the_corpus_is_one_message() {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let folder = std::env::var_os("SEENIT_CORPUS").map_or_else(beside, PathBuf::from);
+    if !folder.is_dir() {
+        println!("skipped: there is no shared corpus beside the checkout, and SEENIT_CORPUS is not set");
+        return;
+    }
+    let mailbox = Mailbox::find(&[folder]).expect("found");
+    let (mut files, mut messages) = (Vec::new(), Vec::new());
+    let mut file = |name: &str, _: &mut dyn Read| {
+        files.push(name.to_owned());
+        Ok::<(), MailError>(())
+    };
+    mailbox.each_file(&mut file).expect("readable");
+    let mut message = |name: &str, _: &[u8]| {
+        messages.push(name.to_owned());
+        Ok::<(), MailError>(())
+    };
+    mailbox.each_message(&mut message).expect("readable");
+    let split = messages.iter().find(|name| name.ends_with("#2"));
+    assert_eq!(files.len(), messages.len(), "{split:?} is no message of its own");
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_no_file_does_not_stop_a_walk() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write(folder, "mail/a.eml", b"one");
+    write(folder, "mail/z/b.eml", b"two");
+    symlink("nowhere", folder.join("mail/dangling")).expect("a link");
+    symlink("itself", folder.join("mail/itself")).expect("a link");
+    symlink("..", folder.join("mail/z/up")).expect("a link");
+    symlink("../a.eml", folder.join("mail/z/c.eml")).expect("a link");
+    let _socket = std::os::unix::net::UnixListener::bind(folder.join("mail/socket")).expect("a socket");
+    let made = Command::new("mkfifo").arg(folder.join("mail/pipe")).status();
+    if !made.is_ok_and(|status| status.success()) {
+        println!("skipped: no mkfifo here, so there is no pipe in the folder");
+    }
+    let mailbox = Mailbox::find(&[folder.join("mail")]).expect("found");
+    let mut found = Vec::new();
+    mailbox
+        .each_message(&mut |_, bytes| {
+            found.push(bytes.to_vec());
+            Ok::<(), MailError>(())
+        })
+        .expect("readable");
+    assert_eq!(found, [&b"one"[..], b"two", b"one"]);
+    let skipped = mailbox.skipped().expect("some");
+    let expected =
+        ["mail/dangling", "mail/itself", "mail/z/up"].map(|name| folder.join(name).display().to_string());
+    assert_eq!((skipped.files, &skipped.names[..]), (3, &expected[..]));
+    // What is named must be there.
+    assert!(messages(folder, &[folder.join("mail/dangling")]).is_err());
+    assert!(messages(folder, &[folder.join("mail/itself")]).is_err());
+}
+
+#[test]
+fn a_file_that_vanished_does_not_stop_a_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let paths: Vec<PathBuf> =
+        (0..9).map(|number| write(folder, &format!("cur/{number}:2,"), b"mail")).collect();
+    let read = AtomicU64::new(0);
+    let watch = |bytes| {
+        read.fetch_add(bytes, Ordering::Relaxed);
+    };
+    let mailbox = Mailbox::find(&[folder.to_owned()]).expect("found").watched(&watch);
+    assert_eq!(mailbox.skipped(), None);
+    let mut count = 0;
+    let mut vanish = |_: &str, _: &[u8]| {
+        count += 1;
+        paths[1..8].iter().for_each(|path| drop(fs::remove_file(path)));
+        Ok::<(), MailError>(())
+    };
+    mailbox.each_message(&mut vanish).expect("readable");
+    assert_eq!((count, read.load(Ordering::Relaxed)), (2, mailbox.bytes()));
+    let said = mailbox.skipped().expect("some").to_string();
+    assert!(said.starts_with("7 files could not be read and were passed over: "), "{said}");
+    assert!(said.contains("5:2,") && !said.contains("6:2,") && said.ends_with(", ..."), "{said}");
+    // A file that was named must be there.
+    let named = Mailbox::find(&paths[..1]).expect("found");
+    fs::remove_file(&paths[0]).expect("removed");
+    assert!(named.each_message(&mut |_, _| Ok::<(), MailError>(())).is_err());
+}
+
+#[test]
+fn standard_input_is_not_read_twice() {
+    let error = Mailbox::find(&["-".into(), "-".into()]).err().expect("twice").to_string();
+    assert!(error.contains("standard input (-)"), "{error}");
+}
+
+#[test]
+fn an_index_cannot_lead_out_of_its_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "secret", b"not in the corpus");
+    let absolute = folder.path().join("secret").display().to_string();
+    for path in ["../secret", "box/../../secret", &absolute] {
+        let index = format!("path\tlabel\n{path}\tham\n");
+        write(folder.path(), "corpus/index.tsv", index.as_bytes());
+        let error = Corpus::read(&folder.path().join("corpus")).expect_err("outside").to_string();
+        assert!(error.contains("line 2") && error.contains(path), "{error}");
+    }
+}
+
+#[test]
+fn a_path_listed_twice_is_read_twice_packed_or_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write(folder, "index.tsv", b"path\tlabel\nin/one\tham\nin/one\tspam\nin/one\tham\nout\tham\nout\tham\n");
+    write(folder, "out", b"unpacked");
+    write(folder, "mail.tar", &tar(&[("in/one", b"packed")]));
+    let corpus = Corpus::read(folder).expect("readable");
+    let texts: Vec<&[u8]> = corpus.messages.iter().map(|message| &message.bytes[..]).collect();
+    assert_eq!(texts, [&b"packed"[..], b"packed", b"packed", b"unpacked", b"unpacked"]);
+}
+
+#[test]
+fn a_message_of_a_corpus_is_not_too_large() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "index.tsv", b"path\tlabel\nlarge\tham\n");
+    // A file with a hole: large, but not on the disk.
+    let file = fs::File::create(folder.path().join("large")).expect("a file");
+    file.set_len(MESSAGE_BYTES_MAX + 1).expect("a hole");
+    let error = Corpus::read(folder.path()).expect_err("too large").to_string();
+    assert!(error.contains("large") && error.contains(&MESSAGE_BYTES_MAX.to_string()), "{error}");
 }
