@@ -55,7 +55,8 @@ pub(crate) enum Problem {
     /// Exit 65: a file that is no model of words.
     #[error("{}: {error}", path.display())]
     WordsFile { path: PathBuf, error: WordsError },
-    /// Exit 66, or 74 when reading broke off: messages that cannot be read. Exit 2: two of them from one pipe.
+    /// Exit 66, 65 where they are damaged, or 74 when reading broke off: messages that cannot be read. Exit 2: two of
+    /// them from one pipe.
     #[error("{0}")]
     Mail(#[from] MailError),
     /// Exit 66: an input that cannot be opened.
@@ -145,9 +146,16 @@ fn mail_code(error: &MailError) -> u8 {
         MailError::Open { error, .. } | MailError::Read { error, .. } if no_memory(error) => 71,
         MailError::Open { .. } => 66,
         MailError::Index { .. } => 65,
+        MailError::Read { error, .. } if is_damage(error) => 65,
         MailError::StdinTwice => 2,
         _ => 74,
     }
+}
+
+/// Whether it is what was read that is wrong, and not the reading: archives that are cut, messages too large.
+fn is_damage(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
+    matches!(error.kind(), InvalidData | InvalidInput | Other | UnexpectedEof)
 }
 
 fn no_memory(error: &io::Error) -> bool {

@@ -1,4 +1,4 @@
-//! Archives of files: `.tar`, `.tar.gz`, `.tar.zst`.
+//! Packed files: `.gz` and `.zst`, and archives of files: `.tar`, `.tar.gz`, `.tar.zst`.
 
 use std::cell::Cell;
 use std::io::{self, BufReader, Read};
@@ -13,28 +13,39 @@ use crate::frames::Frames;
 /// count, too, and fill up blocks of 1 MiB where somebody thought of tapes.
 const HEADER_BYTES_MAX: u64 = 2 << 20;
 
-/// How an archive is packed.
+/// How a file is packed, by its name.
 #[derive(Clone, Copy)]
-pub(crate) enum Archive {
-    Plain,
+pub(crate) struct Archive {
+    packing: Packing,
+    is_tar: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Packing {
+    None,
     Gzip,
     Zstd,
 }
 
 impl Archive {
-    /// What the name of a file says; `None` where it is no archive.
-    pub(crate) fn of(path: &Path) -> Option<Archive> {
-        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+    /// What the name of a file says.
+    pub(crate) fn of(path: &Path) -> Archive {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-        match () {
-            () if ends(&[".tar"]) => Some(Archive::Plain),
-            () if ends(&[".tar.gz", ".tgz"]) => Some(Archive::Gzip),
-            () if ends(&[".tar.zst", ".tzst"]) => Some(Archive::Zstd),
-            () => None,
-        }
+        let packing = match () {
+            () if ends(&[".gz", ".tgz"]) => Packing::Gzip,
+            () if ends(&[".zst", ".tzst"]) => Packing::Zstd,
+            () => Packing::None,
+        };
+        Archive { packing, is_tar: ends(&[".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"]) }
     }
 
-    /// Calls `visit` with each file inside, in the order of the archive; `outside` comes before its name.
+    /// Whether it is an archive of files.
+    pub(crate) fn is_tar(self) -> bool {
+        self.is_tar
+    }
+
+    /// Calls `visit` with the file, or with each file of an archive in its order; `outside` comes before their names.
     pub(crate) fn each_file<E: From<MailError>>(
         self,
         outside: &str,
@@ -43,11 +54,14 @@ impl Archive {
     ) -> Result<(), E> {
         let broken = MailError::read(outside);
         let packed = BufReader::new(packed);
-        let unpacked: Box<dyn Read + '_> = match self {
-            Archive::Plain => Box::new(packed),
-            Archive::Gzip => Box::new(flate2::read::MultiGzDecoder::new(packed)),
-            Archive::Zstd => Box::new(Frames::new(packed).map_err(&broken)?),
+        let mut unpacked: Box<dyn Read + '_> = match self.packing {
+            Packing::None => Box::new(packed),
+            Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(packed)),
+            Packing::Zstd => Box::new(Frames::new(packed).map_err(&broken)?),
         };
+        if !self.is_tar {
+            return visit(outside, &mut unpacked);
+        }
         let bytes_left = Cell::new(HEADER_BYTES_MAX);
         let mut archive = tar::Archive::new(Bounded { unpacked, bytes_left: &bytes_left });
         // Archives that were strung together are read to the last one, and what is behind them is noticed.

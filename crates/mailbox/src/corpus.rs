@@ -101,7 +101,7 @@ fn unpack(folder: &Path) -> Result<HashMap<String, Vec<u8>>, MailError> {
     let mut archives: Vec<PathBuf> = fs::read_dir(folder)
         .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>())
         .map_err(MailError::open(folder))?;
-    archives.retain(|path| crate::archive::Archive::of(path).is_some());
+    archives.retain(|path| crate::archive::Archive::of(path).is_tar());
     archives.sort_unstable();
     let (mut files, mut bytes_left) = (HashMap::new(), CORPUS_BYTES_MAX);
     for archive in archives {

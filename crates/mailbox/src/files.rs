@@ -109,8 +109,8 @@ impl<'a> Mailbox<'a> {
         (skipped.files > 0).then(|| skipped.clone())
     }
 
-    /// Calls `visit` with the name of every file and what is in it. `.tar`, `.tar.gz` and `.tar.zst` are read as the
-    /// folders they hold.
+    /// Calls `visit` with the name of every file and what is in it. `.gz` and `.zst` are unpacked, and `.tar`, packed
+    /// or not, is read as the folder it holds.
     pub fn each_file<E: From<MailError>>(&self, visit: Visit<'_, E>) -> Result<(), E> {
         for source in &self.sources {
             let Source::File { path, bytes, named } = source else {
@@ -125,12 +125,8 @@ impl<'a> Mailbox<'a> {
                 }
                 opened => opened.map_err(MailError::open(path))?,
             };
-            let mut file = Watched { file, watch: self.watch };
-            let name = path.display().to_string();
-            match Archive::of(path) {
-                Some(archive) => archive.each_file(&name, file, visit)?,
-                None => visit(&name, &mut file)?,
-            }
+            let file = Watched { file, watch: self.watch };
+            Archive::of(path).each_file(&path.display().to_string(), file, visit)?;
         }
         Ok(())
     }

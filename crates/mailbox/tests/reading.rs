@@ -64,6 +64,7 @@ fn messages_are_found_wherever_mail_lies() {
         "c.mbox",
         b"From a@b Thu Jan  1 00:00:00 1970\nSubject: x\n\none\n\nFrom c@d Thu Jan  1 00:00:01 1970\n\ntwo\n",
     );
+    write(folder, "c.mbox.gz", &gzip(b"packed alone"));
     write(folder, "d.tar", &tar(&[("in/one", b"plain")]));
     write(folder, "e.tar.gz", &gzip(&tar(&[("one", b"gzip")])));
     write(folder, "f.tar.zst", &zstd(&tar(&[("two", b"zstd"), ("one", b"in its order")])));
@@ -75,6 +76,7 @@ fn messages_are_found_wherever_mail_lies() {
         "b/Maildir/new/2",
         "c.mbox",
         "c.mbox#2",
+        "c.mbox.gz",
         "d.tar/in/one",
         "e.tar.gz/one",
         "f.tar.zst/two",
@@ -84,7 +86,7 @@ fn messages_are_found_wherever_mail_lies() {
     assert_eq!(found[0].1, "Subject: one\n\nFrom here on\n");
     assert!(found[3].1.starts_with("Subject: x\n\none"), "{found:?}");
     assert!(found[4].1.contains("two"), "{found:?}");
-    assert_eq!([&found[6].1, &found[7].1], ["gzip", "zstd"]);
+    assert_eq!([&found[5].1, &found[7].1, &found[8].1], ["packed alone", "gzip", "zstd"]);
 }
 
 #[test]
