@@ -17,7 +17,8 @@ use crate::problem::Problem;
     after_help = "Examples:\n  seenit sign message.eml\n  seenit sign --json Maildir > signatures.json"
 )]
 pub(crate) struct Arguments {
-    /// Messages: files, mbox files, Maildirs, folders, archives (.tar, .tar.gz, .tar.zst), files packed by gzip or zstd, or - for standard input
+    /// Messages: files, mbox files, Maildirs, folders, archives (.tar), any of them packed (.gz, .zst), or - for
+    /// standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Seed and separator of razor-e4, as a Razor server announces them

@@ -113,8 +113,8 @@ fn split(mail: &[u8]) -> (&[u8], &[u8]) {
     split_until(mail, |_| false)
 }
 
-/// Splits a message or a part into head and body. What begins neither with a field nor with an empty line has no head; a
-/// head ends behind its first empty line, or before a line that `ends` it.
+/// Splits a message or a part into head and body. What begins neither with a field nor with an empty line has no head;
+/// a head ends behind its first empty line, or before a line that `ends` it.
 fn split_until(mail: &[u8], ends: impl Fn(&[u8]) -> bool) -> (&[u8], &[u8]) {
     if !begins_head(head::split_line(mail).0) {
         return (&[], mail);
