@@ -7,11 +7,12 @@
 //! 4. In scripts that write no spaces every two neighbouring characters are a word.
 //! 5. Any other piece of 3 to 30 characters is a word, unless it has digits only and more than 4 of them.
 //! 6. Words of the subject are marked `s:`.
-//! 7. Of each link of its HTML: the host and what remains of it behind each dot, marked `u:`, and the pieces of its path of 3 to 20
-//!    letters and digits, marked `u:/`.
+//! 7. Of each link of its HTML: the host and what remains of it behind each dot, marked `u:`, and the pieces of its
+//!    path of 3 to 20 letters and digits, marked `u:/`.
 //!
 //! A word counts once a message. Of subject and text together the first 20,000 words are looked at, repeated ones
-//! counted, and the links that [`Message`] has, which are its first 256. The marks cannot be written by a sender: no word has a colon.
+//! counted, and the links that [`Message`] has, which are its first 256. The marks cannot be
+//! written by a sender: no word has a colon.
 
 use std::collections::HashSet;
 

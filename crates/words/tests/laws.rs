@@ -38,8 +38,8 @@ fn bytes_of(file: &BinFile) -> Vec<u8> {
     bytes
 }
 
-/// The words of each side by falling weight; as many as a bin has keys are of the bin, since words of one weight are never
-/// parted.
+/// The words of each side by falling weight; as many as a bin has keys are of the bin, since words of one
+/// weight are never parted.
 #[test]
 fn a_word_is_always_found_in_its_bin() {
     for annealing_seed in [None, Some(3)] {

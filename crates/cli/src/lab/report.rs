@@ -72,8 +72,8 @@ fn unless_missing(result: Result<Account, LabError>, bench: &Bench<'_>) -> Resul
     }
 }
 
-/// Whether it stopped for want of something that nobody promised. A corpus that was named must be readable; but a folder
-/// without an index will do for the experiment `pages`, which takes any mail.
+/// Whether it stopped for want of something that nobody promised. A corpus that was named must be readable; but a
+/// folder without an index will do for the experiment `pages`, which takes any mail.
 fn is_missing(error: &LabError, bench: &Bench<'_>) -> bool {
     match (error, bench.corpus_folder()) {
         (LabError::Program { .. }, _) | (LabError::Option { option: "--corpus", .. }, Err(_)) => true,
