@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use seenit_mailbox::Mailbox;
-use seenit_words::{Options, Side};
+use seenit_words::{BITS_MAX, Options, Side};
 
 use crate::problem::Problem;
 use crate::progress::Progress;
@@ -44,7 +44,7 @@ struct Training {
     #[arg(long, value_name = "PATH", required = true, num_args = 1..)]
     ham: Vec<PathBuf>,
     /// Bits of all bins together [default: 8 a word]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=BITS_MAX))]
     bits: Option<u64>,
     /// Bins of spam words, and as many of good words, 1 to 32
     #[arg(long, value_name = "L", default_value_t = Options::default().bins)]

@@ -60,13 +60,64 @@ fn what_is_trained_is_what_is_scored() {
 #[test]
 fn equal_messages_give_equal_files_and_annealing_another() {
     let folder = folder();
-    train(&folder, "");
-    let first = folder.read("words.bbf");
-    train(&folder, "");
-    assert!(first == folder.read("words.bbf"));
-    let small = train(&folder, "--anneal --bins 2 --bits 3000");
+    // Words of many weights, so that there are many cuts to choose from: word k is in k of the messages.
+    let text = |side: char, n: u64| {
+        let words = (1..=400u64).filter(|k| (k * 7919 + n * 104_729) % 400 < *k);
+        words.map(|k| format!("{side}{k}word ")).collect::<String>()
+    };
+    for (side, other) in [('s', 'h'), ('h', 's')] {
+        let mail = |n| {
+            format!("From x Mon Jan 1 00:00:00 2024\n\n{}{}\n\n", text(side, n), &text(other, n + 7)[..300])
+        };
+        folder.write(&format!("{side}.mbox"), (0..80).map(mail).collect::<String>());
+    }
+    let train = |more: &str| {
+        let ran = folder.run(&format!("words train --spam s.mbox --ham h.mbox -o w --json --bins 24 {more}"));
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        (ran.json(), folder.read("w"))
+    };
+    let (exact, annealed) = (train("").1, train("--anneal").1);
+    assert!(exact == train("").1 && annealed == train("--anneal").1, "equal messages, equal files");
+    assert!(exact != annealed, "annealing ended at the very same cuts");
+    let (small, _) = train("--anneal --bits 3000");
     assert_eq!(small["bits"], 3000);
-    assert!(small["bins"].as_u64() <= Some(4));
+    assert!(small["bins"].as_u64() <= Some(48));
+}
+
+/// All the memory once went to one side, and training failed with the default options.
+#[test]
+fn a_side_that_gets_no_bits_does_not_stop_training() {
+    let folder = Folder::new();
+    let mbox = |text: &dyn Fn(u32) -> String| {
+        let mail = |n| format!("From x Mon Jan 1 00:00:00 2024\n\n{}\n\n", text(n));
+        (0..600).map(mail).collect::<String>()
+    };
+    let words: String = ('a'..='t').map(|c| format!("pills{c} ")).collect();
+    folder.write("s", mbox(&|n| format!("{words} neutral {}", if n % 2 == 0 { "lightword" } else { "" })));
+    folder.write("h", mbox(&|n| format!("neutral {}", if n % 6 == 0 { "" } else { "lightword" })));
+    let ran = folder.run("words train --spam s --ham h -o words.bbf --json");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert_eq!((&ran.json()["spam_words"], &ran.json()["good_words"]), (&20.into(), &0.into()));
+    for bits in [1, 2, 7, 30] {
+        let ran = folder.run(&format!("words train --spam s --ham h -o few --bits {bits} --json"));
+        assert_eq!((ran.code, &ran.json()["bits"]), (0, &bits.into()), "{}", ran.err);
+        assert_eq!(folder.run("words score s --words few").code, 0);
+    }
+    // The model's name when nobody names one.
+    assert_eq!(folder.run("words score s").code, 0);
+    Folder::new().run("words score --json /dev/null").refused(66, "words.bbf");
+}
+
+#[test]
+fn bits_out_of_range_and_a_corpus_that_is_not_there_are_refused() {
+    let folder = folder();
+    for command in ["words train --spam spammy --ham good -o w", "lab run words"] {
+        for bits in ["0", "18446744073709551615"] {
+            let ran = folder.run(&format!("{command} --bits {bits}"));
+            assert!(ran.code == 2 && ran.err.contains(&format!("invalid value '{bits}'")), "{}", ran.err);
+        }
+    }
+    folder.run("lab report --out report --quick --corpus nowhere").refused(66, "nowhere");
 }
 
 #[test]
@@ -118,5 +169,6 @@ fn eval_prints_a_table_and_draws_a_plot() {
     assert!(folder.read("roc.svg").starts_with(b"<svg"));
     let text = folder.run(&format!("words eval --spam spam.mbox {HAM}")).out;
     assert!(text.contains("ham lost") && text.contains("AUC"), "{text}");
-    assert_eq!(folder.run("words eval --spam spammy --ham good").code, 65, "one message cannot be left out");
+    let ran = folder.run(&format!("words eval --spam spammy {HAM}"));
+    assert!(ran.code == 65 && ran.err.contains("1 spam messages and 15 good ones; 5 parts"), "{}", ran.err);
 }

@@ -29,7 +29,7 @@ use crate::bench::{Bench, LabError};
 use crate::draw;
 
 /// This experiment's number in the paths of random streams.
-const STREAM: u64 = 7;
+const EXPERIMENT: u64 = 8;
 
 /// The half splits of the full experiment.
 const SPLITS: u32 = 5;
@@ -101,7 +101,7 @@ pub fn run(options: &Options, bench: &Bench<'_>) -> Result<Outcome<Row>, LabErro
     bench.progress.begin("half splits, three filters each", u64::from(splits) * 3);
     for split in 0..splits {
         let mut order: Vec<&Mail> = mails.iter().collect();
-        draw::shuffle(&mut order, &mut draw::stream(bench.seed, &[STREAM, u64::from(split)]));
+        draw::shuffle(&mut order, &mut draw::stream(bench.seed, &[EXPERIMENT, u64::from(split)]));
         let (train, test) = order.split_at(order.len() / 2);
         let (ours, trainer, bits) = seenit(options, train, test)?;
         trials[0].push(ours);

@@ -3,6 +3,9 @@
 //! Platt's method: `P = 1/(1 + e^-(slope x + offset))` with the greatest likelihood, where the targets are not 1 and
 //! 0 but what N messages can prove, `(N + 1)/(N + 2)` and `1/(N + 2)`. So a curve exists also where the sides do not
 //! overlap.
+//!
+//! Where the words say nothing, the best slope may be zero, less, or beyond all bounds. A curve always rises: there it
+//! is all but flat, at the share of spam among the messages.
 
 /// The curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,12 +14,36 @@ pub(crate) struct Curve {
     pub(crate) offset: f64,
 }
 
+/// The least slope. Scores are within 100 of zero, so such a curve moves no probability by more than one in ten
+/// thousand; yet it rises, so messages keep their order.
+pub(crate) const SLOPE_MIN: f64 = 1e-6;
+
+/// The largest slope. Sides that part within a few hundred thousandths of a score are parted by rounding.
+pub(crate) const SLOPE_MAX: f64 = 1e6;
+
+/// The largest offset, either way: the largest slope times the largest score.
+pub(crate) const OFFSET_MAX: f64 = 1e8;
+
 /// Steps of Newton's method: it converges in about ten.
 const STEPS: usize = 100;
 
 impl Curve {
-    /// Fitted to scores of spam and of good messages.
+    /// Fitted to scores of spam and of good messages; within the limits that a model has.
     pub(crate) fn fit(spam: &[f64], ham: &[f64]) -> Self {
+        let curve = Curve::likeliest(spam, ham);
+        if (SLOPE_MIN..=SLOPE_MAX).contains(&curve.slope) && curve.offset.abs() <= OFFSET_MAX {
+            return curve;
+        }
+        Curve { slope: SLOPE_MIN, ..Curve::flat(spam, ham) }
+    }
+
+    /// What is known without scores: how many messages there are of each side.
+    fn flat(spam: &[f64], ham: &[f64]) -> Self {
+        Curve { slope: 0.0, offset: ((spam.len() as f64 + 1.0) / (ham.len() as f64 + 1.0)).ln() }
+    }
+
+    /// The curve with the greatest likelihood.
+    fn likeliest(spam: &[f64], ham: &[f64]) -> Self {
         let (spams, hams) = (spam.len() as f64, ham.len() as f64);
         let targets = [(spam, (spams + 1.0) / (spams + 2.0)), (ham, 1.0 / (hams + 2.0))];
         let loss = |curve: Curve| -> f64 {
@@ -26,7 +53,7 @@ impl Curve {
             };
             targets.into_iter().map(of).sum()
         };
-        let mut curve = Curve { slope: 0.0, offset: ((spams + 1.0) / (hams + 1.0)).ln() };
+        let mut curve = Curve::flat(spam, ham);
         let mut now = loss(curve);
         for _ in 0..STEPS {
             let step = curve.newton(&targets);
@@ -106,5 +133,23 @@ mod tests {
         );
         let one = Curve::fit(&[0.5], &[0.5]);
         assert!((one.at(0.5) - 0.5).abs() < 1e-6, "{one:?}");
+    }
+
+    /// A slope of zero or less would have been written, and turned every verdict round.
+    #[test]
+    fn scores_that_say_nothing_or_lie_give_a_flat_curve_at_the_share_of_spam() {
+        let sides: [(&[f64], &[f64]); 4] = [
+            (&[0.0; 30], &[0.0; 10]),
+            (&[-1.0; 30], &[1.0; 10]),
+            (&[1e-17; 30], &[0.0; 10]),
+            (&[0.5, 1.0, f64::MIN_POSITIVE], &[0.7]),
+        ];
+        for (spam, ham) in sides {
+            let curve = Curve::fit(spam, ham);
+            let prior = (spam.len() as f64 + 1.0) / (spam.len() + ham.len() + 2) as f64;
+            assert_eq!(curve.slope, SLOPE_MIN);
+            assert!((curve.at(0.7) - prior).abs() < 1e-4, "{curve:?}, {prior}");
+        }
+        assert_eq!(Curve::fit(&[], &[]).slope, SLOPE_MIN);
     }
 }

@@ -18,6 +18,9 @@ pub const WORDS_MAX: usize = 1 << 23;
 pub const EXAMPLE_WORDS_MAX: usize = 1 << 26;
 
 /// What somebody said of a message.
+///
+/// The labels of a corpus (`seenit_mailbox::Label`) are the same two. They stay two types: this crate opens no file, so
+/// it must not depend on the crate that does, and that one knows nothing of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Nobody asked for it.

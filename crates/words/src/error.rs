@@ -20,6 +20,18 @@ pub enum WordsError {
         /// Words seen.
         words: usize,
     },
+    /// Fewer messages of a side than parts that each need one.
+    #[error(
+        "there are {spam} spam messages and {ham} good ones; {parts} parts need at least {parts} of each"
+    )]
+    TooFew {
+        /// Spam messages.
+        spam: u64,
+        /// Good ones.
+        ham: u64,
+        /// The parts asked for.
+        parts: u32,
+    },
     /// A number of bins that cannot be.
     #[error("{bins} bins a side: there are 1 to {limit}")]
     Bins {
@@ -41,5 +53,13 @@ pub enum WordsError {
         name: &'static str,
         /// What it says.
         found: String,
+    },
+    /// A sound bin filter, but a bin whose keys nobody ever meets, which no training makes.
+    #[error("bin {place}: the file has a share of {share:?}: it is no words file of this release")]
+    Share {
+        /// Which bin.
+        place: usize,
+        /// One of its two shares.
+        share: f64,
     },
 }

@@ -32,5 +32,5 @@ mod weigh;
 pub use count::{Count, EXAMPLE_WORDS_MAX, Side, Trainer, WORDS_MAX};
 pub use error::WordsError;
 pub use model::{Model, Opinion, Word};
-pub use train::{BITS_PER_WORD, Options, Summary, Trained};
+pub use train::{BITS_MAX, BITS_PER_WORD, Options, Summary, Trained};
 pub use weigh::{LEAST, SMOOTHING, WEIGHT_CAP, weight};

@@ -23,7 +23,7 @@ use seenit_filter::hash::{Hash128, KeyHasher, SipKey};
 use seenit_filter::maths::bins::Bin;
 use seenit_signature::Message;
 
-use crate::calibrate::Curve;
+use crate::calibrate::{Curve, OFFSET_MAX, SLOPE_MAX, SLOPE_MIN};
 use crate::error::WordsError;
 use crate::token;
 
@@ -40,6 +40,15 @@ pub(crate) const MEMBER_ERROR: &str = "member error";
 
 /// Words that say nothing, added to every message.
 pub(crate) const BLANKS: f64 = 5.0;
+
+/// The least share. No training has met a million million words; less would weigh against everything else together.
+pub(crate) const SHARE_MIN: f64 = 1e-12;
+
+/// The most messages of a side: they are counted in 32 bits.
+const MESSAGES_MAX: f64 = 4_294_967_296.0;
+
+/// The most blank words: beyond the longest message, nobody would ever be sure of anything.
+const BLANKS_MAX: f64 = 1e6;
 
 /// The most words that an opinion shows.
 const SHOWN_MAX: usize = 15;
@@ -100,20 +109,28 @@ impl Model {
     }
 
     pub(crate) fn of(file: BinFile) -> Result<Model, WordsError> {
-        let note = |name: &'static str, sound: fn(f64) -> bool| match file.note(name) {
+        let note = |name: &'static str, sound: &dyn Fn(f64) -> bool| match file.note(name) {
             Some(value) if sound(value) => Ok(value),
-            Some(value) => Err(WordsError::Note { name, found: value.to_string() }),
+            // In Rust's shortest form: 5e-324 is not to be written with 323 zeros.
+            Some(value) => Err(WordsError::Note { name, found: format!("{value:?}") }),
             None => Err(WordsError::Note { name, found: "no such note".into() }),
         };
-        let share = |value| value > 0.0 && value <= 1.0;
-        note(TOKEN_RULE, |value| value == f64::from(token::RULE))?;
-        let messages = |name| note(name, |value| value >= 1.0);
-        let (spam, ham) = (messages(SPAM_MESSAGES)?, messages(HAM_MESSAGES)?);
-        let missed = [note(MISSED_IN_SPAM, share)?, note(MISSED_IN_HAM, share)?];
-        let blanks = note(BLANK_WORDS, |value| value >= 0.0)?;
-        let curve = Curve { slope: note(SLOPE, f64::is_finite)?, offset: note(OFFSET, f64::is_finite)? };
-        note(HAM_CREDIT, f64::is_finite)?;
-        note(MEMBER_ERROR, f64::is_finite)?;
+        let is_share = |value: f64| (SHARE_MIN..=1.0).contains(&value);
+        note(TOKEN_RULE, &|value| value == f64::from(token::RULE))?;
+        let is_count = |value: f64| (1.0..=MESSAGES_MAX).contains(&value) && value.fract() == 0.0;
+        let (spam, ham) = (note(SPAM_MESSAGES, &is_count)?, note(HAM_MESSAGES, &is_count)?);
+        let missed = [note(MISSED_IN_SPAM, &is_share)?, note(MISSED_IN_HAM, &is_share)?];
+        let blanks = note(BLANK_WORDS, &|value| (0.0..=BLANKS_MAX).contains(&value))?;
+        let slope = note(SLOPE, &|value| (SLOPE_MIN..=SLOPE_MAX).contains(&value))?;
+        let offset = note(OFFSET, &|value| value.abs() <= OFFSET_MAX)?;
+        let curve = Curve { slope, offset };
+        note(HAM_CREDIT, &|value| value.is_finite() && value >= 0.0)?;
+        note(MEMBER_ERROR, &|value| value.is_finite() && value >= 0.0)?;
+        for (place, shares) in file.filter.places().zip(&file.shares) {
+            if let Some(&share) = shares.iter().find(|&&share| !is_share(share)) {
+                return Err(WordsError::Share { place, share });
+            }
+        }
         let parts = file.filter.bins().zip(file.filter.places()).zip(&file.shares);
         let bins = parts.map(|(((bin, filter), place), shares)| {
             // A bin's rate is not below one in a million million; a division by zero would be a sure sign.
@@ -124,7 +141,7 @@ impl Model {
         Ok(Model { file, key: SipKey::public(), bins, missed, blanks, curve, limits })
     }
 
-    pub(crate) fn with_curve(mut self, slope: f64, offset: f64) -> Result<Model, WordsError> {
+    pub(crate) fn with_curve(mut self, Curve { slope, offset }: Curve) -> Result<Model, WordsError> {
         let value = |note: &Note| match note.name.as_str() {
             SLOPE => slope,
             OFFSET => offset,

@@ -1,7 +1,7 @@
 //! Cutting the weights of each side into bins, and splitting the memory over the bins of both.
 
 use seenit_filter::BinError;
-use seenit_filter::bins::{Goal, KEYS_CUT_MAX, Plan, Schedule, Weights, anneal, best_cuts, compare};
+use seenit_filter::bins::{Goal, KEYS_CUT_MAX, Schedule, Weights, anneal, best_cuts};
 use seenit_filter::maths::bins::Bin;
 
 /// Moves of annealing: some tenths of a second, and within a percent of the best cuts.
@@ -16,10 +16,6 @@ pub(crate) struct Bins {
     pub(crate) bits: Vec<u64>,
     /// For spam words and good words: where each bin ends on the scale of weights.
     floors: [Vec<f64>; 2],
-    /// The weight of spam words that a word in no bin is credited with, on average.
-    pub(crate) ham_credit: f64,
-    /// How far a word's credit is from its weight, on average over the words of both sides.
-    pub(crate) member_error: f64,
 }
 
 impl Bins {
@@ -31,7 +27,6 @@ impl Bins {
         annealing_seed: Option<u64>,
     ) -> Result<Bins, BinError> {
         let mut planned = Bins::default();
-        let mut cut_sides = Vec::new();
         for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
             let mut sizes: Vec<f64> =
                 weights.iter().map(|weight| sign * weight).filter(|&size| size > 0.0).collect();
@@ -40,25 +35,21 @@ impl Bins {
             }
             sizes.sort_unstable_by(|a, b| b.total_cmp(a));
             // A side may use its own words' share of the memory.
-            let share = (bits * sizes.len() as u64 / weights.len() as u64).max(1);
-            let cuts = cuts(&sizes, bins, share, annealing_seed)?;
+            let share = u128::from(bits) * sizes.len() as u128 / weights.len() as u128;
+            let cuts = cuts(&sizes, bins, (share as u64).max(1), annealing_seed)?;
             let sizes = Weights::new(&sizes)?;
             planned.floors[side] = floors(sizes.sorted(), &cuts);
             planned
                 .bins
                 .extend(sizes.bins(&cuts).iter().map(|bin| Bin { weight: sign * bin.weight, ..*bin }));
-            cut_sides.push((side, sizes, cuts));
         }
         let stakes: Vec<Bin> =
             planned.bins.iter().map(|bin| Bin { weight: bin.weight.abs(), ..*bin }).collect();
         planned.bits = Goal::StrangerCredit.real_split(&stakes, bits);
-        let mut rest = &planned.bits[..];
-        for (side, sizes, cuts) in cut_sides {
-            let (mine, others) = rest.split_at(cuts.len());
-            rest = others;
-            let standing = compare(&sizes, &Plan::new(cuts, mine.to_vec())?)?.bin_filter;
-            planned.ham_credit += if side == 0 { standing.stranger_credit } else { 0.0 };
-            planned.member_error += standing.member_error() * sizes.keys() as f64 / weights.len() as f64;
+        // A whole side may get nothing. Where the bits are too few to tell any word from any other no bin gets some,
+        // but a file has a bin: the first one takes them all, and fires for every word.
+        if planned.bits.iter().all(|&bits| bits == 0) {
+            planned.bits[0] = bits;
         }
         Ok(planned)
     }
@@ -136,7 +127,6 @@ mod tests {
             for (place, bin) in bins.bins.iter().enumerate().filter(|(place, _)| bins.bits[*place] > 0) {
                 assert_eq!(bin.keys, keys[place], "bin {place}");
             }
-            assert!(bins.ham_credit > 0.0 && bins.member_error > 0.0);
         }
     }
 
@@ -146,6 +136,27 @@ mod tests {
         let bins = Bins::of(&[600.0, 600.0, 600.0, 10.0, 10.0], 2, 200, None).expect("planned");
         assert_eq!((bins.place(590.0), bins.place(600.0)), (Some(0), Some(0)));
         assert_eq!((bins.place(9.0), bins.place(11.0)), (Some(1), Some(1)));
+    }
+
+    /// Training once failed, with "bits must be at least 1, not 0", where all the memory went to one side.
+    #[test]
+    fn a_side_may_get_no_bits_and_few_bits_still_make_a_bin() {
+        let weights: Vec<f64> = [1000.0; 20].into_iter().chain([-1.6]).collect();
+        let bins = Bins::of(&weights, 8, 8 * 21, None).expect("planned");
+        assert_eq!((bins.bits.as_slice(), bins.floors[1].len()), ([8 * 21, 0].as_slice(), 1));
+        assert_eq!((bins.place(1000.0), bins.place(-1.6)), (Some(0), None));
+        for bits in 1..=60 {
+            let bins = Bins::of(&weights, 8, bits, None).expect("planned");
+            assert_eq!(bins.bits.iter().sum::<u64>(), bits);
+        }
+        let many = Bins::of(&[2.0; 5000], 8, 1, None).expect("planned");
+        assert_eq!(many.bits, [1], "a filter of one bit fires for all, and is one");
+    }
+
+    #[test]
+    fn a_product_of_bits_and_words_does_not_wrap() {
+        let bins = Bins::of(&[3.0, 3.0, -3.0, -3.0], 1, u64::MAX / 2, None);
+        assert!(bins.is_err_and(|error| error.to_string().contains("limit")));
     }
 
     #[test]

@@ -1,20 +1,24 @@
 //! What a word is. Rule 1; another rule is another number, since a model knows only words of its own rule.
 //!
-//! 1. The subject and the visible text, in lower case (Unicode's simple mapping).
+//! 1. The subject and the visible text, in lower case (Unicode's full mapping) and composed (NFC): an accent written
+//!    apart is the letter with the accent.
 //! 2. They are cut at every character that is no letter, no digit and none of `' . - $ ! @ _`.
 //! 3. `' . - @ _` at the ends of a piece are taken off: hosts, addresses, prices and shouts stay whole.
 //! 4. In scripts that write no spaces every two neighbouring characters are a word.
 //! 5. Any other piece of 3 to 30 characters is a word, unless it has digits only and more than 4 of them.
 //! 6. Words of the subject are marked `s:`.
-//! 7. Of each link: the host and what remains of it behind each dot, marked `u:`, and the pieces of its path of 3 to 20
-//!    letters and digits, marked `u:/`.
+//! 7. Of each link of its HTML: the host and what remains of it behind each dot, marked `u:`, and the pieces of its
+//!    path of 3 to 20 letters and digits, marked `u:/`.
 //!
-//! A word counts once a message. The marks cannot be written by a sender: no word has a colon.
+//! A word counts once a message. Of subject and text together the first 20,000 words are looked at, repeated ones
+//! counted, and the links that [`Message`] has, which are its first 256. The marks cannot be
+//! written by a sender: no word has a colon.
 
 use std::collections::HashSet;
 
 use seenit_filter::hash::{Hash128, KeyHasher, SipKey};
 use seenit_signature::Message;
+use unicode_normalization::UnicodeNormalization;
 
 /// The number of this rule: it stands in the model.
 pub const RULE: u32 = 1;
@@ -25,10 +29,9 @@ const CHARS_MIN: usize = 3;
 const CHARS_MAX: usize = 30;
 /// The most digits of a number: years and amounts repeat, identifiers do not.
 const DIGITS_MAX: usize = 4;
-/// The most words of one message that are looked at, links apart: a book. What comes behind is passed over.
+/// The most words of one message that are looked at, repeated ones counted, links apart: a book. What comes behind is
+/// passed over.
 pub const WORDS_MAX: usize = 20_000;
-/// The most links of one message that are looked at.
-const LINKS_MAX: usize = 1_000;
 /// The most words of a link's path.
 const PATH_WORDS_MAX: usize = 20;
 /// The most labels of a host; names of more are made up.
@@ -36,16 +39,16 @@ const LABELS_MAX: usize = 6;
 
 /// Calls `visit` with every word of a message, repeated ones again.
 pub fn each(message: &Message<'_>, mut visit: impl FnMut(&str)) {
-    let mut marked = String::new();
-    words_of(&message.subject, |word| {
+    let (mut marked, mut room) = (String::new(), WORDS_MAX);
+    words_of(&message.subject, &mut room, |word| {
         marked.clear();
         marked.push_str("s:");
         marked.push_str(word);
         visit(&marked);
     });
-    words_of(&message.text, &mut visit);
-    for link in message.links.iter().take(LINKS_MAX) {
-        link_words(&link.to_lowercase(), &mut visit);
+    words_of(&message.text, &mut room, &mut visit);
+    for link in &message.links {
+        link_words(&one_spelling(link), &mut visit);
     }
 }
 
@@ -60,17 +63,27 @@ pub fn hashes(message: &Message<'_>, key: &SipKey) -> Vec<Hash128> {
     hashes
 }
 
-fn words_of(text: &str, mut visit: impl FnMut(&str)) {
+/// Lower case, composed. Composed last: lower case may take letters apart.
+fn one_spelling(text: &str) -> String {
     let lower = text.to_lowercase();
-    let pieces = lower.split(|c: char| !c.is_alphanumeric() && !"'.-$!@_".contains(c));
-    for piece in pieces.filter(|piece| !piece.is_empty()).take(WORDS_MAX) {
+    if lower.is_ascii() { lower } else { lower.nfc().collect() }
+}
+
+/// Visits the words of a text while there is room for words.
+fn words_of(text: &str, room: &mut usize, mut visit: impl FnMut(&str)) {
+    let text = one_spelling(text);
+    for piece in text.split(|c: char| !c.is_alphanumeric() && !"'.-$!@_".contains(c)) {
         let piece = piece.trim_matches(|c| "'.-@_".contains(c));
         if piece.is_ascii() || !piece.contains(is_unspaced) {
-            if is_word(piece) {
+            if is_word(piece) && *room > 0 {
+                *room -= 1;
                 visit(piece);
             }
         } else {
-            pairs(piece, &mut visit);
+            pairs(piece, room, &mut visit);
+        }
+        if *room == 0 {
+            break;
         }
     }
 }
@@ -92,10 +105,11 @@ fn is_unspaced(c: char) -> bool {
 }
 
 /// Every two neighbouring characters.
-fn pairs(piece: &str, visit: &mut impl FnMut(&str)) {
+fn pairs(piece: &str, room: &mut usize, visit: &mut impl FnMut(&str)) {
     let mut starts = piece.char_indices().map(|(at, _)| at).chain([piece.len()]);
     let (mut first, mut second) = (starts.next().unwrap_or(0), starts.next().unwrap_or(0));
-    for (third, _) in starts.zip(0..WORDS_MAX) {
+    for third in starts.take(*room) {
+        *room -= 1;
         visit(&piece[first..third]);
         (first, second) = (second, third);
     }
@@ -128,7 +142,7 @@ mod tests {
 
     fn words(text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        words_of(text, |word| found.push(word.to_owned()));
+        words_of(text, &mut WORDS_MAX.clone(), |word| found.push(word.to_owned()));
         found
     }
 
@@ -144,7 +158,47 @@ mod tests {
             words("\u{514d}\u{8d39}\u{7684} \u{e9}t\u{e9}"),
             ["\u{514d}\u{8d39}", "\u{8d39}\u{7684}", "\u{e9}t\u{e9}"]
         );
-        assert_eq!(words(&"word ".repeat(2 * WORDS_MAX)).len(), WORDS_MAX);
+    }
+
+    /// Pieces were once counted in place of words, subject and text apart, and pairs of each piece apart.
+    #[test]
+    fn a_message_has_so_many_words_subject_and_text_together() {
+        let of = |subject: &str, text: String| {
+            let (mut found, subject) = (0, subject.to_owned());
+            each(&Message { subject, text, ..Message::default() }, |_| found += 1);
+            found
+        };
+        assert_eq!(of("", "to word ".repeat(WORDS_MAX)), WORDS_MAX);
+        assert_eq!(of("three words here", "to word ".repeat(WORDS_MAX)), WORDS_MAX);
+        assert_eq!(of("", "\u{514d}\u{8d39}\u{7684} ".repeat(WORDS_MAX)), WORDS_MAX);
+        assert_eq!(of("", "\u{514d}".repeat(2 * WORDS_MAX) + " word"), WORDS_MAX);
+        assert_eq!(of("three words here", "word ".repeat(WORDS_MAX - 3) + "more"), WORDS_MAX);
+    }
+
+    /// Accents that are written apart once cut words in pieces.
+    #[test]
+    fn both_spellings_of_a_letter_are_one_word() {
+        let (composed, apart) = ("\u{c9}t\u{e9} r\u{e9}sum\u{e9}", "E\u{301}te\u{301} re\u{301}sume\u{301}");
+        assert_eq!(words(composed), ["\u{e9}t\u{e9}", "r\u{e9}sum\u{e9}"]);
+        assert_eq!(words(apart), words(composed));
+        let of = |path: &str| {
+            let mut found = Vec::new();
+            let links = vec![format!("http://a.example/{path}")];
+            each(&Message { links, ..Message::default() }, |word| found.push(word.to_owned()));
+            found
+        };
+        assert_eq!(of(apart), of(composed));
+    }
+
+    #[test]
+    fn the_first_links_are_looked_at() {
+        let links: String = (0..300).map(|n| format!("<a href='http://h{n}.example/'>x</a>")).collect();
+        let raw = format!("Content-Type: text/html\n\n{links}");
+        let mut found = HashSet::new();
+        each(&Message::parse(raw.as_bytes()), |word| {
+            found.insert(word.to_owned());
+        });
+        assert!(found.contains("u:h255.example") && !found.contains("u:h256.example"));
     }
 
     #[test]

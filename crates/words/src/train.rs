@@ -5,6 +5,8 @@
 
 use seenit_filter::bins::{BINS_MAX, BinFilter};
 use seenit_filter::file::{BinFile, Note};
+use seenit_filter::hash::Hash128;
+use seenit_filter::layout::Layout;
 
 use crate::calibrate::Curve;
 use crate::count::{Count, Example, Side, Trainer};
@@ -16,6 +18,9 @@ use crate::weigh::weight;
 /// Bits a kept word, where nobody says how many in all. With half as many, 4 points of the spam caught at 0.1 % ham
 /// lost are lost; twice as many gain a point or two.
 pub const BITS_PER_WORD: u64 = 8;
+
+/// The most bits of all bins together, 128 GiB: more is a slip of the keyboard.
+pub const BITS_MAX: u64 = 1 << 40;
 
 /// How to train.
 #[derive(Clone, Debug)]
@@ -60,7 +65,7 @@ pub struct Summary {
     pub bits: u64,
     /// The weight of spam words that a word in no bin is credited with, on average.
     pub expected_ham_credit: f64,
-    /// How far a word's credit is from its weight, on average over all words in bins.
+    /// How far a word's credit by the bins of both sides is from its weight, on average over all words with weight.
     pub member_error: f64,
 }
 
@@ -83,30 +88,35 @@ impl Trainer {
         let bits = options.bits.unwrap_or(BITS_PER_WORD * kept.len() as u64);
         let bins = Bins::of(&kept, options.bins, bits, options.annealing_seed)?;
         let mut filter = BinFilter::empty(self.key.fingerprint(), &bins.bins, &bins.bits)?;
-        for (hash, weight) in weighed {
+        for &(hash, weight) in &weighed {
             if let Some(place) = bins.place(weight) {
                 filter.insert(place, hash);
             }
         }
-        let summary = self.summary(&bins, &filter);
+        let summary = self.summary(&weighed, &filter);
         let (model, fit) =
             (self.with_shares(filter, &bins, &summary)?, |model: Model| self.calibrated(model, &bins));
         Ok(Trained { model: fit(model)?, summary })
     }
 
-    fn summary(&self, bins: &Bins, filter: &BinFilter) -> Summary {
+    fn summary(&self, weighed: &[(Hash128, f64)], filter: &BinFilter) -> Summary {
         let words = |side: fn(f64) -> bool| {
             filter.bins().filter(|(bin, _)| side(bin.weight)).map(|(bin, _)| bin.keys).sum()
         };
+        let of_spam = filter.bins().filter(|(bin, _)| bin.weight > 0.0);
+        let errors = weighed.iter().filter(|(_, weight)| *weight != 0.0);
+        let errors = errors.map(|&(hash, weight)| (filter.credit(hash).weight - weight).abs());
         Summary {
             messages: self.messages,
             words: self.words() as u64,
             spam_words: words(|weight| weight > 0.0),
             good_words: words(|weight| weight < 0.0),
             bins: filter.bins().count() as u64,
-            bits: bins.bits.iter().sum(),
-            expected_ham_credit: bins.ham_credit,
-            member_error: bins.member_error,
+            bits: filter.bins().map(|(_, filter)| filter.layout().bits()).sum(),
+            // From 0, since the sum of nothing is -0.
+            expected_ham_credit: of_spam
+                .fold(0.0, |sum, (bin, filter)| sum + bin.weight * filter.present_rate()),
+            member_error: errors.clone().sum::<f64>() / errors.count() as f64,
         }
     }
 
@@ -127,7 +137,7 @@ impl Trainer {
             met[bins.bins.len()][side] += f64::from(example.forgotten);
         }
         let sums = [0, 1].map(|side| met.iter().map(|met| met[side]).sum::<f64>());
-        let share = |place: usize| [met[place][0] / sums[0], met[place][1] / sums[1]];
+        let share = |place: usize| [0, 1].map(|side| (met[place][side] / sums[side]).max(model::SHARE_MIN));
         let missed = share(bins.bins.len());
         let notes = [
             (model::TOKEN_RULE, f64::from(crate::token::RULE)),
@@ -165,7 +175,7 @@ impl Trainer {
             let mine = self.examples.iter().filter(|example| example.side == side);
             mine.filter_map(score).collect::<Vec<f64>>()
         };
-        let Curve { slope, offset } = Curve::fit(&scores(Side::Spam), &scores(Side::Ham));
-        model.with_curve(slope, offset)
+        let curve = Curve::fit(&scores(Side::Spam), &scores(Side::Ham));
+        model.with_curve(curve)
     }
 }

@@ -46,8 +46,8 @@ const RUNNERS: [Runner; EXPERIMENTS.len()] = [
     |bench| bins::run(&Default::default(), bench).map(account),
     |bench| pages::run(&super::pages::options(None), bench).map(account),
     |bench| storage::run(&Default::default(), bench).map(account),
-    |bench| unless_missing(replicas::run(&Default::default(), bench).map(account)),
-    |bench| unless_missing(words::run(&Default::default(), bench).map(account)),
+    |bench| unless_missing(replicas::run(&Default::default(), bench).map(account), bench),
+    |bench| unless_missing(words::run(&Default::default(), bench).map(account), bench),
 ];
 
 fn account<R>(outcome: Outcome<R>) -> Account {
@@ -56,13 +56,9 @@ fn account<R>(outcome: Outcome<R>) -> Account {
 
 /// A report without a corpus, or without the program that one experiment compares with, is still a report; it says what
 /// is missing.
-fn unless_missing(result: Result<Account, LabError>) -> Result<Account, LabError> {
+fn unless_missing(result: Result<Account, LabError>, bench: &Bench<'_>) -> Result<Account, LabError> {
     match result {
-        Err(
-            error @ (LabError::Option { option: "--corpus", .. }
-            | LabError::Program { .. }
-            | LabError::Mail(MailError::Open { .. })),
-        ) => {
+        Err(error) if is_missing(&error, bench) => {
             let skipped = Table {
                 title: "Skipped".into(),
                 head: vec!["reason".into()],
@@ -76,10 +72,25 @@ fn unless_missing(result: Result<Account, LabError>) -> Result<Account, LabError
     }
 }
 
+/// Whether it stopped for want of something that nobody promised. A corpus that was named must be readable; but a
+/// folder without an index will do for the experiment `pages`, which takes any mail.
+fn is_missing(error: &LabError, bench: &Bench<'_>) -> bool {
+    match (error, bench.corpus_folder()) {
+        (LabError::Program { .. }, _) | (LabError::Option { option: "--corpus", .. }, Err(_)) => true,
+        (LabError::Mail(MailError::Open { .. }), Ok(folder)) => {
+            folder.is_dir() && !folder.join("index.tsv").exists()
+        }
+        _ => false,
+    }
+}
+
 pub(super) fn run(args: &ReportArgs) -> Result<(), Problem> {
     let path = args.out.join("index.html");
-    // Before the work, so that nobody waits for a page that cannot be written.
+    // Before the work, so that nobody waits for a page that cannot be written, or for a corpus that is not there.
     fs::create_dir_all(&args.out).map_err(Problem::output(&args.out))?;
+    if let Some(corpus) = &args.corpus {
+        fs::metadata(corpus).map_err(Problem::input(corpus))?;
+    }
     let progress = LabProgress::new();
     let (seed, corpus, quick) = (args.seed, args.corpus.clone(), args.quick);
     let bench = Bench { seed, rounds: None, corpus, quick, progress: &progress };
@@ -103,4 +114,35 @@ fn summary(chapters: &[Chapter], path: &str) -> String {
         .map(|(chapter, table)| format!("{:8}{:10}{}\n", table.verdict.as_str(), chapter.name, table.title))
         .collect::<String>();
     lines + path + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// A corpus that was named and cannot be read was once skipped, and the report a success.
+    #[test]
+    fn only_what_nobody_named_is_skipped() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = |path: &str| {
+            let error = io::Error::from(io::ErrorKind::NotFound);
+            LabError::Mail(MailError::Open { path: folder.path().join(path), error })
+        };
+        let bench = |name: &str| Bench { corpus: Some(folder.path().join(name)), ..Bench::new(&()) };
+        assert!(unless_missing(Err(open("typo/index.tsv")), &bench("typo")).is_err(), "no such folder");
+        let skipped =
+            unless_missing(Err(open("index.tsv")), &bench("")).expect("a folder of mail without an index");
+        assert!(skipped.tables[0].summary.contains("index.tsv"), "it says why");
+        fs::write(folder.path().join("index.tsv"), "path\tlabel\n").expect("an index");
+        assert!(
+            unless_missing(Err(open("mail.tar")), &bench("")).is_err(),
+            "an archive of the index is missing"
+        );
+        let small = || LabError::Option { option: "--corpus", value: "2 messages".into(), why: "too few" };
+        assert!(unless_missing(Err(small()), &bench("")).is_err(), "a corpus that is too small");
+        let program = LabError::Program { program: "p", package: "p", why: "gone".into() };
+        assert!(unless_missing(Err(program), &bench("")).is_ok(), "a program that is not installed");
+    }
 }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use seenit_lab::words::Options;
+use seenit_words::BITS_MAX;
 
 use super::Common;
 
@@ -15,7 +16,7 @@ pub(crate) struct WordsArgs {
     #[arg(long, value_name = "L", default_value_t = Options::default().bins)]
     bins: usize,
     /// Bits of all bins together [default: 8 a word]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=BITS_MAX))]
     bits: Option<u64>,
 }
 

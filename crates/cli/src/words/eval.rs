@@ -7,7 +7,7 @@ use seenit_filter::hash::{Hash128, SipKey};
 use seenit_lab::{Axis, Figure, Series, draw};
 use seenit_signature::Message;
 use seenit_words::roc::{Reliability, Roc, reliability};
-use seenit_words::{Side, Trainer, token};
+use seenit_words::{Side, Trainer, WordsError, token};
 use serde::Serialize;
 
 use super::Training;
@@ -86,6 +86,7 @@ struct Mail {
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Problem> {
     let mut mails = read(&arguments.training)?;
+    check(&mails, arguments.folds)?;
     deal(&mut mails, arguments.folds);
     let mut progress = Progress::new("parts judged", Some(arguments.folds.into()));
     let (mut spam, mut ham, mut said, mut no_opinion) = (Vec::new(), Vec::new(), Vec::new(), 0);
@@ -136,6 +137,16 @@ fn read(training: &Training) -> Result<Vec<Mail>, Problem> {
         Ok(())
     })?;
     Ok(mails)
+}
+
+/// Refuses fewer messages of a side than parts: some part would have none to judge, or leave none to learn from.
+fn check(mails: &[Mail], folds: u32) -> Result<(), Problem> {
+    let of = |side: Side| mails.iter().filter(|mail| mail.side == side).count() as u64;
+    let (spam, ham) = (of(Side::Spam), of(Side::Ham));
+    if spam.min(ham) < u64::from(folds) {
+        return Err(WordsError::TooFew { spam, ham, parts: folds }.into());
+    }
+    Ok(())
 }
 
 /// Deals each side's messages, shuffled, to the parts in turn.

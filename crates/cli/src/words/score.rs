@@ -13,13 +13,13 @@ use crate::problem::Problem;
 
 #[derive(Args)]
 #[command(after_help = "A message without words gets no opinion.\n\
-    Example: seenit words score --words words.bbf message.eml")]
+    Example: seenit words score message.eml --words words.bbf")]
 pub(crate) struct Arguments {
     /// Messages: files, mbox files, Maildirs, folders, archives (.tar, .tar.gz, .tar.zst), or - for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// The model that `words train` wrote
-    #[arg(long, value_name = "WORDS")]
+    #[arg(long, value_name = "WORDS", default_value = "words.bbf")]
     words: PathBuf,
     /// Print one JSON array
     #[arg(long)]

@@ -23,9 +23,9 @@ fn curves(trials: &[Vec<Trial>; 3]) -> Figure {
         series.map(|(name, trials)| Series::line(*name, SHARES.map(|share| (share, mean(trials, share)))));
     Figure {
         title: "Spam caught against ham lost".into(),
-        caption: "Means over the half splits. A threshold takes every message at or above it, so no tie is parted. \
-                  Spam words alone, added up, mistake long letters for spam; words of both sides, per word, do not."
-            .into(),
+        caption:
+            "Means over the half splits. A threshold takes every message at or above it, so no tie is parted."
+                .into(),
         x: Axis::log("share of ham lost"),
         y: Axis::linear("share of spam caught"),
         series: series.collect(),
