@@ -43,7 +43,7 @@ struct Training {
     /// Good mail, likewise
     #[arg(long, value_name = "PATH", required = true, num_args = 1..)]
     ham: Vec<PathBuf>,
-    /// Bits of all bins together [default: 8 a word]
+    /// Bits of all bins together [default: 7 a word]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=BITS_MAX))]
     bits: Option<u64>,
     /// Bins of spam words, and as many of good words, 1 to 32
@@ -76,7 +76,11 @@ impl Training {
             let progress =
                 RefCell::new(Progress::new(what, Some(mailbox.bytes()).filter(|&bytes| bytes > 0)));
             let watch = |bytes| progress.borrow_mut().advance(bytes);
-            mailbox.watched(&watch).each_message(&mut |_, bytes| visit(side, bytes))?;
+            let mailbox = mailbox.watched(&watch);
+            mailbox.each_message(&mut |_, bytes| visit(side, bytes))?;
+            if let Some(skipped) = mailbox.skipped() {
+                eprintln!("seenit: {skipped}");
+            }
         }
         Ok(())
     }

@@ -66,12 +66,8 @@ pub fn grams(words: &Words) -> Vec<u64> {
 
 /// The shingles of some 3-grams; `None` of none. Repeats change no minimum.
 pub fn shingles(grams: &[u64]) -> Option<Shingles> {
-    let mut values = [u64::MAX; SHINGLES];
-    for &gram in grams {
-        for (value, key) in values.iter_mut().zip(&KEYS) {
-            *value = (*value).min(mix(gram ^ key));
-        }
-    }
+    // Slot by slot: the other way round compilers take to vectors that have no multiplication of 64 bits.
+    let values = KEYS.map(|key| grams.iter().map(|gram| mix(gram ^ key)).min().unwrap_or(u64::MAX));
     (!grams.is_empty()).then_some(Shingles { values, grams: distinct(grams) })
 }
 

@@ -131,11 +131,15 @@ impl Words {
 
     /// Takes the words of a run.
     fn take(&mut self, run: &str) {
-        let mut word = Word { start: self.text.len(), ..Word::default() };
-        if run.is_ascii() {
-            run.bytes().for_each(|byte| self.push(&mut word, fold::ascii(byte)));
+        // Most runs are plain words: the letters that one begins with need not be looked at one by one.
+        let plain = run.bytes().take_while(u8::is_ascii_alphabetic).count();
+        let (letters, rest) = run.split_at(plain);
+        let mut word = Word { start: self.text.len(), chars: plain, letters: plain, ..Word::default() };
+        self.text.extend(letters.bytes().map(|byte| char::from(fold::ASCII[usize::from(byte)])));
+        if rest.is_ascii() {
+            rest.bytes().for_each(|byte| self.push(&mut word, fold::ascii(byte)));
         } else {
-            fold::pieces(run, |piece| self.push(&mut word, piece));
+            fold::pieces(rest, |piece| self.push(&mut word, piece));
         }
         self.finish(&mut word);
     }

@@ -17,7 +17,7 @@ use crate::weigh::weight;
 
 /// Bits a kept word, where nobody says how many in all. With half as many, 4 points of the spam caught at 0.1 % ham
 /// lost are lost; twice as many gain a point or two.
-pub const BITS_PER_WORD: u64 = 8;
+pub const BITS_PER_WORD: u64 = 7;
 
 /// The most bits of all bins together, 128 GiB: more is a slip of the keyboard.
 pub const BITS_MAX: u64 = 1 << 40;

@@ -2,8 +2,8 @@
 
 use crate::count::Count;
 
-/// What is added to both counts of a word. A tenth makes a word of one message weigh about 10, which is what such words
-/// turned out to be worth on messages they were not counted in.
+/// What is added to the counts of a word, were both sides of one size. A tenth makes a word of one message weigh about
+/// 10, which is what such words turned out to be worth on messages they were not counted in.
 pub const SMOOTHING: f64 = 0.1;
 
 /// The largest weight. Words that one side alone uses have no upper bound but this.
@@ -15,10 +15,12 @@ pub const LEAST: f64 = 1.5;
 /// The paper's `Ps/Pns`, smoothed and capped; where it is below 1, its inverse with a minus: good words. Zero when it
 /// says too little to be kept.
 ///
-/// `Ps/Pns = ((s + a)/(Ns + 2a)) / ((h + a)/(Nh + 2a))` of a word that stands in s of Ns spam messages and in h of Nh
-/// good ones, with a = [`SMOOTHING`].
+/// `Ps/Pns = (s/Ns + a/N) / (h/Nh + a/N)` of a word that stands in s of Ns spam messages and in h of Nh good ones, with
+/// a = [`SMOOTHING`] and N the mean of Ns and Nh. The same is added to both shares, so a word that one side alone uses
+/// is always a word of that side, however few messages the other has.
 pub fn weight(word: Count, messages: Count) -> f64 {
-    let share = |word: u32, all: u32| (f64::from(word) + SMOOTHING) / (f64::from(all) + 2.0 * SMOOTHING);
+    let added = SMOOTHING / (0.5 * messages.all() as f64);
+    let share = |word: u32, all: u32| f64::from(word) / f64::from(all.max(1)) + added;
     let ratio = share(word.spam, messages.spam) / share(word.ham, messages.ham);
     let (side, size) = if ratio >= 1.0 { (1.0, ratio) } else { (-1.0, 1.0 / ratio) };
     if word.all() == 0 || size < LEAST { 0.0 } else { side * size.min(WEIGHT_CAP) }
@@ -36,5 +38,13 @@ mod tests {
         assert_eq!(of(10, 1), -of(1, 10));
         assert_eq!(of(500, 0), WEIGHT_CAP);
         assert_eq!((of(10, 9), of(0, 0)), (0.0, 0.0));
+    }
+
+    /// With thirty spam messages and thousands of good ones, words of one good message once were spam words.
+    #[test]
+    fn a_word_that_one_side_alone_uses_is_that_side_s() {
+        let all = Count { spam: 30, ham: 4000 };
+        assert!(weight(Count { spam: 0, ham: 1 }, all) <= 0.0);
+        assert!(weight(Count { spam: 1, ham: 0 }, all) > 0.0);
     }
 }
