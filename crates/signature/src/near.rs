@@ -4,7 +4,7 @@
 //!
 //! A word's hash is SipHash-1-3 under a public key. A 3-gram's is `mix(a + 3 b' + 5 c'')`, where b' and c'' are the
 //! second and third word's hashes rotated left by 21 and by 42 bits. The shingle of slot i is the smallest, over all
-//! 3-grams g, of `mix(g xor KEYS[i])`; [`mix`] is the finisher of SplitMix64, and the keys are its first 32 outputs
+//! 3-grams g, of `mix(g xor KEYS[i])`; `mix` is the finisher of SplitMix64, and the keys are its first 32 outputs
 //! from a seed that spells the kind. The public keys protect nobody: who chooses a text chooses its shingles. The
 //! filters they go into are keyed.
 

@@ -1,4 +1,4 @@
-//! The words of a text, in the spelling of [`fold`](crate::fold), without what differs from recipient to recipient.
+//! The words of a text, in the spelling of `fold.rs`, without what differs from recipient to recipient.
 //!
 //! In this order, line by line (lines end at CR and LF), and within a line in runs between white space:
 //!
