@@ -11,7 +11,7 @@ use crate::{dcc, own, pyzor, rspamd, url};
 ///
 /// DCC's sums are made of other pieces of the message than ours, but say no more than its words do: below the floor of
 /// `exact1` they are withheld too, and their information is that of the words. The other clients' kinds name what they
-/// rest on themselves: `pyzor` its lines, `razor-e4` the words of its part, `razor-e8` its host, `rspamd` its own words.
+/// rest on themselves: `pyzor` its lines, `razor-e4` the words of its part, `razor-e8` its host, `rspamd` its words.
 pub fn sign(mail: &[u8], ep4: &Ep4) -> Vec<Signature> {
     let message = Message::parse(mail);
     let words = Words::of(&message.text);

@@ -267,7 +267,8 @@ mod tests {
     fn links_in_text_end_where_a_reader_ends_them() {
         let targets = targets(
             &[],
-            "https://d.example/r?u=http://e.example/ See (http://a.example/x), <http://b.example/y>. www.c.example/z! http://a.example/x",
+            "https://d.example/r?u=http://e.example/ See (http://a.example/x), <http://b.example/y>. \
+             www.c.example/z! http://a.example/x",
         );
         let texts: Vec<_> = targets.iter().map(|target| target.text.as_str()).collect();
         assert_eq!(texts, ["d.example/r", "a.example/x", "b.example/y", "c.example/z"]);

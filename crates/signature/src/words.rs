@@ -6,7 +6,7 @@
 //! 2. A run with `@` in it and a dot somewhere behind is an address and is left out.
 //! 3. What remains is cut into words of skeletons. Signs that stand for letters (`@ $ ! | +`) do so within a word
 //!    only, not at its ends.
-//! 4. A word with no letter, with a digit in it that stands for no letter (2, 6, 9, or of another script), or of more than
+//! 4. A word with no letter, with a digit that stands for no letter (2, 6, 9, or of another script), or of more than
 //!    [`WORD_CHARS_MAX`] characters is a number or an identifier and is left out.
 //! 5. A line of at most [`GREETING_WORDS_MAX`] words that begins with a greeting is left out.
 
