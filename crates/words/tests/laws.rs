@@ -4,7 +4,7 @@
 use seenit_filter::file::{self, BinFile, FileView, Note};
 use seenit_filter::hash::{Hash128, KeyHasher, SipKey};
 use seenit_filter::random::SplitMix;
-use seenit_words::{Model, Options, Side, Summary, Trained, Trainer, WordsError};
+use seenit_words::{BITS_PER_WORD, Model, Options, Side, Summary, Trained, Trainer, WordsError};
 
 fn word(number: u64) -> Hash128 {
     SipKey::public().hash(&number.to_le_bytes())
@@ -64,7 +64,7 @@ fn a_word_is_always_found_in_its_bin() {
                 alone += u32::from(fired.count_ones() == 1);
             }
         }
-        assert!(rest.is_empty() && f64::from(alone) > 0.8 * words.len() as f64, "{alone} of {}", words.len());
+        assert!(rest.is_empty() && f64::from(alone) > 0.7 * words.len() as f64, "{alone} of {}", words.len());
     }
 }
 
@@ -130,7 +130,7 @@ fn training_works_where_one_side_gets_no_bits_and_with_any_bits() {
     for bits in [None].into_iter().chain((1..=60).map(Some)) {
         let Trained { model, summary } =
             trainer.train(&Options { bits, ..Options::default() }).expect("two sides");
-        assert_eq!(summary.bits, bits.unwrap_or(8 * 21), "all bits are used");
+        assert_eq!(summary.bits, bits.unwrap_or(BITS_PER_WORD * 21), "all bits are used");
         let bytes = bytes_of(model.file());
         let read = Model::open(&FileView::open(&bytes).expect("sound")).expect("a model");
         let says = |words: &[Hash128]| read.opinion(words).expect("words").probability;
