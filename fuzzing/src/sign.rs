@@ -1,7 +1,7 @@
 //! The laws of signing, checked on whatever mail the fuzzer comes up with.
 //!
-//! Any bytes are mail. Signing them twice gives the same, no signature claims to rest on more than there is, and a
-//! message of no words has no opinion.
+//! Any bytes are mail. Signing them twice gives the same, no signature claims to rest on more than there is, and
+//! `exact1` of no words is withheld.
 
 use seenit_signature::razor::Ep4;
 use seenit_signature::{Kind, Message, Words, sign};

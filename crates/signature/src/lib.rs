@@ -18,10 +18,12 @@ pub mod razor;
 pub mod rspamd;
 pub mod sign;
 pub mod signature;
+mod transfer;
 pub mod url;
 mod visible;
 pub mod words;
 
+pub use fold::is_unspaced;
 pub use kind::Kind;
 pub use message::Message;
 pub use sign::sign;

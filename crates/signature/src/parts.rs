@@ -15,7 +15,7 @@ use mail_parser::parsers::MessageStream;
 use mail_parser::{ContentType, HeaderValue};
 
 use crate::head::{self, Field};
-use crate::pyzor::transfer;
+use crate::transfer;
 
 /// Parts of one message that are looked at. Real mail has a handful, digests some dozens.
 pub(crate) const PARTS_MAX: usize = 256;

@@ -2,7 +2,7 @@
 //!
 //! The client is a Python program and leaves reading the mail and the HTML to Python's standard library. So what
 //! counts is what that library (3.11) makes of a message, broken messages included. Each module below answers for one
-//! piece of it: `parts` for the parser of mail, `header` for the parameters of a Content-Type, `transfer` for
+//! piece of it: `parts` for the parser of mail, `header` for the parameters of a Content-Type, `crate::transfer` for
 //! base64 and its kin, `charset` for codecs, `html` for the parser of HTML and `lines` for Pyzor's own rules.
 //!
 //! For some messages the client ends with a traceback, and no digest exists. Then the answer is `None`.
@@ -23,12 +23,13 @@ mod lines;
 mod multibyte;
 mod parts;
 mod shifted;
-pub(crate) mod transfer;
 
 use charset::OnError;
 use header::Param;
 use lines::Kept;
 use parts::Leaf;
+
+use crate::transfer;
 
 /// Up to this many kept lines, all of them are hashed.
 const ALL_LINES_MAX: usize = 4;
@@ -48,6 +49,13 @@ struct Crash;
 pub struct Digest([u8; 20]);
 
 impl Digest {
+    /// The digest of the lines that [`predigest`] gives.
+    pub fn of(lines: &[String]) -> Self {
+        let mut hash = Sha1::new();
+        lines.iter().for_each(|line| hash.update(line));
+        Digest(hash.finalize().into())
+    }
+
     /// The digest of a message without lines that count. Such messages have nothing in common: refuse to count it.
     pub const EMPTY: Self = Self([
         0xda, 0x39, 0xa3, 0xee, 0x5e, 0x6b, 0x4b, 0x0d, 0x32, 0x55, 0xbf, 0xef, 0x95, 0x60, 0x18, 0x90, 0xaf,
@@ -80,12 +88,7 @@ impl fmt::Debug for Digest {
 
 /// The digest that the client computes, or `None` where it crashes.
 pub fn digest(mail: &[u8]) -> Option<Digest> {
-    let kept = kept_lines(mail).ok()?;
-    let mut hash = Sha1::new();
-    for number in chosen(kept.len()) {
-        hash.update(kept.line(number));
-    }
-    Some(Digest(hash.finalize().into()))
+    predigest(mail).map(|lines| Digest::of(&lines))
 }
 
 /// The lines that are hashed, in their order, or `None` where the client crashes.

@@ -35,8 +35,8 @@ struct Floor {
 }
 
 fn pyzor_of(mail: &[u8]) -> Option<Signature> {
-    let lines = pyzor::predigest(mail)?.concat();
-    let digest = pyzor::digest(mail)?;
+    let lines = pyzor::predigest(mail)?;
+    let (digest, lines) = (pyzor::Digest::of(&lines), lines.concat());
     let information_bits = information_bits(lines.as_bytes());
     let is_short = lines.chars().count() < own::EXACT_LETTERS_MIN || information_bits < own::PYZOR_BITS_MIN;
     Some(Signature {

@@ -17,7 +17,7 @@
 use std::collections::HashSet;
 
 use seenit_filter::hash::{Hash128, KeyHasher, SipKey};
-use seenit_signature::Message;
+use seenit_signature::{Message, is_unspaced};
 use unicode_normalization::UnicodeNormalization;
 
 /// The number of this rule: it stands in the model.
@@ -96,12 +96,6 @@ fn is_word(piece: &str) -> bool {
     let chars = piece.chars().count();
     let is_number = piece.bytes().all(|byte| byte.is_ascii_digit());
     (CHARS_MIN..=if is_number { DIGITS_MAX } else { CHARS_MAX }).contains(&chars)
-}
-
-/// Whether a character belongs to a script that writes no spaces: Thai to Khmer, kana, Han.
-fn is_unspaced(c: char) -> bool {
-    matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
-        | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 /// Every two neighbouring characters.

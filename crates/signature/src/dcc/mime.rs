@@ -4,6 +4,7 @@
 //! and takes whatever it does not understand for text. Each byte is looked at a fixed number of times.
 
 use crate::head::{boundary_at, fields, split_head, split_line};
+use crate::transfer::base64_value;
 
 /// Multiparts inside multiparts: deeper ones are taken for text. Real mail has a handful of levels, and each level
 /// costs a comparison for each line that starts like a boundary.
@@ -137,17 +138,11 @@ impl Bits {
     fn decode(&mut self, line: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(line.len() * 3 / 4 + 1);
         for byte in line {
-            let six = match byte {
-                b'A'..=b'Z' => byte - b'A',
-                b'a'..=b'z' => byte - b'a' + 26,
-                b'0'..=b'9' => byte - b'0' + 52,
-                b'+' => 62,
-                b'/' => 63,
-                b'=' => {
+            let Some(six) = base64_value(*byte) else {
+                if *byte == b'=' {
                     *self = Bits::default();
-                    continue;
                 }
-                _ => continue,
+                continue;
             };
             self.value = (self.value << 6 | u32::from(six)) & 0xfff;
             self.count += 6;

@@ -14,8 +14,8 @@ use std::sync::LazyLock;
 
 use super::multibyte::{self, Multibyte};
 use super::shifted::{self, Shifted};
-use super::transfer::base64_value;
 use super::{Crash, header};
+use crate::transfer::base64_value;
 
 /// What takes the place of bytes that mean nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]

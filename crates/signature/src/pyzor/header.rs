@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::lines::is_space;
-use super::transfer::hex_value;
 use super::{Crash, charset};
+use crate::transfer::hex_value;
 
 /// A longer Content-Type is cut. Real ones have a few hundred bytes; this many parameters still fit in memory.
 pub(super) const VALUE_BYTES_MAX: usize = 64 * 1024;

@@ -3,6 +3,7 @@
 use memchr::{memchr, memchr_iter, memrchr};
 
 use super::text::{find_any_case, is_blank, is_space, leading, split_at_blank_line, starts_with_any_case};
+use crate::transfer::base64_value;
 
 /// Below this, a text that looks like the header of a part yields no signature.
 const HEADER_LIKE_BYTES_MAX: usize = 127;
@@ -70,9 +71,9 @@ fn after_empty_line(text: &[u8]) -> Option<&[u8]> {
 fn decode_base64(encoded: &[u8], decoded: &mut Vec<u8>) {
     const LINE_CHARS: usize = 60;
     // The decoder has no notion of padding: what stands at the end is removed, the rest has a value like any other.
-    let end = encoded.iter().rposition(|&byte| byte != b'=' && base64_value(byte).is_some());
+    let end = encoded.iter().rposition(|&byte| base64_value(byte).is_some());
     let encoded = &encoded[..end.map_or(0, |end| end + 1)];
-    let values: Vec<u8> = encoded.iter().filter_map(|&byte| base64_value(byte)).collect();
+    let values: Vec<u8> = encoded.iter().filter_map(|&byte| value(byte)).collect();
     for four in values.chunks(4) {
         let bits =
             four.iter().fold(0u32, |bits, &value| bits << 6 | u32::from(value)) << (6 * (4 - four.len()));
@@ -85,16 +86,9 @@ fn decode_base64(encoded: &[u8], decoded: &mut Vec<u8>) {
     }
 }
 
-fn base64_value(byte: u8) -> Option<u8> {
-    match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        b'=' => Some(29),
-        _ => None,
-    }
+/// What a character stands for to that decoder, which gives padding a value, too.
+fn value(byte: u8) -> Option<u8> {
+    if byte == b'=' { Some(29) } else { base64_value(byte) }
 }
 
 /// The text with its quoted-printable undone, if its header says that it has some.

@@ -47,7 +47,8 @@ fn base64(body: &[u8]) -> Vec<u8> {
     }
 }
 
-pub(super) fn base64_value(byte: u8) -> Option<u8> {
+/// The six bits that a character of base64 stands for.
+pub(crate) fn base64_value(byte: u8) -> Option<u8> {
     match byte {
         b'A'..=b'Z' => Some(byte - b'A'),
         b'a'..=b'z' => Some(byte - b'a' + 26),
@@ -88,7 +89,7 @@ fn quoted_printable(body: &[u8]) -> Vec<u8> {
 }
 
 /// The value of a byte that is known to be a hex digit.
-pub(super) fn hex_value(digit: u8) -> u8 {
+pub(crate) fn hex_value(digit: u8) -> u8 {
     match digit {
         b'0'..=b'9' => digit - b'0',
         _ => (digit | 0x20) - b'a' + 10,
