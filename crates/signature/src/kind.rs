@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::near::SHINGLES;
+
 /// A kind of signature. A change of definition is a new kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -60,8 +62,68 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// Its number in bodies, records and files. Numbers are never given twice.
+    pub fn code(self) -> u8 {
+        match self {
+            Kind::Exact1 => 1,
+            Kind::Near1 => 2,
+            Kind::Url1 => 3,
+            Kind::Part1 => 4,
+            Kind::Pyzor => 5,
+            Kind::RazorE4 => 6,
+            Kind::RazorE8 => 7,
+            Kind::DccBody => 8,
+            Kind::DccFuz1 => 9,
+            Kind::Rspamd => 10,
+        }
+    }
+
+    /// The kind with this number.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Kind::ALL.get(usize::from(code).checked_sub(1)?).copied()
+    }
+
+    /// The kind with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Kind::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// How long its digests are.
+    pub fn digest_bytes(self) -> usize {
+        match self {
+            Kind::Exact1 | Kind::Url1 | Kind::Part1 | Kind::Pyzor | Kind::RazorE4 => 20,
+            Kind::RazorE8 => 8,
+            Kind::DccBody | Kind::DccFuz1 => 16,
+            Kind::Rspamd => 64,
+            Kind::Near1 => 8 * SHINGLES,
+        }
+    }
+
+    /// Whether two messages with one digest are one message, give or take what senders vary. A host, a link and a
+    /// shingle are not: many messages share them.
+    pub fn is_exact(self) -> bool {
+        !matches!(self, Kind::Near1 | Kind::Url1 | Kind::RazorE8)
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_lead_back_to_their_kind() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_code(kind.code()), Some(kind));
+            assert_eq!(Kind::from_name(kind.as_str()), Some(kind));
+        }
+        assert_eq!((Kind::from_code(0), Kind::from_code(11)), (None, None));
+        assert_eq!(Kind::from_name("exact2"), None);
     }
 }

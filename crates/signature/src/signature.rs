@@ -31,6 +31,16 @@ pub enum Digest {
     Shingles(Box<[u64; SHINGLES]>),
 }
 
+impl Digest {
+    /// Its bytes: those of the hash, or the shingles in slot order, each with its lowest byte first.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Digest::Bytes(bytes) | Digest::Text(bytes, _) => bytes.clone(),
+            Digest::Shingles(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        }
+    }
+}
+
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

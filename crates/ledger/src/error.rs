@@ -1,0 +1,141 @@
+//! What can go wrong, in plain words.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use seenit_filter::GeometryError;
+use seenit_signature::Kind;
+
+/// Bytes that are no signature.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SignatureError {
+    /// They end too early.
+    #[error("a signature is cut off: {has} bytes of {needs}")]
+    Cut {
+        /// Bytes there are.
+        has: usize,
+        /// Bytes there should be.
+        needs: usize,
+    },
+    /// A number nobody gave to a kind.
+    #[error("there is no kind with number {0}")]
+    Kind(u8),
+    /// A digest of another length than its kind's.
+    #[error("a digest of {kind} has {needs} bytes, not {length}")]
+    Length {
+        /// The kind.
+        kind: Kind,
+        /// The length given.
+        length: usize,
+        /// The length it has.
+        needs: usize,
+    },
+    /// More than a case takes.
+    #[error("a case has at most {most} signatures")]
+    TooMany {
+        /// The limit.
+        most: usize,
+    },
+}
+
+/// A ledger that cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// A file or folder.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// Another process has it.
+    #[error("{}: another seenit is using this folder", .0.display())]
+    Locked(PathBuf),
+    /// The store inside the folder.
+    #[error("{}: the journal cannot be opened: {error}", path.display())]
+    Journal {
+        /// Its folder.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: fjall::Error,
+    },
+    /// A file whose contents make no sense.
+    #[error("{}: {why}", path.display())]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Filters that cannot be made.
+    #[error("the filters cannot be made: {0}")]
+    Geometry(#[from] GeometryError),
+    /// A journal whose rows make no sense.
+    #[error("the journal is damaged: {0}")]
+    Rows(String),
+}
+
+impl OpenError {
+    pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> OpenError {
+        let path = path.to_owned();
+        move |error| OpenError::File { path, error }
+    }
+}
+
+/// A write that was not taken. Nothing of it is remembered, or at worst it is remembered and not acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The disk is nearly full.
+    #[error(
+        "only {free} bytes are free where the journal lies, and {floor} are kept: no writes until there are more"
+    )]
+    DiskLow {
+        /// Bytes that are free.
+        free: u64,
+        /// Bytes that are kept.
+        floor: u64,
+    },
+    /// The journal could not be written; reads go on.
+    #[error("the journal cannot be written: {0}")]
+    Journal(String),
+    /// The tally holds as many signatures as it was made for.
+    #[error("the ledger is full: {held} signatures of {capacity}; raise `capacity` and run `seenit rebuild`")]
+    Full {
+        /// Signatures it holds.
+        held: u64,
+        /// Signatures it was made for.
+        capacity: u64,
+    },
+    /// More writes wait than may.
+    #[error("{waiting} writes are waiting already: try again")]
+    Busy {
+        /// How many.
+        waiting: usize,
+    },
+    /// The ledger is being closed.
+    #[error("the ledger is being closed")]
+    Closed,
+    /// Nothing to write.
+    #[error("there is no signature in it that could be anybody's opinion")]
+    Empty,
+    /// More than one write takes.
+    #[error("a write has at most {most} cases, not {cases}")]
+    TooMany {
+        /// Cases given.
+        cases: usize,
+        /// The limit.
+        most: usize,
+    },
+    /// No such reporter.
+    #[error("there is no reporter {0}")]
+    Reporter(String),
+    /// The most reporters there may be.
+    #[error("there are {0} reporters already")]
+    Reporters(usize),
+}

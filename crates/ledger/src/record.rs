@@ -1,0 +1,278 @@
+//! Records: what somebody said of a case, as it is journalled.
+//!
+//! ```text
+//! version     1 byte, 1
+//! verb        1 byte
+//! reporter    4 bytes
+//! weight      1 byte: the reporter's points then
+//! time        8 bytes: seconds since the Unix epoch, by the ledger's clock
+//! count       8 bytes: of a forget, the seen count that later answers subtract; else 0
+//! signatures  4 bytes: how many bytes of them, then they (see `signature`)
+//! befores     for each key of the case, in order: the reporter's word and weight before, 1 byte each
+//! ```
+//!
+//! Numbers have their lowest byte first. A signature has one key, `near1` one for each shingle. With the word before
+//! beside the new one a record says all that it changes, so the tally of a snapshot is brought up to date by the records
+//! after it alone.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+use crate::reporter::ReporterId;
+use crate::signature::Case;
+
+/// What is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verb {
+    /// It is spam.
+    Report,
+    /// It is good mail.
+    Revoke,
+    /// The reporter's own word is taken back.
+    Withdraw,
+    /// It is known to be good, whatever anybody reports.
+    Protect,
+    /// That is taken back.
+    Unprotect,
+    /// So many recipients saw it that it is bulk.
+    Promote,
+    /// It is bulk beyond counting.
+    Many,
+    /// Its seen count begins anew.
+    Forget,
+}
+
+impl Verb {
+    const ALL: [Verb; 8] = [
+        Verb::Report,
+        Verb::Revoke,
+        Verb::Withdraw,
+        Verb::Protect,
+        Verb::Unprotect,
+        Verb::Promote,
+        Verb::Many,
+        Verb::Forget,
+    ];
+
+    /// Its number in records.
+    pub fn code(self) -> u8 {
+        Verb::ALL.iter().position(|verb| *verb == self).map_or(0, |position| position as u8 + 1)
+    }
+
+    /// The verb with this number.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Verb::ALL.get(usize::from(code).checked_sub(1)?).copied()
+    }
+}
+
+/// The name of a record for good: which site, which life of its folder, and the how-manieth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RecordId {
+    /// The first half of the site's public key; all of it is in the folder's identity.
+    pub site: u128,
+    /// One life of the data folder.
+    pub incarnation: u64,
+    /// Counted from 1.
+    pub number: u64,
+}
+
+impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}-{:x}-{}", self.site, self.incarnation, self.number)
+    }
+}
+
+/// Text that is no record's name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no record: a record is written SITE-INCARNATION-NUMBER")]
+pub struct NotARecord(String);
+
+impl FromStr for RecordId {
+    type Err = NotARecord;
+
+    fn from_str(text: &str) -> Result<Self, NotARecord> {
+        let parse = || {
+            let mut parts = text.split('-');
+            let site = u128::from_str_radix(parts.next()?, 16).ok()?;
+            let incarnation = u64::from_str_radix(parts.next()?, 16).ok()?;
+            let number = parts.next()?.parse().ok()?;
+            parts.next().is_none().then_some(RecordId { site, incarnation, number })
+        };
+        // Only the one spelling: "+1" and upper case name nothing.
+        parse()
+            .filter(|id| id.to_string() == text)
+            .ok_or_else(|| NotARecord(text.chars().take(100).collect()))
+    }
+}
+
+impl Serialize for RecordId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A reporter's word on one key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Word {
+    /// Nothing, or taken back.
+    #[default]
+    None,
+    /// Spam.
+    Spam,
+    /// Good.
+    Ham,
+}
+
+impl Word {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Word::None => 0,
+            Word::Spam => 1,
+            Word::Ham => 2,
+        }
+    }
+
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
+        [Word::None, Word::Spam, Word::Ham].get(usize::from(code)).copied()
+    }
+}
+
+/// A reporter's word on one key before a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Before {
+    /// The word.
+    pub word: Word,
+    /// The weight it had.
+    pub weight: u8,
+}
+
+/// What somebody said of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What.
+    pub verb: Verb,
+    /// Who.
+    pub reporter: ReporterId,
+    /// The points of the reporter then.
+    pub weight: u8,
+    /// When, in seconds since the Unix epoch.
+    pub time: u64,
+    /// Of a forget, the seen count that is subtracted from later answers.
+    pub count: u64,
+    /// Of what.
+    pub case: Case,
+    /// For each key of the case the reporter's word before.
+    pub befores: Vec<Before>,
+}
+
+const VERSION: u8 = 1;
+
+impl Record {
+    /// Its bytes in the journal.
+    pub fn encode(&self) -> Vec<u8> {
+        let signatures = self.case.bytes();
+        let mut bytes = Vec::with_capacity(27 + signatures.len() + 2 * self.befores.len());
+        bytes.extend([VERSION, self.verb.code()]);
+        bytes.extend(self.reporter.0.to_le_bytes());
+        bytes.push(self.weight);
+        bytes.extend(self.time.to_le_bytes());
+        bytes.extend(self.count.to_le_bytes());
+        bytes.extend((signatures.len() as u32).to_le_bytes());
+        bytes.extend(signatures);
+        bytes.extend(self.befores.iter().flat_map(|before| [before.word.code(), before.weight]));
+        bytes
+    }
+
+    /// Reads a record.
+    pub fn decode(bytes: &[u8]) -> Result<Self, String> {
+        let mut rest = bytes;
+        let mut take = |count: usize| -> Result<&[u8], String> {
+            let (taken, after) = rest.split_at_checked(count).ok_or("a record is cut off")?;
+            rest = after;
+            Ok(taken)
+        };
+        let version = take(1)?[0];
+        if version != VERSION {
+            return Err(format!("a record of version {version}: this program reads version {VERSION}"));
+        }
+        let code = take(1)?[0];
+        let verb = Verb::from_code(code).ok_or_else(|| format!("a record with verb {code}"))?;
+        let reporter = ReporterId(u32::from_le_bytes(fixed(take(4)?)));
+        let weight = take(1)?[0];
+        let time = u64::from_le_bytes(fixed(take(8)?));
+        let count = u64::from_le_bytes(fixed(take(8)?));
+        let signature_bytes = u32::from_le_bytes(fixed(take(4)?)) as usize;
+        let case = Case::decode(take(signature_bytes)?).map_err(|error| error.to_string())?;
+        let (pairs, []) = rest.as_chunks::<2>() else {
+            return Err("a record with half a word at its end".into());
+        };
+        let befores = pairs.iter().map(|&[word, weight]| match Word::from_code(word) {
+            Some(word) => Ok(Before { word, weight }),
+            None => Err(format!("a record with word {word}")),
+        });
+        let befores = befores.collect::<Result<_, _>>()?;
+        Ok(Record { verb, reporter, weight, time, count, case, befores })
+    }
+}
+
+fn fixed<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    std::array::from_fn(|index| bytes[index])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use seenit_signature::Kind;
+
+    fn record() -> Record {
+        let mut case = Case::new();
+        case.push(Kind::RazorE8, &[1, 2, 3, 4, 5, 6, 7, 8]).expect("a digest");
+        Record {
+            verb: Verb::Revoke,
+            reporter: ReporterId(258),
+            weight: 7,
+            time: 1_700_000_000,
+            count: 0,
+            case,
+            befores: vec![Before { word: Word::Spam, weight: 5 }],
+        }
+    }
+
+    #[test]
+    fn the_bytes_of_a_record_are_these() {
+        let golden =
+            "0102020100000700f1536500000000000000000000000000000b0000000708000102030405060708".to_owned();
+        let bytes = record().encode();
+        assert_eq!(hex::encode(&bytes[..bytes.len() - 2]), golden.replace("00000000000b", "00000b").as_str());
+        assert_eq!(Record::decode(&bytes), Ok(record()));
+    }
+
+    #[test]
+    fn every_cut_and_every_foreign_byte_is_an_error_or_another_record() {
+        let bytes = record().encode();
+        for end in 0..bytes.len() {
+            if let Ok(other) = Record::decode(&bytes[..end]) {
+                assert_ne!(other, record());
+            }
+        }
+        for index in 0..bytes.len() {
+            let mut other = bytes.clone();
+            other[index] ^= 0x5a;
+            assert_ne!(Record::decode(&other), Ok(record()));
+        }
+    }
+
+    #[test]
+    fn names_of_records_lead_back_to_them() {
+        let id = RecordId { site: 0xabc, incarnation: 17, number: 42 };
+        assert_eq!(id.to_string(), "00000000000000000000000000000abc-11-42");
+        assert_eq!(id.to_string().parse(), Ok(id));
+        for text in ["", "abc-11-42", "00000000000000000000000000000ABC-11-42", "1-2-3-4", "-1-2-3"] {
+            assert!(text.parse::<RecordId>().is_err(), "{text}");
+        }
+    }
+}

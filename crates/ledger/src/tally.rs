@@ -1,0 +1,137 @@
+//! What the tally holds of one signature: 40 bits.
+//!
+//! ```text
+//! spam weight 9 | ham weight 9 | reports 10 | revocations 8 | marks 4
+//! ```
+//!
+//! A field that is full means "at least"; what it means exactly, the journal knows.
+
+use crate::trust::POINTS_MAX;
+
+const SPAM_BITS: u32 = 9;
+const HAM_BITS: u32 = 9;
+const RAW_SPAM_BITS: u32 = 10;
+const RAW_HAM_BITS: u32 = 8;
+
+/// The spam and ham weight of a signature, how often it was reported and revoked, and its marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) spam: u32,
+    pub(crate) ham: u32,
+    pub(crate) raw_spam: u32,
+    pub(crate) raw_ham: u32,
+    pub(crate) marks: Marks,
+}
+
+/// What holds of a signature whoever reports it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    /// Known-good mail.
+    pub(crate) protected: bool,
+    /// Reported or marked as MANY.
+    pub(crate) many: bool,
+    /// Its seen count was forgotten at some moment; the journal knows what it was.
+    pub(crate) forgotten: bool,
+}
+
+/// What a record changes in a tally.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) spam: i32,
+    pub(crate) ham: i32,
+    pub(crate) raw_spam: i32,
+    pub(crate) raw_ham: i32,
+}
+
+const fn most(bits: u32) -> u32 {
+    (1 << bits) - 1
+}
+
+impl Tally {
+    pub(crate) fn unpack(word: u64) -> Self {
+        let mut rest = word;
+        let mut take = |bits: u32| {
+            let field = rest as u32 & most(bits);
+            rest >>= bits;
+            field
+        };
+        let marks = take(4);
+        let (raw_ham, raw_spam) = (take(RAW_HAM_BITS), take(RAW_SPAM_BITS));
+        let (ham, spam) = (take(HAM_BITS), take(SPAM_BITS));
+        let marks = Marks { protected: marks & 1 != 0, many: marks & 2 != 0, forgotten: marks & 4 != 0 };
+        Tally { spam, ham, raw_spam, raw_ham, marks }
+    }
+
+    pub(crate) fn pack(&self) -> u64 {
+        let fields = [
+            (self.spam, SPAM_BITS),
+            (self.ham, HAM_BITS),
+            (self.raw_spam, RAW_SPAM_BITS),
+            (self.raw_ham, RAW_HAM_BITS),
+            (
+                u32::from(self.marks.protected)
+                    | u32::from(self.marks.many) << 1
+                    | u32::from(self.marks.forgotten) << 2,
+                4,
+            ),
+        ];
+        fields.iter().fold(0, |word, &(field, bits)| word << bits | u64::from(field.min(most(bits))))
+    }
+
+    /// Whether some field means "at least".
+    pub(crate) fn is_saturated(&self) -> bool {
+        self.spam >= most(SPAM_BITS)
+            || self.ham >= most(HAM_BITS)
+            || self.raw_spam >= most(RAW_SPAM_BITS)
+            || self.raw_ham >= most(RAW_HAM_BITS)
+    }
+
+    /// Adds a change; `None` where that cannot be told from these bits: something is taken from a field that is full.
+    pub(crate) fn changed(&self, change: Change) -> Option<Tally> {
+        let add = |field: u32, by: i32, bits: u32| match by {
+            ..0 if field >= most(bits) => None,
+            _ => Some(field.saturating_add_signed(by).min(most(bits))),
+        };
+        Some(Tally {
+            spam: add(self.spam, change.spam, SPAM_BITS)?,
+            ham: add(self.ham, change.ham, HAM_BITS)?,
+            raw_spam: add(self.raw_spam, change.raw_spam, RAW_SPAM_BITS)?,
+            raw_ham: add(self.raw_ham, change.raw_ham, RAW_HAM_BITS)?,
+            marks: self.marks,
+        })
+    }
+}
+
+// A quorum of ten trusted reporters, and four times it on the other side, can be told from the bits.
+const _: () = assert!(most(SPAM_BITS) >= 50 * POINTS_MAX as u32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_packed_is_unpacked(spam in 0u32..512, ham in 0u32..512, raw_spam in 0u32..1024, raw_ham in 0u32..256,
+            protected: bool, many: bool, forgotten: bool) {
+            let tally = Tally { spam, ham, raw_spam, raw_ham, marks: Marks { protected, many, forgotten } };
+            prop_assert!(tally.pack() < 1 << 40);
+            prop_assert_eq!(Tally::unpack(tally.pack()), tally);
+        }
+    }
+
+    #[test]
+    fn a_full_field_stays_full_and_gives_nothing_back() {
+        let most = Tally { spam: 505, ..Tally::default() }.changed(Change { spam: 10, ..Change::default() });
+        let most = most.expect("only added to");
+        assert!(most.spam == 511 && most.is_saturated());
+        assert_eq!(most.changed(Change { spam: -10, ..Change::default() }), None);
+        assert!(most.changed(Change { ham: 3, ..Change::default() }).is_some());
+    }
+
+    #[test]
+    fn nothing_falls_below_zero() {
+        let none = Tally::default().changed(Change { spam: -1, ..Change::default() });
+        assert_eq!(none, Some(Tally::default()));
+    }
+}

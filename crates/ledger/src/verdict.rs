@@ -1,0 +1,193 @@
+//! Verdicts and their reasons.
+
+use std::fmt;
+
+use seenit_signature::Kind;
+use serde::{Serialize, Serializer};
+
+/// What the ledger says of a signature or a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// Reported as spam, by enough weight.
+    Spam,
+    /// Seen by many recipients. Newsletters are, too.
+    Bulk,
+    /// Said to be good, by enough weight.
+    Ham,
+    /// Nobody said enough about it.
+    #[default]
+    Unknown,
+    /// There is nothing to ask about, or nobody to answer.
+    NoOpinion,
+}
+
+impl Verdict {
+    /// How it is spelt, everywhere.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Spam => "spam",
+            Verdict::Bulk => "bulk",
+            Verdict::Ham => "ham",
+            Verdict::Unknown => "unknown",
+            Verdict::NoOpinion => "no opinion",
+        }
+    }
+
+    /// Its number in binary answers.
+    pub fn code(self) -> u8 {
+        match self {
+            Verdict::Unknown => 0,
+            Verdict::Spam => 1,
+            Verdict::Bulk => 2,
+            Verdict::Ham => 3,
+            Verdict::NoOpinion => 4,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Serialize for Verdict {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// Which rule a reason stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// The spam weight reached the quorum of its kind and exceeds the ham weight clearly.
+    Reported,
+    /// The ham weight reached the quorum and exceeds the spam weight clearly.
+    Revoked,
+    /// Known-good mail: no report makes it spam.
+    Protected,
+    /// Enough shingles are known from spam.
+    Replica,
+    /// Some shingles are known from spam, too few for a verdict.
+    Resembles,
+    /// There are reports, too little weight for a verdict, or too much on the other side.
+    Disputed,
+    /// So many recipients got it.
+    Seen,
+    /// A MANY report or mark.
+    Many,
+    /// A line of a list that an operator keeps.
+    Listed,
+}
+
+/// One reason of a verdict. What does not apply is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// The kind of the signature.
+    pub kind: &'static str,
+    /// Its digest, in hexadecimal; of `near1` nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// What it says by itself.
+    pub verdict: Verdict,
+    /// Why.
+    pub rule: Rule,
+    /// Points of those who reported it.
+    pub weight: u32,
+    /// Points of those who revoked it.
+    pub against: u32,
+    /// Points that a verdict needs.
+    pub quorum: u32,
+    /// Reports in all, repeats included; "at least" where `saturated`.
+    pub raw: u64,
+    /// Revocations in all.
+    pub raw_against: u64,
+    /// Recipients it was seen by, of those generations that are counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen: Option<u64>,
+    /// Shingles known from spam, of 32.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shingles: Option<u32>,
+    /// Shingles that a verdict needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shingles_needed: Option<u32>,
+    /// Reporters whose last word counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reporters: Option<u32>,
+    /// The newest generation in which somebody said something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<u64>,
+    /// The line of the list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+    /// Whether the numbers are "at least".
+    pub saturated: bool,
+}
+
+impl Reason {
+    pub(crate) fn new(kind: Kind, verdict: Verdict, rule: Rule) -> Self {
+        Reason {
+            kind: kind.as_str(),
+            digest: None,
+            verdict,
+            rule,
+            weight: 0,
+            against: 0,
+            quorum: 0,
+            raw: 0,
+            raw_against: 0,
+            seen: None,
+            shingles: None,
+            shingles_needed: None,
+            reporters: None,
+            generation: None,
+            line: None,
+            saturated: false,
+        }
+    }
+}
+
+/// The verdict of a message and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Every signature that says something, the one that decided first.
+    pub reasons: Vec<Reason>,
+}
+
+/// What memory alone says of one signature: the answer of batches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The verdict of this signature by itself.
+    pub verdict: Verdict,
+    /// Points of those who reported it; of `near1` the shingles known from spam.
+    pub weight: u16,
+    /// Points of those who revoked it.
+    pub against: u16,
+    /// Reports in all.
+    pub raw: u16,
+    /// Revocations in all.
+    pub raw_against: u16,
+    /// Known-good mail.
+    pub protected: bool,
+    /// Marked as MANY.
+    pub many: bool,
+    /// The numbers are "at least".
+    pub saturated: bool,
+}
+
+/// The bytes of an [`Answer`] in binary bodies.
+pub const ANSWER_BYTES: usize = 8;
+
+impl Answer {
+    /// Verdict, marks (1 protected, 2 many, 4 at least), weight, weight against, reports: eight bytes, numbers with
+    /// their lowest byte first.
+    pub fn to_bytes(self) -> [u8; ANSWER_BYTES] {
+        let marks = u8::from(self.protected) | u8::from(self.many) << 1 | u8::from(self.saturated) << 2;
+        let ([w0, w1], [a0, a1]) = (self.weight.to_le_bytes(), self.against.to_le_bytes());
+        let [r0, r1] = self.raw.to_le_bytes();
+        [self.verdict.code(), marks, w0, w1, a0, a1, r0, r1]
+    }
+}
