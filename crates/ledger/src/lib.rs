@@ -2,6 +2,8 @@
 pub mod clock;
 pub mod config;
 pub mod error;
+pub mod identity;
+mod journal;
 pub mod ledger;
 pub mod record;
 pub mod reporter;
