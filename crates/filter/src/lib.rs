@@ -103,11 +103,12 @@ pub mod retouch;
 mod shared;
 pub mod shingles;
 mod simd;
+pub mod table;
 pub mod tagged;
 
 pub use error::{
-    BinError, ChoiceError, CutError, FormatError, GenerationError, GeometryError, NotCounted, OddsError,
-    RetouchError, TagError, Unlike,
+    BinError, ChoiceError, CutError, FormatError, Full, GenerationError, GeometryError, NotCounted,
+    OddsError, RetouchError, TableError, TagError, Unlike,
 };
 pub use filter::{Fill, Filter, Promise};
 pub use layout::{AnyLayout, Flat, Layout, LayoutName, Line, Paged};

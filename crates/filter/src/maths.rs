@@ -15,6 +15,7 @@ mod mixture;
 pub mod paged;
 pub mod shingles;
 mod sizing;
+pub mod table;
 pub mod tagged;
 
 pub(crate) use mixture::binomial_mean;
