@@ -41,6 +41,21 @@ pub(crate) const ROW_KEY_BYTES: usize = 20;
 /// The name of a row of the index.
 pub(crate) type RowKey = [u8; ROW_KEY_BYTES];
 
+/// The generation of what does not age: protections.
+pub(crate) const LASTING: u64 = u64::MAX;
+
+/// Whose word a protection is, in the index.
+pub(crate) const PROTECTION: ReporterId = ReporterId(u32::MAX);
+/// Whose word MANY is.
+pub(crate) const MANY: ReporterId = ReporterId(u32::MAX - 1);
+/// Whose word a forget is.
+pub(crate) const FORGETTING: ReporterId = ReporterId(u32::MAX - 2);
+
+/// Whether it is one of those, and nobody's account.
+pub(crate) fn is_mark(reporter: ReporterId) -> bool {
+    reporter >= FORGETTING
+}
+
 /// A hash as the journal keeps it.
 pub(crate) fn hash_bytes(hash: Hash128) -> [u8; 16] {
     (u128::from(hash.hi) << 64 | u128::from(hash.lo)).to_be_bytes()
@@ -70,7 +85,10 @@ fn split_row_key(key: &[u8]) -> Option<(Hash128, ReporterId)> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) word: Word,
+    /// Points of a signature, units of a shingle.
     pub(crate) weight: u8,
+    /// Whether the key is a shingle, and counted in other filters than signatures.
+    pub(crate) is_shingle: bool,
     /// How often it said spam in this generation, up to the limit of raw totals.
     pub(crate) raw_spam: u16,
     /// How often it said ham.
@@ -81,11 +99,14 @@ pub(crate) struct Row {
     pub(crate) count: u64,
 }
 
+/// The bit of a row's word that says: a shingle.
+const SHINGLE: u8 = 0x80;
+
 impl Row {
     /// Word, weight, raw totals, number; and the count where there is one.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(22);
-        bytes.extend([self.word.code(), self.weight]);
+        bytes.extend([self.word.code() | if self.is_shingle { SHINGLE } else { 0 }, self.weight]);
         bytes.extend(self.raw_spam.to_le_bytes());
         bytes.extend(self.raw_ham.to_le_bytes());
         bytes.extend(self.number.to_le_bytes());
@@ -99,8 +120,9 @@ impl Row {
         let (head, count) = bytes.split_first_chunk::<14>()?;
         let u16_at = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
         Some(Row {
-            word: Word::from_code(head[0])?,
+            word: Word::from_code(head[0] & !SHINGLE)?,
             weight: head[1],
+            is_shingle: head[0] & SHINGLE != 0,
             raw_spam: u16_at(2),
             raw_ham: u16_at(4),
             number: u64::from_le_bytes(head[6..].try_into().ok()?),
@@ -300,14 +322,15 @@ impl Journal {
         Ok(None)
     }
 
-    /// The number of the last record, and the newest generation with one.
-    pub(crate) fn last(&self) -> Result<Option<(u64, u64)>, JournalError> {
-        for (&generation, keyspaces) in self.read().iter().rev() {
+    /// The number of the last record; 0 where there is none.
+    pub(crate) fn last_number(&self) -> Result<u64, JournalError> {
+        let mut highest = 0;
+        for keyspaces in self.read().values() {
             if let Some(last) = keyspaces.log.last_key_value() {
-                return Ok(Some((number_of(&last.key()?)?, generation)));
+                highest = highest.max(number_of(&last.key()?)?);
             }
         }
-        Ok(None)
+        Ok(highest)
     }
 
     /// Makes the rows of a generation's index anew: empties it.

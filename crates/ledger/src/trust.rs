@@ -15,7 +15,7 @@
 //! 6. Everything a reporter said can be taken back at once (`seenit account undo`).
 
 use crate::record::Word;
-use crate::reporter::Reporter;
+use crate::reporter::{Reporter, ReporterId};
 
 /// The most points a word weighs.
 pub const POINTS_MAX: u8 = 10;
@@ -45,12 +45,13 @@ pub(crate) fn settle(earlier: &mut Reporter, said: Word, trusted: Word) {
     }
 }
 
-/// Units that a word gives to each shingle of a text: two for the accounts of this machine, one for trusted others,
-/// none for the rest. A shingle is known from two units on, so beyond this machine two reporters must agree.
-pub(crate) fn shingle_units(reporter: &Reporter) -> u8 {
-    match reporter.is_local() {
-        true if reporter.weight >= TRUSTED_MIN => 2,
-        _ => u8::from(reporter.weight >= TRUSTED_MIN),
+/// Units that a word of so many points gives to each shingle of a text: two for the accounts of this machine, one for
+/// trusted others, none for the rest. A shingle is known from two units on, so beyond this machine two must agree.
+pub(crate) fn shingle_units(reporter: ReporterId, weight: u8) -> u8 {
+    match weight {
+        ..TRUSTED_MIN => 0,
+        _ if reporter.is_local() => 2,
+        _ => 1,
     }
 }
 
@@ -60,7 +61,7 @@ pub(crate) const SHINGLE_UNITS_MIN: u64 = 2;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reporter::{LOCAL, ReporterId};
+    use crate::reporter::LOCAL;
 
     fn reporter(weight: u8) -> Reporter {
         let (id, name) = (ReporterId(7), "seven".to_owned());
@@ -92,9 +93,8 @@ mod tests {
 
     #[test]
     fn beyond_this_machine_two_must_agree_on_a_shingle() {
-        let local = Reporter { id: LOCAL, ..reporter(10) };
-        assert!(u64::from(shingle_units(&local)) >= SHINGLE_UNITS_MIN);
-        assert!(u64::from(shingle_units(&reporter(10))) < SHINGLE_UNITS_MIN);
-        assert_eq!(shingle_units(&reporter(4)), 0);
+        assert!(u64::from(shingle_units(LOCAL, 10)) >= SHINGLE_UNITS_MIN);
+        assert!(u64::from(shingle_units(ReporterId(7), 10)) < SHINGLE_UNITS_MIN);
+        assert_eq!((shingle_units(ReporterId(7), 4), shingle_units(LOCAL, 4)), (0, 0));
     }
 }
