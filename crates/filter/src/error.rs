@@ -232,9 +232,9 @@ pub enum TableError {
         /// How many there are; one more than expected stands for any larger number.
         found: u64,
     },
-    /// A value without a key.
-    #[error("word {index} is {word:#018x}, a value without a fingerprint")]
-    NoPrint {
+    /// A word that is no slot's.
+    #[error("word {index} is {word:#018x}, which is neither empty nor a fingerprint with a value")]
+    Slot {
         /// Which word, counted from 0.
         index: u64,
         /// What it is.

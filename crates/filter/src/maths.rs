@@ -15,7 +15,6 @@ mod mixture;
 pub mod paged;
 pub mod shingles;
 mod sizing;
-pub mod table;
 pub mod tagged;
 
 pub(crate) use mixture::binomial_mean;

@@ -20,50 +20,48 @@
 //!
 //! # When to use it
 //!
-//! When a key is worth 9.4 bytes. A stranger is taken for a key with probability 8.2e-7 at capacity: it is compared
-//! with the prints of about 13.6 keys in two lines ([`maths::table`](crate::maths::table)), each of which is its own
-//! once in `2^24 - 1`. The same bytes hold 18.8 counting cells of 4 bits a key, and those err with
-//! `0.6185^18.8` = 1.2e-4 at the best k, 13, at 13 cache misses a lookup; with the 8 cells of one line,
-//! `(1 - e^(-8/18.8))^8` = 2.1e-4 at least. Their counts end at 15, can be too high, and those of the refined rule
-//! cannot be taken back. Counting filters remain right where keys are many and each is cheap, as with what was seen
-//! once and with shingles: they err more with less memory, but do not refuse a key.
+//! When a key is worth 9 bytes. A stranger is taken for a key with probability `2 a / (2^24 - 1)`, where a line holds
+//! `a` keys on average: it is compared with the prints of two lines. At capacity that is 8.6e-7. The same bytes hold 18
+//! counting cells of 4 bits a key, which at the best k, 12, err with `0.6185^18` = 1.8e-4 and cost 12 cache misses; in one
+//! line, as filters have it that are as quick as this, with 1e-3. Their counts end at 15 and can be too high. Counting
+//! filters remain right where keys are many and each is cheap, as with what was seen once, and with shingles: they do
+//! with fewer bytes a key, and never refuse one.
 //!
 //! # How it lies
 //!
 //! A line is 64 bytes: eight slots of 64 bits. A slot has a *print*, 24 bits of the key's hash that are never 0, above
-//! the value of 40 bits. A slot of 0 is empty; a print with the value 0 is a tombstone, which any key may take. A key
-//! lies in one of two lines, both known from its hash, and is put into the emptier one; if both are full, into the
-//! first with room of six further ones. A slot is one word, read and written whole: readers take no lock and never see
-//! half of an update. Writers take turns.
+//! the value of 40 bits, which is not 0 either; or it is 0 and empty. A key lies in one of two lines, both known from
+//! its hash. It is put into the emptier one. If both are full, other keys are moved: each has another line to go to.
+//!
+//! A slot is one word, read and written whole. Readers take no lock, never see half of an update, and never miss a key
+//! that is being moved. Writers take turns.
 //!
 //! Keys that agree in print and lines are one key to the table and share one value. So an update should add to what
-//! it is given and take back only what it added: then a value holds the evidence of every key that shares it, and none
-//! loses its own. (One exception is left: a key that lies beyond its first two lines can come to lie before
-//! another's value. At capacity that befalls one key in a thousand million.)
+//! it is given and take back only what was added before: then a value holds the evidence of every key that shares it,
+//! and none loses its own.
 //!
-//! Hashes must come from a keyed hash ([`SipKey`](crate::hash::SipKey)) where others choose the keys: who can aim
-//! fills a key's eight lines with 64 keys.
+//! Hashes must come from a keyed hash ([`SipKey`](crate::hash::SipKey)) where others choose the keys: who can aim fills
+//! a pair of lines with 16 keys, and the next one is refused.
 
 mod place;
 mod slots;
+mod words;
+
+pub use words::Words;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use self::place::Place;
-use self::slots::Spilled;
+use self::slots::{MOVE_COUNTERS, Slots};
+use self::words::Writer;
 use crate::error::{Full, GeometryError, TableError};
 use crate::hash::{BATCH_KEYS, Fingerprint, Hash128};
 use crate::layout::{MAX_BITS, within};
-use crate::maths::table::{occupancy, rate};
 use crate::memory::{HugePages, PAGE_WORDS, PageBuf, SharedPages, prefetch};
 
 /// Slots of a line, which is a cache line.
 pub const LINE_SLOTS: usize = 8;
-
-/// The most lines a key may lie in. A key is refused when all are full: at a share `s` of full lines once in `s^-8`
-/// keys.
-pub const LINES_MAX: usize = 8;
 
 /// Bits of a value.
 pub const VALUE_BITS: u32 = 40;
@@ -74,8 +72,9 @@ pub const VALUE_MAX: u64 = (1 << VALUE_BITS) - 1;
 /// How many prints there are: 24 bits, of which 0 stands for none.
 pub const PRINTS: u64 = (1 << (64 - VALUE_BITS)) - 1;
 
-/// The share of slots in use at capacity.
-pub const LOAD: f64 = 0.85;
+/// The share of slots in use at capacity. Keys go on finding room until 0.99, but each costs more moves: at 0.9 one
+/// new key in XXX moves another, at 0.95 one in XXX.
+pub const LOAD: f64 = 0.9;
 
 /// A slot nobody has.
 const EMPTY: u64 = 0;
@@ -87,18 +86,27 @@ pub struct Table {
     lines: u64,
     fingerprint: Fingerprint,
     pages: SharedPages,
-    /// Written by the holder of `writer` alone.
+    moves: Box<[AtomicU64]>,
     len: AtomicU64,
-    writer: Mutex<Spilled>,
+    /// Who holds it may write slots, moves and the length.
+    writer: Mutex<Writer>,
+    /// Who holds it may read all words.
+    turn: Mutex<()>,
 }
 
 impl Table {
     /// An empty table with room for `capacity` keys, hashed under the key with this fingerprint.
     pub fn sized(capacity: u64, fingerprint: Fingerprint, huge: HugePages) -> Result<Self, GeometryError> {
-        let lines = lines_for(capacity)?;
-        let pages = PageBuf::zeroed(pages_of(lines), huge)?.share();
-        let writer = Spilled::none(lines).into();
-        Ok(Table { capacity, lines, fingerprint, pages, len: 0.into(), writer })
+        let pages = PageBuf::zeroed(pages_for(capacity)?, huge)?;
+        Ok(Table::from_parts(capacity, fingerprint, pages, 0))
+    }
+
+    fn from_parts(capacity: u64, fingerprint: Fingerprint, pages: PageBuf, len: u64) -> Self {
+        let lines = (pages.as_ref().len() / LINE_SLOTS) as u64;
+        let moves = (0..MOVE_COUNTERS).map(|_| AtomicU64::new(0)).collect();
+        let (pages, len) = (pages.share(), len.into());
+        let (writer, turn) = (Mutex::default(), Mutex::default());
+        Table { capacity, lines, fingerprint, pages, moves, len, writer, turn }
     }
 
     /// The table that had these [`words`](Self::words).
@@ -108,26 +116,28 @@ impl Table {
         words: impl IntoIterator<Item = u64>,
         huge: HugePages,
     ) -> Result<Self, TableError> {
-        let lines = lines_for(capacity)?;
-        let mut pages = PageBuf::zeroed(pages_of(lines), huge)?;
+        let mut pages = PageBuf::zeroed(pages_for(capacity)?, huge)?;
         let (slots, mut words) = (pages.as_mut(), words.into_iter());
         let expected = slots.len() as u64;
         let mut len = 0;
         for (index, slot) in (0..).zip(&mut *slots) {
             let wrong = TableError::Words { capacity, expected, found: index };
             let word = words.next().ok_or(wrong)?;
-            if word != EMPTY && word <= VALUE_MAX {
-                return Err(TableError::NoPrint { index, word });
+            if word != EMPTY && (word <= VALUE_MAX || slots::value_of(word) == 0) {
+                return Err(TableError::Slot { index, word });
             }
-            len += u64::from(slots::value_of(word) != 0);
+            len += u64::from(word != EMPTY);
             *slot = word;
         }
         if words.next().is_some() {
             return Err(TableError::Words { capacity, expected, found: expected + 1 });
         }
-        let pages = pages.share();
-        let writer = Spilled::of(pages.words()).into();
-        Ok(Table { capacity, lines, fingerprint, pages, len: len.into(), writer })
+        Ok(Table::from_parts(capacity, fingerprint, pages, len))
+    }
+
+    #[inline(always)]
+    fn as_slots(&self) -> Slots<'_, AtomicU64> {
+        Slots { words: self.pages.words(), moves: &self.moves }
     }
 
     #[inline(always)]
@@ -141,7 +151,7 @@ impl Table {
     }
 
     /// A writer that panicked did so before it wrote: only the caller's part of an update can.
-    fn writer(&self) -> MutexGuard<'_, Spilled> {
+    fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -151,7 +161,15 @@ impl Table {
     /// channel) it sees. A value guards no other memory.
     #[inline]
     pub fn get(&self, hash: Hash128) -> u64 {
-        slots::get(self.pages.words(), &self.place(hash))
+        let place = self.place(hash);
+        self.as_slots().get(&place).unwrap_or_else(|| self.get_alone(&place))
+    }
+
+    /// Between the moves of writers.
+    #[cold]
+    fn get_alone(&self, place: &Place) -> u64 {
+        let _alone = self.writer();
+        self.as_slots().get(place).unwrap_or(0)
     }
 
     /// The values of many keys, prefetching one batch while it reads the one before. Takes no lock.
@@ -183,26 +201,25 @@ impl Table {
     /// # Panics
     /// When `change` returns more than [`VALUE_MAX`].
     pub fn update(&self, hash: Hash128, change: impl FnOnce(u64) -> u64) -> Result<u64, Full> {
-        let (place, words) = (self.place(hash), self.pages.words());
+        let (place, slots) = (self.place(hash), self.as_slots());
         self.prefetch(&place);
-        let mut spilled = self.writer();
-        let held = slots::find(words, &place);
-        let new = change(held.map_or(0, |slot| slots::value_of(words[slot].load(Relaxed))));
+        let writer = &mut *self.writer();
+        let held = slots.find(&place);
+        let new = change(held.map_or(0, |slot| slots::value_of(slots.words[slot].load(Relaxed))));
         assert!(new <= VALUE_MAX, "a value has {VALUE_BITS} bits, {new} has more");
-        let len = self.len.load(Relaxed);
+        let len = self.len();
         match (held, new) {
             (None, 0) => {}
             (None, _) => {
-                let full = Full { len, capacity: self.capacity };
-                let slot = slots::make_room(words, &place, &mut spilled).ok_or(full)?;
-                words[slot].store(place.print | new, Relaxed);
+                let slot = slots.make_room(writer, &place).ok_or(Full { len, capacity: self.capacity })?;
+                slots.put(writer, slot, place.print | new);
                 self.len.store(len + 1, Relaxed);
             }
             (Some(slot), 0) => {
-                words[slot].store(spilled.emptied(slot, place.print), Relaxed);
+                slots.put(writer, slot, EMPTY);
                 self.len.store(len - 1, Relaxed);
             }
-            (Some(slot), _) => words[slot].store(place.print | new, Relaxed),
+            (Some(slot), _) => slots.put(writer, slot, place.print | new),
         }
         Ok(new)
     }
@@ -217,7 +234,7 @@ impl Table {
         self.len() == 0
     }
 
-    /// How many keys it was sized for. It takes more, up to a sixth more, until a key finds no room.
+    /// How many keys it was sized for. It takes a tenth more, or a little less, until a key finds no room.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -237,52 +254,47 @@ impl Table {
         self.fingerprint
     }
 
-    /// The memory it takes: its slots, and a bit a line for the writer.
+    /// The memory it takes: its slots, and the counters of moves.
     pub fn memory_bytes(&self) -> u64 {
-        self.slots() * 8 + self.writer().memory_bytes()
+        (self.slots() + MOVE_COUNTERS as u64) * 8
     }
 
-    /// The chance that a stranger has a value, as these very slots have it. Reads all of them.
+    /// The chance that a stranger has a value now.
     pub fn present_rate(&self) -> f64 {
-        let is_full = |line: &&[AtomicU64]| line.iter().all(|slot| slot.load(Relaxed) != EMPTY);
-        let full = self.pages.words().chunks(LINE_SLOTS).filter(is_full).count();
-        rate(self.len() as f64 / self.lines as f64, full as f64 / self.lines as f64)
+        self.rate(self.len())
     }
 
-    /// The chance that a stranger has a value, to be expected with so many keys.
+    /// The chance that a stranger has a value when so many keys have one: `2 keys / lines / (2^24 - 1)`.
+    ///
+    /// It is exact, whichever the keys: a stranger with the print of a key, one in `2^24 - 1`, has that key's pair of
+    /// lines with probability `2 / lines`, and there are no two keys with one print and one pair.
     pub fn rate(&self, keys: u64) -> f64 {
-        let keys_per_line = keys as f64 / self.lines as f64;
-        rate(keys_per_line, occupancy(keys_per_line).at_least[LINE_SLOTS])
+        2.0 * keys as f64 / self.lines as f64 / PRINTS as f64
     }
 
-    /// Calls `visit` with the number of each slot that has a value, and the value.
+    /// Calls `visit` with the number of each slot that has a value, and the value: as [`words`](Self::words) has them.
     pub fn for_each(&self, mut visit: impl FnMut(u64, u64)) {
         for (slot, word) in (0..).zip(self.words()) {
-            if slots::value_of(word) != 0 {
+            if word != EMPTY {
                 visit(slot, slots::value_of(word));
             }
         }
     }
 
-    /// Its words, one a slot: what [`from_words`](Self::from_words) makes a table of.
+    /// Its words, one a slot, as they all were at the moment of the call: what [`from_words`](Self::from_words) makes a
+    /// table of.
     ///
-    /// Each is as it is when the iterator comes to it. Beside writers the words have everything that was updated
-    /// before the call, and perhaps part of what is updated until the end; a key that is taken out and put in
-    /// again meanwhile can be there twice, or not at all.
-    pub fn words(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
-        self.pages.words().iter().map(|word| word.load(Relaxed))
+    /// Writers go on meanwhile. Until the iterator is dropped, each slot they change takes some 20 bytes more, and
+    /// whoever else calls this waits; so does the same thread, for ever.
+    pub fn words(&self) -> Words<'_> {
+        Words::new(self)
     }
 }
 
-/// Lines for so many keys at [`LOAD`]: whole pages of them, and so an even number.
-fn lines_for(capacity: u64) -> Result<u64, GeometryError> {
+/// Pages for so many keys at [`LOAD`]. A page is an even number of lines, as [`Place`] needs it.
+fn pages_for(capacity: u64) -> Result<u64, GeometryError> {
     within("capacity", capacity, (MAX_BITS as f64 / 64.0 * LOAD) as u64)?;
-    let slots = (capacity as f64 / LOAD).ceil() as u64;
-    Ok(slots.next_multiple_of(PAGE_WORDS as u64) / LINE_SLOTS as u64)
-}
-
-fn pages_of(lines: u64) -> u64 {
-    lines * LINE_SLOTS as u64 / PAGE_WORDS as u64
+    Ok(((capacity as f64 / LOAD).ceil() as u64).div_ceil(PAGE_WORDS as u64))
 }
 
 #[cfg(test)]

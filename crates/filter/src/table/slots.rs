@@ -1,158 +1,178 @@
-//! Slots in lines: finding a key, and finding room for one.
+//! Slots in lines: finding a key beside a writer, and making room for one by moving others.
 //!
-//! Readers and the writer search by one rule, which rests on one invariant:
+//! A key that lies in the one of its lines when the table gets full can always go to the other one. When a new key
+//! finds both its lines full, a key of theirs is moved to its own other line, if need be after a key of that line
+//! was moved, and so on: the shortest chain that ends at a free slot is searched breadth first.
 //!
-//! * **When a key lies in its line n > 2, none of its lines before has an empty slot.** It was put there because
-//!   they had neither empty slots nor tombstones. They are *spilled* from then on, and a slot of a spilled line that
-//!   loses its key becomes a tombstone and never empty.
-//! * So a search looks at lines 1 and 2; it goes on to line 3 only if neither has an empty slot, and from line n > 2
-//!   to the next only if line n has none.
-//!
-//! In lines that never spilled, a slot that loses its key is empty again. With tombstones everywhere, a table in which
-//! keys come and go would lose its last empty slots, and all strangers would be looked for in all lines.
+//! A reader could look for a key where it will be, and then where it was. So a move has three steps: the key is
+//! copied, the move is counted, the old slot is freed. Who saw the old slot free sees the count; who saw the count
+//! before looking sees the copy. A reader that finds nothing and sees the same count before and after has looked
+//! everywhere, and one that finds something needs no count: between copy and freeing both slots hold the same.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use super::place::Place;
-use super::{EMPTY, LINE_SLOTS, VALUE_MAX};
+use super::place::{Place, other_line};
+use super::words::Writer;
+use super::{EMPTY, LINE_SLOTS, VALUE_BITS, VALUE_MAX};
 use crate::cells::AtomicWord;
-use crate::layout::{bit_of, is_set, word_of};
 
-/// The value of a slot; 0 when it is empty or a tombstone.
+/// How many counters of moves there are, a power of two; keys share them by print. So many that a reader seldom meets
+/// another key's move, and no more than two pages of memory, which stay in the cache.
+pub(super) const MOVE_COUNTERS: usize = 1024;
+
+/// How often a reader looks again when a key was moved meanwhile. Once is rare; a reader out of luck this often waits
+/// for the writer.
+const LOOKS_MAX: u32 = 16;
+
+/// The most lines that are looked at for a chain of moves: what a refused key costs. Measured over tables of 1e4 to 1e7
+/// keys, a table refuses its first key at a load above 0.99.
+const CHAIN_LINES_MAX: usize = 256;
+
+/// The slots of a table and the counters of its moves.
+#[derive(Debug)]
+pub(super) struct Slots<'a, W> {
+    pub(super) words: &'a [W],
+    pub(super) moves: &'a [W],
+}
+
+/// A line that a search came to, from the key in a slot of a line it came to before.
+struct Reached {
+    line: u64,
+    from: Option<Step>,
+}
+
+#[derive(Clone, Copy)]
+struct Step {
+    slot: usize,
+    reached: usize,
+}
+
+/// The value of a slot; 0 when it is empty.
 #[inline(always)]
 pub(super) fn value_of(word: u64) -> u64 {
     word & VALUE_MAX
 }
 
-/// The slots of a line.
-#[inline(always)]
-fn line_of<W>(slots: &[W], line: u64) -> &[W; LINE_SLOTS] {
+fn slots_of(line: u64) -> std::ops::Range<usize> {
     let start = line as usize * LINE_SLOTS;
-    slots[start..].first_chunk().expect("a table is whole lines")
+    start..start + LINE_SLOTS
 }
 
-/// What a line says of a print: its value, or 0; and whether the line has an empty slot.
-#[inline(always)]
-fn read_line<W: AtomicWord>(slots: &[W], line: u64, print: u64) -> (u64, bool) {
-    let (mut value, mut open) = (0, false);
-    for slot in line_of(slots, line) {
-        let word = slot.load(Relaxed);
-        // 1..=VALUE_MAX for the same print and a value, more for another print, 0 for its tombstone.
-        let rest = word ^ print;
-        value = if value == 0 && rest.wrapping_sub(1) < VALUE_MAX { rest } else { value };
-        open |= word == EMPTY;
-    }
-    (value, open)
-}
-
-/// The value of a key, 0 when it has none.
-///
-/// Both lines are read in any case: nobody could predict in which of them a key is, and their misses overlap.
-#[inline(always)]
-pub(super) fn get<W: AtomicWord>(slots: &[W], place: &Place) -> u64 {
-    let (first, open_first) = read_line(slots, place.pair[0], place.print);
-    let (second, open_second) = read_line(slots, place.pair[1], place.print);
-    let value = if first != 0 { first } else { second };
-    if value != 0 || open_first || open_second {
-        return value;
-    }
-    get_further(slots, place)
-}
-
-/// Out of line: few keys come here.
-#[inline(never)]
-fn get_further<W: AtomicWord>(slots: &[W], place: &Place) -> u64 {
-    for line in place.further() {
-        let (value, open) = read_line(slots, line, place.print);
-        if value != 0 || open {
-            return value;
-        }
-    }
-    0
-}
-
-/// The slot that holds a key, for the writer.
-pub(super) fn find<W: AtomicWord>(slots: &[W], place: &Place) -> Option<usize> {
-    let in_line = |line: u64| {
-        let held = |slot: &W| (slot.load(Relaxed) ^ place.print).wrapping_sub(1) < VALUE_MAX;
-        line_of(slots, line).iter().position(held).map(|slot| line as usize * LINE_SLOTS + slot)
-    };
-    let [first, second] = place.pair;
-    if let Some(slot) = in_line(first).or_else(|| in_line(second)) {
-        return Some(slot);
-    }
-    if is_open(slots, first) || is_open(slots, second) {
-        return None;
-    }
-    for line in place.further() {
-        let slot = in_line(line);
-        if slot.is_some() || is_open(slots, line) {
-            return slot;
-        }
-    }
-    None
-}
-
-fn is_open<W: AtomicWord>(slots: &[W], line: u64) -> bool {
-    line_of(slots, line).iter().any(|slot| slot.load(Relaxed) == EMPTY)
-}
-
-/// How many slots of a line a new key may have, and the first of them.
-fn room<W: AtomicWord>(slots: &[W], line: u64) -> (usize, usize) {
-    let mut free = (0, 0);
-    for (slot, word) in line_of(slots, line).iter().enumerate().rev() {
-        if value_of(word.load(Relaxed)) == 0 {
-            free = (free.0 + 1, line as usize * LINE_SLOTS + slot);
-        }
-    }
-    free
-}
-
-/// Which lines a key was put past. The writer's alone: readers see it by the empty slots.
-#[derive(Debug)]
-pub(super) struct Spilled(Box<[u64]>);
-
-impl Spilled {
-    pub(super) fn none(lines: u64) -> Self {
-        Spilled(vec![0; lines.div_ceil(64) as usize].into())
+impl<W: AtomicWord> Slots<'_, W> {
+    fn lines(&self) -> u64 {
+        (self.words.len() / LINE_SLOTS) as u64
     }
 
-    /// What is known of slots whose past is not: a line without an empty slot may have spilled.
-    pub(super) fn of<W: AtomicWord>(slots: &[W]) -> Self {
-        let mut spilled = Spilled::none((slots.len() / LINE_SLOTS) as u64);
-        for (line, slots) in slots.chunks(LINE_SLOTS).enumerate() {
-            if slots.iter().all(|slot| slot.load(Relaxed) != EMPTY) {
-                spilled.add(line as u64);
+    fn moves_of(&self, word: u64) -> &W {
+        &self.moves[(word >> VALUE_BITS) as usize & (MOVE_COUNTERS - 1)]
+    }
+
+    /// The value of a key, 0 when it has none; `None` when keys moved too often to tell.
+    #[inline(always)]
+    pub(super) fn get(&self, place: &Place) -> Option<u64> {
+        let moves = self.moves_of(place.print);
+        for _ in 0..LOOKS_MAX {
+            let before = moves.load(Acquire);
+            let value = self.look(place);
+            if value != 0 || moves.load(Relaxed) == before {
+                return Some(value);
             }
         }
-        spilled
+        None
     }
 
-    fn add(&mut self, line: u64) {
-        self.0[word_of(line)] |= bit_of(line);
+    /// One look at the two lines of a key.
+    ///
+    /// Both are read in any case: nobody could predict in which one a key is, and their cache misses overlap.
+    #[inline(always)]
+    fn look(&self, place: &Place) -> u64 {
+        let [first, second] = place.pair.map(|line| self.look_in(line, place.print));
+        if first != 0 { first } else { second }
     }
 
-    pub(super) fn memory_bytes(&self) -> u64 {
-        self.0.len() as u64 * 8
+    #[inline(always)]
+    fn look_in(&self, line: u64, print: u64) -> u64 {
+        let mut value = 0;
+        for slot in &self.words[slots_of(line)] {
+            // What is left is a value for the same print, and more than any value for another one.
+            let rest = slot.load(Acquire) ^ print;
+            value = if rest <= VALUE_MAX { rest } else { value };
+        }
+        value
     }
 
-    /// What a slot becomes that loses the key with this print.
-    pub(super) fn emptied(&self, slot: usize, print: u64) -> u64 {
-        if is_set(&self.0, (slot / LINE_SLOTS) as u64) { print } else { EMPTY }
+    /// The slot that holds a key. For the writer alone, as all that follows.
+    pub(super) fn find(&self, place: &Place) -> Option<usize> {
+        let holds = |slot: &usize| self.words[*slot].load(Relaxed) ^ place.print <= VALUE_MAX;
+        place.pair.into_iter().find_map(|line| slots_of(line).find(holds))
     }
-}
 
-/// A slot for a key that has none: in the emptier of its two lines, or in the first of the further ones that has room.
-pub(super) fn make_room<W: AtomicWord>(slots: &[W], place: &Place, spilled: &mut Spilled) -> Option<usize> {
-    let [first, second] = place.pair.map(|line| room(slots, line));
-    let (free, slot) = if second.0 > first.0 { second } else { first };
-    if free > 0 {
-        return Some(slot);
+    /// How many slots of a line are free, and the first of them.
+    fn room(&self, line: u64) -> (usize, usize) {
+        let free = |slot: &usize| self.words[*slot].load(Relaxed) == EMPTY;
+        slots_of(line).rev().filter(free).fold((0, 0), |(count, _), slot| (count + 1, slot))
     }
-    let (passed, slot) = place.further().enumerate().find_map(|(passed, line)| {
-        let (free, slot) = room(slots, line);
-        (free > 0).then_some((passed, slot))
-    })?;
-    place.pair.into_iter().chain(place.further().take(passed)).for_each(|line| spilled.add(line));
-    Some(slot)
+
+    /// A free slot for a key that has none: in the emptier of its two lines, or where another key made room.
+    pub(super) fn make_room(&self, writer: &mut Writer, place: &Place) -> Option<usize> {
+        let [first, second] = place.pair.map(|line| self.room(line));
+        match if second.0 > first.0 { second } else { first } {
+            (0, _) => self.shift(writer, place),
+            (_, slot) => Some(slot),
+        }
+    }
+
+    /// Moves keys along the shortest chain from one of the lines to a free slot, and returns the slot that got free.
+    #[cold]
+    fn shift(&self, writer: &mut Writer, place: &Place) -> Option<usize> {
+        let mut reached: Vec<Reached> = place.pair.map(|line| Reached { line, from: None }).into();
+        let mut now = 0;
+        while let Some(&Reached { line, .. }) = reached.get(now) {
+            for slot in slots_of(line) {
+                let other = other_line(self.words[slot].load(Relaxed), line, self.lines());
+                // A line once only: so no chain comes to a slot twice.
+                if reached.iter().any(|reached| reached.line == other) {
+                    continue;
+                }
+                reached.push(Reached { line: other, from: Some(Step { slot, reached: now }) });
+                if let (1.., free) = self.room(other) {
+                    return Some(self.move_along(writer, &reached, free));
+                }
+                if reached.len() == CHAIN_LINES_MAX {
+                    return None;
+                }
+            }
+            now += 1;
+        }
+        None
+    }
+
+    /// Moves the keys of the chain that ends with the last line reached, its last key first.
+    fn move_along(&self, writer: &mut Writer, reached: &[Reached], mut free: usize) -> usize {
+        let mut last = reached.last();
+        while let Some(step) = last.and_then(|reached| reached.from) {
+            self.move_key(writer, step.slot, free);
+            free = step.slot;
+            last = reached.get(step.reached);
+        }
+        free
+    }
+
+    /// Copy, count, free: in this order.
+    pub(super) fn move_key(&self, writer: &mut Writer, from: usize, to: usize) {
+        let word = self.words[from].load(Relaxed);
+        let moves = self.moves_of(word);
+        self.put(writer, to, word);
+        moves.store(moves.load(Relaxed).wrapping_add(1), Release);
+        self.put(writer, from, EMPTY);
+    }
+
+    /// Writes a slot: the one way to do so.
+    ///
+    /// Release, as readers acquire: who saw a key where it was moved to never again sees where it was.
+    #[inline(always)]
+    pub(super) fn put(&self, writer: &mut Writer, slot: usize, word: u64) {
+        writer.keep(slot, self.words[slot].load(Relaxed));
+        self.words[slot].store(word, Release);
+    }
 }

@@ -1,4 +1,10 @@
-//! The table under every interleaving (loom), under real threads, and its lines under keys that all go there.
+//! The table under every interleaving (loom), under real threads, and with lines that are full.
+
+use std::sync::atomic::{AtomicBool, Ordering::Release};
+use std::thread;
+
+use loom::sync::Arc;
+use loom::sync::atomic::AtomicU64 as LoomWord;
 
 use super::*;
 use crate::hash::SipKey;
@@ -8,45 +14,163 @@ fn table(capacity: u64) -> Table {
     Table::sized(capacity, SipKey::public().fingerprint(), HugePages::Default).expect("memory")
 }
 
-/// Hashes with the same two lines, whichever comes first, and prints of their own.
-fn hashes_of_pair(table: &Table, pair: [u64; 2], count: usize) -> Vec<Hash128> {
-    let mut rng = SplitMix(11);
-    let in_pair = |hash: &Hash128| {
-        let own = table.place(*hash).pair;
-        own == pair || own == [pair[1], pair[0]]
-    };
-    std::iter::repeat_with(|| rng.hash()).filter(in_pair).take(count).collect()
+fn moves(table: &Table) -> u64 {
+    table.moves.iter().map(|moves| moves.load(Relaxed)).sum()
 }
 
+/// Sixteen keys of one pair of lines have nowhere else to go; the next one is refused and nothing has changed.
 #[test]
-fn a_key_beyond_its_full_lines_stays_found_when_they_lose_keys() {
+fn a_key_whose_lines_hold_only_keys_of_the_same_lines_is_refused() {
     let table = table(1);
     let pair = table.place(SplitMix(11).hash()).pair;
-    let hashes = hashes_of_pair(&table, pair, 17);
-    for (value, &hash) in (1..).zip(&hashes) {
+    let mut rng = SplitMix(11);
+    let in_pair = |hash: &Hash128| {
+        pair.contains(&table.place(*hash).pair[0]) && pair.contains(&table.place(*hash).pair[1])
+    };
+    let hashes: Vec<_> = std::iter::repeat_with(|| rng.hash()).filter(in_pair).take(17).collect();
+    for (value, &hash) in (1..).zip(&hashes[..16]) {
         assert_eq!(table.update(hash, |_| value), Ok(value));
     }
-    let beyond = slots::find(table.pages.words(), &table.place(hashes[16])).expect("it is there");
-    assert!(!pair.contains(&((beyond / LINE_SLOTS) as u64)), "two lines hold sixteen keys");
-    for &hash in &hashes[..16] {
-        assert_eq!(table.update(hash, |_| 0), Ok(0));
-        assert_eq!(table.get(hashes[16]), 17);
-    }
-    // The tombstones are taken again, and the key beyond is updated where it lies.
-    assert_eq!(table.update(hashes[0], |_| 5), Ok(5));
-    assert_eq!(table.update(hashes[16], |value| value + 1), Ok(18));
-    assert_eq!((table.len(), table.get(hashes[0]), table.get(hashes[16])), (2, 5, 18));
-    let reloaded =
-        Table::from_words(1, table.fingerprint(), table.words(), HugePages::Default).expect("ours");
-    assert_eq!((reloaded.get(hashes[16]), reloaded.len()), (18, 2));
+    let words: Vec<u64> = table.words().collect();
+    let refused = table.update(hashes[16], |_| 17).expect_err("sixteen slots");
+    assert_eq!(refused, Full { len: 16, capacity: 1 });
+    assert_eq!(refused.to_string(), "the table is full: it holds 16 keys, and was sized for 1");
+    assert!(table.words().eq(words));
+    // Those that are there can be updated, and one that leaves makes room.
+    assert_eq!(table.update(hashes[3], |value| value + 100), Ok(104));
+    assert_eq!(table.update(hashes[5], |_| 0), Ok(0));
+    assert_eq!(table.update(hashes[16], |_| 17), Ok(17));
+    assert_eq!((table.get(hashes[3]), table.get(hashes[5]), table.get(hashes[16])), (104, 0, 17));
 }
 
 #[test]
-fn lines_that_never_spilled_keep_no_tombstones() {
+fn keys_that_are_moved_to_make_room_stay_found() {
     let table = table(400);
     let mut rng = SplitMix(3);
-    let hashes: Vec<_> = (0..300).map(|_| rng.hash()).collect();
-    hashes.iter().for_each(|&hash| assert_eq!(table.update(hash, |_| 1), Ok(1)));
+    let mut hashes = Vec::new();
+    loop {
+        let hash = rng.hash();
+        if table.update(hash, |_| 1 + hashes.len() as u64).is_err() {
+            break;
+        }
+        hashes.push(hash);
+    }
+    assert!(moves(&table) > 0 && table.load() > 0.95, "{} moves, load {}", moves(&table), table.load());
+    assert!((1..).zip(&hashes).all(|(value, &hash)| table.get(hash) == value));
     hashes.iter().for_each(|&hash| assert_eq!(table.update(hash, |_| 0), Ok(0)));
     assert!(table.words().all(|word| word == EMPTY));
+}
+
+#[test]
+#[should_panic(expected = "a value has 40 bits")]
+fn a_value_that_does_not_fit_is_a_broken_promise_of_the_caller() {
+    let _ = table(1).update(SplitMix(1).hash(), |_| VALUE_MAX + 1);
+}
+
+#[test]
+fn a_caller_that_panics_leaves_the_table_usable() {
+    let (table, hash) = (table(1), SplitMix(1).hash());
+    table.update(hash, |_| 5).expect("room");
+    let panicked =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| table.update(hash, |_| panic!("no"))));
+    assert!(panicked.is_err());
+    assert_eq!((table.update(hash, |value| value + 1), table.get(hash)), (Ok(6), 6));
+}
+
+/// A key is moved, then given another value, while a reader looks for it.
+fn a_reader_beside_a_move(count_moves: bool) {
+    loom::model(move || {
+        let place = Place::new(SplitMix(1).hash(), 2);
+        let zeros = |count: usize| (0..count).map(|_| LoomWord::new(0)).collect::<Vec<_>>();
+        let shared = Arc::new((zeros(2 * LINE_SLOTS), zeros(MOVE_COUNTERS)));
+        fn slots((words, moves): &(Vec<LoomWord>, Vec<LoomWord>)) -> Slots<'_, LoomWord> {
+            Slots { words, moves }
+        }
+        let [from, to] = place.pair.map(|line| line as usize * LINE_SLOTS);
+        // The reader comes to the first line of the pair first, so the key moves there from the second.
+        slots(&shared).put(&mut Writer::default(), to, place.print | 7);
+        let writer = loom::thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                let (slots, writer) = (slots(&shared), &mut Writer::default());
+                if count_moves {
+                    slots.move_key(writer, to, from);
+                } else {
+                    slots.put(writer, from, place.print | 7);
+                    slots.put(writer, to, EMPTY);
+                }
+                slots.put(writer, from, place.print | 8);
+            }
+        });
+        let (one, two) = (slots(&shared).get(&place), slots(&shared).get(&place));
+        assert!(one == Some(7) || one == Some(8), "a key was missed: {one:?}");
+        assert!(two >= one && two <= Some(8), "a value went back: {one:?} {two:?}");
+        writer.join().expect("a writer");
+        assert_eq!(slots(&shared).get(&place), Some(8));
+    });
+}
+
+#[test]
+fn no_interleaving_misses_a_key_that_is_moved() {
+    a_reader_beside_a_move(true);
+}
+
+#[test]
+#[should_panic(expected = "a key was missed")]
+fn the_model_checker_catches_a_move_that_is_not_counted() {
+    a_reader_beside_a_move(false);
+}
+
+/// One thread brings keys and takes them out in a table so full that others must move; the keys that stay are found by
+/// every reader at any time, with values that were written and never go back; and the words are those of one moment.
+#[test]
+fn readers_beside_a_writer_miss_nothing_and_see_only_what_was_written() {
+    const STAY: u64 = 300;
+    let table = table(450);
+    let mut rng = SplitMix(21);
+    let stay: Vec<Hash128> = (0..STAY).map(|_| rng.hash()).collect();
+    // A value says whose it is and how often it was changed.
+    let first = |key: usize| (key as u64 + 1) << 20;
+    stay.iter().enumerate().for_each(|(key, &hash)| {
+        table.update(hash, |_| first(key)).expect("room");
+    });
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut seen: Vec<u64> = (0..stay.len()).map(first).collect();
+                let mut values = vec![0; stay.len()];
+                while !done.load(Relaxed) {
+                    table.get_many(&stay, &mut values);
+                    for (key, (&value, seen)) in values.iter().zip(&mut seen).enumerate() {
+                        assert_eq!(value >> 20, key as u64 + 1, "missed, or another key's");
+                        assert!(value >= *seen, "a value went back");
+                        *seen = value;
+                    }
+                }
+            });
+        }
+        scope.spawn(|| {
+            while !done.load(Relaxed) {
+                let words = table.words();
+                let copy =
+                    Table::from_words(450, table.fingerprint(), words, HugePages::Default).expect("ours");
+                let rounds: Vec<u64> = stay.iter().map(|&hash| copy.get(hash) & 0xf_ffff).collect();
+                assert!(rounds.is_sorted_by(|one, next| one >= next), "not of one moment");
+                assert!(rounds[0] - rounds[rounds.len() - 1] <= 1, "not of one moment");
+            }
+        });
+        for round in 0..300 {
+            let guests: Vec<Hash128> = (0..190).map(|_| rng.hash()).collect();
+            let came: Vec<_> = guests.iter().filter(|&&guest| table.update(guest, |_| 1).is_ok()).collect();
+            for &hash in &stay {
+                table.update(hash, |value| value + 1).expect("it is there");
+            }
+            came.into_iter()
+                .for_each(|&guest| assert_eq!(table.update(guest, |_| 0), Ok(0), "round {round}"));
+        }
+        done.store(true, Release);
+    });
+    assert!(moves(&table) > 100, "{} moves", moves(&table));
+    assert_eq!(table.len(), STAY);
 }
