@@ -16,10 +16,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use fjall::config::{BlockSizePolicy, CompressionPolicy, FilterPolicy, PinningPolicy};
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use fjall::compaction::Leveled;
+use fjall::config::{
+    BlockSizePolicy, BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry, PartitioningPolicy, PinningPolicy,
+};
+use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use seenit_filter::hash::Hash128;
 
 use crate::error::OpenError;
@@ -27,13 +30,15 @@ use crate::record::{Record, Word};
 use crate::reporter::{Reporter, ReporterId};
 
 /// The store's cache of blocks. Explanations and repeated reports read few blocks, and those of today.
-const CACHE_BYTES: u64 = 8 << 20;
-/// What one keyspace gathers in memory before it writes a table.
-const MEMTABLE_BYTES: u64 = 8 << 20;
+const CACHE_BYTES: u64 = 4 << 20;
+/// What one keyspace gathers in memory before it is sealed and written as a table. The store keeps up to four sealed ones.
+const MEMTABLE_BYTES: u64 = 2 << 20;
 /// The store's own write-ahead log, all files of it.
 const JOURNALING_BYTES: u64 = 128 << 20;
-/// Threads that write tables and merge them: one of the two cores that a small site has.
-const WORKERS: usize = 1;
+/// Threads that write tables and merge them. With one alone, a long merge keeps sealed memory waiting.
+const WORKERS: usize = 2;
+/// The size of a table on disk.
+const TABLE_BYTES: u64 = 64 << 20;
 
 /// Bytes of an index key.
 pub(crate) const ROW_KEY_BYTES: usize = 20;
@@ -164,16 +169,28 @@ pub(crate) struct Batch<'a> {
     batch: fjall::OwnedWriteBatch,
 }
 
+/// Little memory: blocks of 4 KiB, filters and block indexes in pieces that are read when they are needed. Memory is
+/// sealed by us, after a commit: past a limit of its own the store would ask for it with every commit, and its queue of
+/// such requests can keep it from being done (race `store`: 237 MiB in place of 34).
 fn options() -> KeyspaceCreateOptions {
     KeyspaceCreateOptions::default()
-        .max_memtable_size(MEMTABLE_BYTES)
-        .data_block_size_policy(BlockSizePolicy::all(4096))
-        .data_block_compression_policy(CompressionPolicy::disabled())
-        .filter_policy(FilterPolicy::all(fjall::config::FilterPolicyEntry::Bloom(
-            fjall::config::BloomConstructionPolicy::BitsPerKey(8.0),
-        )))
+        .max_memtable_size(u64::MAX)
+        .data_block_size_policy(BlockSizePolicy::all(4 << 10))
+        .compaction_strategy(Arc::new(Leveled::default().with_table_target_size(TABLE_BYTES)))
+        .filter_block_partitioning_policy(PartitioningPolicy::all(true))
+        .index_block_partitioning_policy(PartitioningPolicy::all(true))
         .filter_block_pinning_policy(PinningPolicy::all(false))
         .index_block_pinning_policy(PinningPolicy::all(false))
+}
+
+/// A log is read in order and by numbers that are there: it needs no filters.
+fn log_options() -> KeyspaceCreateOptions {
+    options().filter_policy(FilterPolicy::disabled())
+}
+
+fn index_options() -> KeyspaceCreateOptions {
+    let bloom = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
+    options().filter_policy(FilterPolicy::all(bloom))
 }
 
 impl Journal {
@@ -383,6 +400,18 @@ impl Journal {
         Ok(value.and_then(|bytes| Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?))))
     }
 
+    /// Lets the store write what it has gathered, where that is much.
+    fn seal(&self) -> Result<(), JournalError> {
+        let newest = self.read().iter().rev().take(2).map(|(_, keyspaces)| keyspaces.clone()).collect::<Vec<_>>();
+        let newest = newest.iter().flat_map(|keyspaces| [&keyspaces.log, &keyspaces.index]);
+        for keyspace in newest.chain([&self.seen, &self.bulk]) {
+            if keyspace.tree.active_memtable().size() >= MEMTABLE_BYTES {
+                keyspace.rotate_memtable()?;
+            }
+        }
+        Ok(())
+    }
+
     /// Bytes on disk.
     pub(crate) fn disk_bytes(&self) -> u64 {
         self.database.disk_space().unwrap_or(0)
@@ -446,7 +475,11 @@ impl Batch<'_> {
 
     /// All of it or nothing, durable when it returns.
     pub(crate) fn commit(self) -> Result<(), JournalError> {
-        Ok(self.batch.commit()?)
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        self.batch.commit()?;
+        self.journal.seal()
     }
 
     fn keyspaces(&self, generation: u64) -> Result<Generation, JournalError> {
@@ -456,8 +489,8 @@ impl Batch<'_> {
 }
 
 fn generation(database: &Database, number: u64) -> Result<Generation, fjall::Error> {
-    let log = database.keyspace(&format!("log-{number}"), options)?;
-    let index = database.keyspace(&format!("index-{number}"), options)?;
+    let log = database.keyspace(&format!("log-{number}"), log_options)?;
+    let index = database.keyspace(&format!("index-{number}"), index_options)?;
     Ok(Generation { log, index })
 }
 

@@ -114,25 +114,25 @@ impl Memory {
         if key.is_shingle() {
             return self.near.change(key.hash, effect.before, effect.now);
         }
-        let change = effect.change();
-        self.update(key.hash, |tally| match tally.changed(change) {
+        let tally = self.tally(key.hash);
+        let changed = match tally.changed(effect.change()) {
             Some(changed) => changed,
             None => exact().map_or(tally, |exact| Tally { marks: tally.marks, ..exact }),
-        });
+        };
+        self.put(key.hash, changed);
     }
 
     /// Sets or takes away a mark.
     pub(crate) fn mark(&self, hash: Hash128, change: impl FnOnce(&mut Marks)) {
-        self.update(hash, |mut tally| {
-            change(&mut tally.marks);
-            tally
-        });
+        let mut tally = self.tally(hash);
+        change(&mut tally.marks);
+        self.put(hash, tally);
     }
 
-    /// A table that is full refuses new keys; writes of new keys were refused before they came here, so what is lost
-    /// is at most what came in between.
-    fn update(&self, hash: Hash128, change: impl FnOnce(Tally) -> Tally) {
-        let _ = self.table.update(hash, |word| change(Tally::unpack(word)).pack());
+    /// Puts a tally. There is one writer, so nothing came in between. A table that is full refuses new keys; writes of
+    /// new keys are refused before, so what is lost is at most what a replay found beyond the capacity.
+    fn put(&self, hash: Hash128, tally: Tally) {
+        let _ = self.table.update(hash, |_| tally.pack());
     }
 
     /// Marks a signature as bulk in a generation.

@@ -61,14 +61,6 @@ impl Near {
         })
     }
 
-    /// Counts that nobody wrote yet, to be filled from a snapshot.
-    pub(crate) fn empty_filter(
-        config: &LedgerConfig,
-        fingerprint: Fingerprint,
-    ) -> Result<CountingFilter<Intuitive, AnyLayout, SplitCells>, GeometryError> {
-        empty(config, fingerprint)
-    }
-
     fn of(&self, word: Word) -> Option<&Filter> {
         match word {
             Word::None => None,

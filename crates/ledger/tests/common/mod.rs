@@ -1,5 +1,5 @@
 //! A clock that tests set, and messages made of numbers.
-#![allow(dead_code, reason = "each test file uses some of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses some of it")]
 
 use std::path::Path;
 use std::sync::Arc;
