@@ -22,10 +22,10 @@
 //!
 //! When a key is worth 9 bytes. A stranger is taken for a key with probability `2 a / (2^24 - 1)`, where a line holds
 //! `a` keys on average: it is compared with the prints of two lines. At capacity that is 8.6e-7. The same bytes hold 18
-//! counting cells of 4 bits a key, which at the best k, 12, err with `0.6185^18` = 1.8e-4 and cost 12 cache misses; in one
-//! line, as filters have it that are as quick as this, with 1e-3. Their counts end at 15 and can be too high. Counting
-//! filters remain right where keys are many and each is cheap, as with what was seen once, and with shingles: they do
-//! with fewer bytes a key, and never refuse one.
+//! counting cells of 4 bits a key, which at the best k, 12, err with `0.6185^18` = 1.8e-4 and cost 12 cache misses; in
+//! one line, as filters have it that are as quick as this, they err with 1.2e-3. Their counts end at 15 and can be too
+//! high. Counting filters remain right where keys are many and each is cheap, as with what was seen once, and with
+//! shingles: they do with fewer bytes a key, and never refuse one.
 //!
 //! # How it lies
 //!
