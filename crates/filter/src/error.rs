@@ -203,10 +203,15 @@ pub enum CutError {
     Geometry(#[from] GeometryError),
 }
 
-/// A key that was never counted cannot be taken out.
+/// A key that was counted less often than it should be taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the key's count is 0, so it was never inserted and cannot be removed")]
-pub struct NotCounted;
+#[error("the key's count is {count}, so it was not inserted {weight} times and cannot be removed so often")]
+pub struct NotCounted {
+    /// What the filter counts.
+    pub count: u64,
+    /// How often the key should be taken out.
+    pub weight: u64,
+}
 
 /// A table in which a new key found no room. Keys it holds can still be updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

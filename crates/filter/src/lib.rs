@@ -55,6 +55,7 @@
 //! | at least so often? | a cut, [`CountingFilter::at_least`](counting::CountingFilter::at_least) |
 //! | into which of several sets? | [`tagged::TaggedFilter`] |
 //! | in the last days? | [`generations`] |
+//! | how often exactly, and taken back? | [`table::Table`], 9 bytes a key with a value of 40 bits |
 //! | how many of a message's shingles are known from spam? | [`shingles`] |
 //! | what is it worth? | [`bins::BinFilter`] |
 //!

@@ -22,10 +22,10 @@
 //!
 //! When a key is worth 9 bytes. A stranger is taken for a key with probability `2 a / (2^24 - 1)`, where a line holds
 //! `a` keys on average: it is compared with the prints of two lines. At capacity that is 8.6e-7. The same bytes hold 18
-//! counting cells of 4 bits a key, which at the best k, 12, err with `0.6185^18` = 1.8e-4 and cost 12 cache misses; in one
-//! line, as filters have it that are as quick as this, with 1e-3. Their counts end at 15 and can be too high. Counting
-//! filters remain right where keys are many and each is cheap, as with what was seen once, and with shingles: they do
-//! with fewer bytes a key, and never refuse one.
+//! counting cells of 4 bits a key, which at the best k, 12, err with `0.6185^18` = 1.8e-4 and cost 12 cache misses; in
+//! one line, as filters have it that are as quick as this, they err with 1.2e-3. Their counts end at 15 and can be too
+//! high. Counting filters remain right where keys are many and each is cheap, as with what was seen once, and with
+//! shingles: they do with fewer bytes a key, and never refuse one.
 //!
 //! # How it lies
 //!
@@ -72,8 +72,8 @@ pub const VALUE_MAX: u64 = (1 << VALUE_BITS) - 1;
 /// How many prints there are: 24 bits, of which 0 stands for none.
 pub const PRINTS: u64 = (1 << (64 - VALUE_BITS)) - 1;
 
-/// The share of slots in use at capacity. Keys go on finding room until 0.99, but each costs more moves: at 0.9 one
-/// new key in XXX moves another, at 0.95 one in XXX.
+/// The share of slots in use at capacity. Keys find room until 0.985, but at the price of moves: at 0.85 one new key in
+/// twenty moves another, at 0.9 one in five, and one in four where keys come and go.
 pub const LOAD: f64 = 0.9;
 
 /// A slot nobody has.
