@@ -23,12 +23,14 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   cargo run --release -p seenit-lab --bin race -- store
   cargo run --release -p seenit-lab --bin race -- store --rows 10000000 --json > store.json
-  cargo run --release -p seenit-lab --bin race -- store --commit 1000 --only fjall-default,fjall-memtable-2";
+  cargo run --release -p seenit-lab --bin race -- store --commit 1000 --pattern log+index --only fjall-default,fjall-cache-1";
 
 /// The contenders of a race when nobody names others.
 const CONTENDERS: [&str; 2] = ["redb", "fjall"];
 /// Records a commit: reports that came one by one while the last commit was on its way, and batches.
 const COMMITS: [u64; 2] = [64, 1000];
+/// What is written.
+const PATTERNS: [&str; 2] = ["log", "log+index"];
 
 #[derive(Args)]
 pub(crate) struct StoreArgs {
@@ -38,6 +40,9 @@ pub(crate) struct StoreArgs {
     /// Records a commit; both 64 and 1000 when not given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     commit: Option<u64>,
+    /// Only this pattern: the log alone, or the log and the index.
+    #[arg(long, value_parser = PATTERNS)]
+    pattern: Option<String>,
     /// Stores, or settings of a store, by name.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_values = CONTENDERS)]
     only: Vec<String>,
@@ -95,6 +100,9 @@ pub(crate) fn run(args: &StoreArgs) -> Result<(), Box<dyn Error>> {
 fn race(args: &StoreArgs) -> Result<Vec<Row>, Box<dyn Error>> {
     let mut rows = Vec::new();
     for indexed in [false, true] {
+        if args.pattern.as_ref().is_some_and(|only| only != PATTERNS[usize::from(indexed)]) {
+            continue;
+        }
         for &commit_records in args.commit.as_ref().map_or(&COMMITS[..], std::slice::from_ref) {
             for store in &args.only {
                 rows.push(row(store, indexed, commit_records, args.rows)?);
@@ -111,7 +119,7 @@ fn row(store: &str, indexed: bool, commit_records: u64, rows: u64) -> Result<Row
     let plan = Plan { store: store.into(), indexed, commit_records, rows, folder: folder.path().into() };
     let lap: lap::Lap = child(&binary, "--lap", &plan)?;
     let restart: lap::Restart = child(&binary, "--reopen", &plan)?;
-    let pattern = if indexed { "log+index" } else { "log" };
+    let pattern = PATTERNS[usize::from(indexed)];
     eprintln!("{store:20} {pattern:9} {commit_records:5} {:9.0} rows/s", lap.rows_per_s);
     Ok(Row { store: store.into(), pattern, commit: commit_records, rows, lap, restart })
 }

@@ -34,8 +34,8 @@ struct Settings {
 
 /// The least memory that costs little speed: see docs/race.md.
 const SMALL: Settings = Settings {
-    cache_bytes: 8 * MIB,
-    max_memtable_bytes: 4 * MIB,
+    cache_bytes: 4 * MIB,
+    max_memtable_bytes: 2 * MIB,
     max_journaling_bytes: 128 * MIB,
     worker_threads: 2,
     block_bytes: 4 << 10,
@@ -48,10 +48,10 @@ const SMALL: Settings = Settings {
 /// Each differs from `fjall` in one thing.
 const VARIANTS: [(&str, Settings); 12] = [
     ("fjall", SMALL),
-    ("fjall-cache-2", Settings { cache_bytes: 2 * MIB, ..SMALL }),
+    ("fjall-cache-1", Settings { cache_bytes: MIB, ..SMALL }),
     ("fjall-cache-32", Settings { cache_bytes: 32 * MIB, ..SMALL }),
     ("fjall-memtable-1", Settings { max_memtable_bytes: MIB, ..SMALL }),
-    ("fjall-memtable-2", Settings { max_memtable_bytes: 2 * MIB, ..SMALL }),
+    ("fjall-memtable-4", Settings { max_memtable_bytes: 4 * MIB, ..SMALL }),
     ("fjall-memtable-16", Settings { max_memtable_bytes: 16 * MIB, ..SMALL }),
     ("fjall-one-worker", Settings { worker_threads: 1, ..SMALL }),
     ("fjall-table-16", Settings { table_target_bytes: 16 * MIB, ..SMALL }),
