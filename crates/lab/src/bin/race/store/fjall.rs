@@ -9,7 +9,7 @@ use fjall::config::{
     BlockSizePolicy, BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry, PartitioningPolicy,
     PinningPolicy,
 };
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
 use super::lap::Store;
 use super::records::{Key, Record};
@@ -29,6 +29,8 @@ struct Settings {
     partitioned: bool,
     /// Bits a key of the index's filters.
     filter_bits: f32,
+    /// Whether the writer itself seals a full memtable, and does not wait until a worker has time for it.
+    sealed_by_writer: bool,
     persist: PersistMode,
 }
 
@@ -42,11 +44,12 @@ const SMALL: Settings = Settings {
     table_target_bytes: 64 * MIB,
     partitioned: true,
     filter_bits: 10.0,
+    sealed_by_writer: true,
     persist: PersistMode::SyncData,
 };
 
 /// Each differs from `fjall` in one thing.
-const VARIANTS: [(&str, Settings); 12] = [
+const VARIANTS: [(&str, Settings); 13] = [
     ("fjall", SMALL),
     ("fjall-cache-1", Settings { cache_bytes: MIB, ..SMALL }),
     ("fjall-cache-32", Settings { cache_bytes: 32 * MIB, ..SMALL }),
@@ -58,6 +61,7 @@ const VARIANTS: [(&str, Settings); 12] = [
     ("fjall-block-16", Settings { block_bytes: 16 << 10, ..SMALL }),
     ("fjall-whole-blocks", Settings { partitioned: false, ..SMALL }),
     ("fjall-no-filters", Settings { filter_bits: 0.0, ..SMALL }),
+    ("fjall-sealed-by-workers", Settings { sealed_by_writer: false, ..SMALL }),
     ("fjall-sync-all", Settings { persist: PersistMode::SyncAll, ..SMALL }),
 ];
 
@@ -65,6 +69,8 @@ struct Fjall {
     database: Database,
     log: Keyspace,
     index: Keyspace,
+    /// The writer seals memtables of this many bytes.
+    seal_bytes: u64,
     persist: PersistMode,
 }
 
@@ -73,7 +79,13 @@ pub(crate) fn open(name: &str, folder: &Path) -> Result<Box<dyn Store>, Box<dyn 
         let database = Database::builder(folder).open()?;
         let keyspace = |name| database.keyspace(name, KeyspaceCreateOptions::default);
         let (log, index) = (keyspace("log")?, keyspace("index")?);
-        return Ok(Box::new(Fjall { database, log, index, persist: PersistMode::SyncData }));
+        return Ok(Box::new(Fjall {
+            database,
+            log,
+            index,
+            seal_bytes: u64::MAX,
+            persist: PersistMode::SyncData,
+        }));
     }
     let Some((_, settings)) = VARIANTS.iter().find(|(known, _)| *known == name) else {
         let names = VARIANTS.map(|(name, _)| name).join(", ");
@@ -87,13 +99,14 @@ pub(crate) fn open(name: &str, folder: &Path) -> Result<Box<dyn Store>, Box<dyn 
     // The log is never asked for a number it does not have: it needs no filters.
     let log = database.keyspace("log", || settings.keyspace().filter_policy(FilterPolicy::disabled()))?;
     let index = database.keyspace("index", || settings.keyspace().filter_policy(settings.filters()))?;
-    Ok(Box::new(Fjall { database, log, index, persist: settings.persist }))
+    let seal_bytes = if settings.sealed_by_writer { settings.max_memtable_bytes } else { u64::MAX };
+    Ok(Box::new(Fjall { database, log, index, seal_bytes, persist: settings.persist }))
 }
 
 impl Settings {
     fn keyspace(&self) -> KeyspaceCreateOptions {
         let options = KeyspaceCreateOptions::default()
-            .max_memtable_size(self.max_memtable_bytes)
+            .max_memtable_size(if self.sealed_by_writer { u64::MAX } else { self.max_memtable_bytes })
             .data_block_size_policy(BlockSizePolicy::all(self.block_bytes))
             .compaction_strategy(Arc::new(
                 Leveled::default().with_table_target_size(self.table_target_bytes),
@@ -128,7 +141,13 @@ impl Store for Fjall {
                 batch.insert(&self.index, record.key, record.place);
             }
         }
-        Ok(batch.commit()?)
+        batch.commit()?;
+        for keyspace in [&self.log, &self.index] {
+            if keyspace.tree.active_memtable().size() >= self.seal_bytes {
+                keyspace.rotate_memtable()?;
+            }
+        }
+        Ok(())
     }
 
     fn count(&self, keys: &[Key]) -> Result<u64, Box<dyn Error>> {
