@@ -120,7 +120,7 @@ fn row(store: &str, indexed: bool, commit_records: u64, rows: u64) -> Result<Row
     let lap: lap::Lap = child(&binary, "--lap", &plan)?;
     let restart: lap::Restart = child(&binary, "--reopen", &plan)?;
     let pattern = PATTERNS[usize::from(indexed)];
-    eprintln!("{store:20} {pattern:9} {commit_records:5} {:9.0} rows/s", lap.rows_per_s);
+    eprintln!("{store:23} {pattern:9} {commit_records:5} {:9.0} rows/s", lap.rows_per_s);
     Ok(Row { store: store.into(), pattern, commit: commit_records, rows, lap, restart })
 }
 
