@@ -25,7 +25,8 @@ pub(crate) fn fold(
     mut progress: impl FnMut(),
 ) -> Result<(), JournalError> {
     for &generation in live {
-        let newer: Vec<u64> = live.iter().copied().filter(|&one| one > generation && one != LASTING).collect();
+        let newer: Vec<u64> =
+            live.iter().copied().filter(|&one| one > generation && one != LASTING).collect();
         journal.each_row(generation, |hash, reporter, row| {
             progress();
             let is_last = !has_newer(journal, &newer, hash, reporter)?;
@@ -67,7 +68,14 @@ fn key_of(hash: Hash128, row: &Row) -> Key {
     Key { hash, kind: if row.is_shingle { Kind::Near1 } else { Kind::Exact1 } }
 }
 
-fn add_row(memory: &Memory, journal: &Journal, hash: Hash128, reporter: ReporterId, row: &Row, is_last: bool) {
+fn add_row(
+    memory: &Memory,
+    journal: &Journal,
+    hash: Hash128,
+    reporter: ReporterId,
+    row: &Row,
+    is_last: bool,
+) {
     if !row.is_shingle && mark(memory, hash, reporter, row, is_last && row.word != Word::None) {
         return;
     }
@@ -77,7 +85,14 @@ fn add_row(memory: &Memory, journal: &Journal, hash: Hash128, reporter: Reporter
     memory.apply(key_of(hash, row), effect, || exact_tally(journal, hash).ok());
 }
 
-fn remove_row(memory: &Memory, journal: &Journal, hash: Hash128, reporter: ReporterId, row: &Row, is_last: bool) {
+fn remove_row(
+    memory: &Memory,
+    journal: &Journal,
+    hash: Hash128,
+    reporter: ReporterId,
+    row: &Row,
+    is_last: bool,
+) {
     if !row.is_shingle && is_last && mark(memory, hash, reporter, row, false) {
         return;
     }

@@ -40,23 +40,25 @@ struct Stored {
 }
 
 impl Identity {
-    /// Reads the identity of a folder, or makes one. The folder and the file are for nobody else's eyes.
+    /// Reads the identity of a folder, or makes one.
     pub(crate) fn open(folder: &Path, now_secs: u64) -> Result<Self, OpenError> {
-        let path = folder.join(FILE);
-        match fs::read(&path) {
-            Ok(bytes) => {
-                let damaged = |why: String| OpenError::Damaged { path: path.clone(), why };
-                let stored: Stored =
-                    serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-                Identity::from_stored(&stored).map_err(damaged)
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let identity = Identity::random(now_secs).map_err(OpenError::file(&path))?;
+        match Identity::read(folder) {
+            Err(OpenError::File { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                let identity = Identity::random(now_secs).map_err(OpenError::file(folder))?;
                 identity.save(folder)?;
                 Ok(identity)
             }
-            Err(error) => Err(OpenError::File { path, error }),
+            read => read,
         }
+    }
+
+    /// Reads the identity of a folder.
+    pub(crate) fn read(folder: &Path) -> Result<Self, OpenError> {
+        let path = folder.join(FILE);
+        let bytes = fs::read(&path).map_err(OpenError::file(&path))?;
+        let damaged = |why: String| OpenError::Damaged { path: path.clone(), why };
+        let stored: Stored = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        Identity::from_stored(&stored).map_err(damaged)
     }
 
     fn random(now_secs: u64) -> io::Result<Self> {

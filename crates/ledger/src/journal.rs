@@ -20,7 +20,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use fjall::compaction::Leveled;
 use fjall::config::{
-    BlockSizePolicy, BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry, PartitioningPolicy, PinningPolicy,
+    BlockSizePolicy, BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry, PartitioningPolicy,
+    PinningPolicy,
 };
 use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use seenit_filter::hash::Hash128;
@@ -402,7 +403,8 @@ impl Journal {
 
     /// Lets the store write what it has gathered, where that is much.
     fn seal(&self) -> Result<(), JournalError> {
-        let newest = self.read().iter().rev().take(2).map(|(_, keyspaces)| keyspaces.clone()).collect::<Vec<_>>();
+        let newest =
+            self.read().iter().rev().take(2).map(|(_, keyspaces)| keyspaces.clone()).collect::<Vec<_>>();
         let newest = newest.iter().flat_map(|keyspaces| [&keyspaces.log, &keyspaces.index]);
         for keyspace in newest.chain([&self.seen, &self.bulk]) {
             if keyspace.tree.active_memtable().size() >= MEMTABLE_BYTES {

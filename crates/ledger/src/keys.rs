@@ -26,7 +26,9 @@ pub(crate) fn keys_of(case: &Case, sip: &SipKey) -> Vec<Key> {
     let mut keys = Vec::with_capacity(case.len());
     for signature in case.iter() {
         match signature.kind() {
-            Kind::Near1 => keys.extend(shingle_hashes(signature, sip).map(|hash| Key { hash, kind: Kind::Near1 })),
+            Kind::Near1 => {
+                keys.extend(shingle_hashes(signature, sip).map(|hash| Key { hash, kind: Kind::Near1 }))
+            }
             kind => keys.push(Key { hash: sip.hash(&signature), kind }),
         }
     }

@@ -17,7 +17,7 @@ use crate::error::{OpenError, WriteError};
 use crate::identity::FolderLock;
 use crate::journal::is_mark;
 use crate::judge::{answers, judge};
-use crate::open;
+use crate::open::{self, Tallies};
 use crate::record::{RecordId, Verb, Word};
 use crate::reporter::{OPERATOR, Reporter, ReporterId};
 use crate::seen::RECIPIENTS_MAX;
@@ -49,8 +49,26 @@ pub struct Ledger {
 impl Ledger {
     /// Opens the ledger in a folder, or begins one. Starts the thread that writes.
     pub fn open(folder: &Path, config: LedgerConfig, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        Ledger::start(folder, config, clock, Tallies::OfSnapshot)
+    }
+
+    /// The same with tallies made anew from the journal.
+    pub(crate) fn open_anew(
+        folder: &Path,
+        config: LedgerConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, OpenError> {
+        Ledger::start(folder, config, clock, Tallies::Anew)
+    }
+
+    fn start(
+        folder: &Path,
+        config: LedgerConfig,
+        clock: Arc<dyn Clock>,
+        tallies: Tallies,
+    ) -> Result<Self, OpenError> {
         let (sender, receiver) = mpsc::sync_channel(QUEUE_MAX);
-        let (lock, writer) = open::open(folder, config, clock, receiver)?;
+        let (lock, writer) = open::open(folder, config, clock, tallies, receiver)?;
         let shared = Arc::clone(&writer.shared);
         let thread = std::thread::Builder::new().name("ledger".into()).spawn(move || writer.run());
         let thread = thread.map_err(OpenError::file(folder))?;
@@ -170,7 +188,14 @@ impl Ledger {
                 let name = shared.reporter(reporter).map_or_else(|| reporter.0.to_string(), |one| one.name);
                 let raw = u32::from(if row.word == Word::Ham { row.raw_ham } else { row.raw_spam });
                 let record = shared.record_id(row.number);
-                words.push(Spoken { reporter: name, word: row.word, weight: row.weight, raw, generation, record });
+                words.push(Spoken {
+                    reporter: name,
+                    word: row.word,
+                    weight: row.weight,
+                    raw,
+                    generation,
+                    record,
+                });
             }
         }
         Explanation {
@@ -272,7 +297,8 @@ impl Ledger {
         if !reporter.id.is_local() {
             self.put_reporter(name, Some(0))?;
         }
-        let journal = self.shared.journal().ok_or_else(|| WriteError::Journal("it is being opened".into()))?;
+        let journal =
+            self.shared.journal().ok_or_else(|| WriteError::Journal("it is being opened".into()))?;
         let (mut cases, mut undone) = (Vec::new(), 0);
         for generation in journal.generations() {
             let read = journal.each_record(generation, 0, |_, record| {
@@ -356,12 +382,19 @@ fn alarms(stats: &Stats, config: &LedgerConfig) -> Vec<String> {
         }
     };
     fill("signatures", stats.signatures, stats.capacity, "raise `capacity` and run `seenit rebuild`");
-    fill("seen signatures", stats.seen, stats.seen_capacity, "raise `seen_capacity`; it holds from the next generation on");
+    fill(
+        "seen signatures",
+        stats.seen,
+        stats.seen_capacity,
+        "raise `seen_capacity`; it holds from the next generation on",
+    );
     let texts = stats.near_spam.max(stats.near_ham);
     fill("texts", texts, config.near_capacity, "raise `near_capacity` and run `seenit rebuild`");
     if stats.seen_rate > config.rate {
         let (rate, promise) = (stats.seen_rate, config.rate);
-        alarms.push(format!("seen counts are wrong for {rate:.1e} of strangers, more than the promised {promise:.1e}"));
+        alarms.push(format!(
+            "seen counts are wrong for {rate:.1e} of strangers, more than the promised {promise:.1e}"
+        ));
     }
     alarms.extend(stats.writes_refused.iter().map(|why| format!("writes are refused: {why}")));
     alarms

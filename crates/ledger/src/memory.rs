@@ -9,11 +9,11 @@ use seenit_filter::tagged::{self, SharedTagged, TaggedFilter};
 use seenit_filter::{GeometryError, HugePages, LayoutName, Promise};
 
 use crate::config::LedgerConfig;
+use crate::keys::{Key, keys_of};
 use crate::near::Near;
 use crate::record::{Before, Record, Verb, Word};
 use crate::seen::Seen;
 use crate::tally::{Change, Marks, Tally};
-use crate::keys::{Key, keys_of};
 
 /// Tags of the bulk filter: a month of days, and one that is being cleared.
 pub(crate) const BULK_TAGS: u32 = 32;
@@ -64,7 +64,8 @@ impl Effect {
     }
 
     pub(crate) fn change(&self) -> Change {
-        let weight = |(word, weight): (Word, u8), side: Word| if word == side { i32::from(weight) } else { 0 };
+        let weight =
+            |(word, weight): (Word, u8), side: Word| if word == side { i32::from(weight) } else { 0 };
         let net = |side: Word| weight(self.now, side) - weight(self.before, side);
         Change { spam: net(Word::Spam), ham: net(Word::Ham), raw_spam: self.raw.0, raw_ham: self.raw.1 }
     }
@@ -84,7 +85,12 @@ impl Memory {
     }
 
     /// With a table and shingles that a snapshot had.
-    pub(crate) fn of(config: &LedgerConfig, sip: SipKey, table: Table, near: Near) -> Result<Self, GeometryError> {
+    pub(crate) fn of(
+        config: &LedgerConfig,
+        sip: SipKey,
+        table: Table,
+        near: Near,
+    ) -> Result<Self, GeometryError> {
         let fingerprint = sip.fingerprint();
         let promise = Promise { capacity: config.bulk_capacity, rate: config.rate };
         let layout = tagged::layout_sized(LayoutName::Paged, BULK_TAGS, promise)?;

@@ -95,7 +95,8 @@ impl Near {
             Word::Spam => 0,
             Word::Ham => 1,
         };
-        let _ = self.texts[side].fetch_update(Relaxed, Relaxed, |texts| Some(texts.saturating_add_signed(by)));
+        let _ =
+            self.texts[side].fetch_update(Relaxed, Relaxed, |texts| Some(texts.saturating_add_signed(by)));
     }
 
     /// Texts known as spam and as good.

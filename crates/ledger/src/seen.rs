@@ -9,8 +9,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use seenit_filter::cells::split::Split;
 use seenit_filter::cells::SplitCells;
+use seenit_filter::cells::split::Split;
 use seenit_filter::counting::{Count, CountingFilter, Refined, SharedCountingFilter};
 use seenit_filter::delta::{CountGain, Follower};
 use seenit_filter::hash::{Fingerprint, Hash128};
@@ -26,7 +26,7 @@ const LOW_BITS: u32 = 3;
 const CHUNKS: u64 = 64;
 
 /// The most recipients that one call adds: more is a mistake or an attack, and MANY is a verb of its own.
-pub const RECIPIENTS_MAX: u64 = 1_000_000;
+pub(crate) const RECIPIENTS_MAX: u64 = 1_000_000;
 
 pub(crate) type Owned = CountingFilter<Refined, AnyLayout, SplitCells>;
 
@@ -110,7 +110,13 @@ impl Seen {
     }
 
     /// Puts a generation as it was stored: own cells after `sequence` deltas, and the others'.
-    pub(crate) fn restore(&self, number: u64, own: Owned, others: Owned, sequence: u64) -> Result<(), GeometryError> {
+    pub(crate) fn restore(
+        &self,
+        number: u64,
+        own: Owned,
+        others: Owned,
+        sequence: u64,
+    ) -> Result<(), GeometryError> {
         let mut all = (*self.all()).clone();
         all.insert(number, Arc::new(Generation::new(own, others, sequence)?));
         *self.generations.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(all);
@@ -229,10 +235,7 @@ impl Seen {
 fn count_in(all: &BTreeMap<u64, Arc<Generation>>, hash: Hash128) -> Count {
     all.values().fold(Count::default(), |sum, generation| {
         let count = generation.count(hash);
-        Count {
-            value: sum.value.saturating_add(count.value),
-            saturated: sum.saturated || count.saturated,
-        }
+        Count { value: sum.value.saturating_add(count.value), saturated: sum.saturated || count.saturated }
     })
 }
 

@@ -101,10 +101,16 @@ impl Shared {
     }
 
     /// What records of these keys did, as memory has it now.
-    pub(crate) fn receipt(&self, number: u64, verb: Verb, records: u32, matched: u64, keys: &[Key]) -> Receipt {
-        let is_spam = |key: &&Key| {
-            judge_tally(&self.memory.tally(key.hash), key.kind, &self.config).0 == Verdict::Spam
-        };
+    pub(crate) fn receipt(
+        &self,
+        number: u64,
+        verb: Verb,
+        records: u32,
+        matched: u64,
+        keys: &[Key],
+    ) -> Receipt {
+        let is_spam =
+            |key: &&Key| judge_tally(&self.memory.tally(key.hash), key.kind, &self.config).0 == Verdict::Spam;
         let remaining = keys.iter().filter(is_spam).count() as u64;
         let is_revocation = verb == Verb::Revoke;
         let site = SiteReceipt { site: hex::encode(self.identity.site()), applied: true };

@@ -165,11 +165,20 @@ impl Sections {
         Ok(())
     }
 
-    fn add(&mut self, name: &str, write: impl FnOnce(&mut Digesting<'_>) -> io::Result<()>) -> io::Result<()> {
+    fn add(
+        &mut self,
+        name: &str,
+        write: impl FnOnce(&mut Digesting<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
         let mut out = Digesting { out: &mut self.out, hasher: blake3::Hasher::new(), bytes: 0 };
         write(&mut out)?;
         let (bytes, blake3) = (out.bytes, out.hasher.finalize().to_hex().to_string());
-        self.done.push(Section { name: name.to_owned(), offset: self.at as u64, bytes: bytes as u64, blake3 });
+        self.done.push(Section {
+            name: name.to_owned(),
+            offset: self.at as u64,
+            bytes: bytes as u64,
+            blake3,
+        });
         self.at += bytes;
         self.skip(self.at.next_multiple_of(ALIGN) - self.at)
     }
@@ -243,7 +252,11 @@ impl Snapshot {
     }
 
     /// The tally of records.
-    pub(crate) fn table(&self, config: &LedgerConfig, memory_key: &seenit_filter::hash::SipKey) -> Result<Table, SnapshotError> {
+    pub(crate) fn table(
+        &self,
+        config: &LedgerConfig,
+        memory_key: &seenit_filter::hash::SipKey,
+    ) -> Result<Table, SnapshotError> {
         let (words, []) = self.section("table")?.as_chunks::<8>() else {
             return Err(SnapshotError::Damaged("its table ends within a word".into()));
         };
@@ -256,7 +269,9 @@ impl Snapshot {
     pub(crate) fn near(&self, config: &LedgerConfig) -> Result<Near, SnapshotError> {
         let filters = [self.counts("near-spam")?, self.counts("near-ham")?];
         let near = Near::restore(config, filters, &self.head.near);
-        near.ok_or_else(|| SnapshotError::Damaged("its counters of texts are not as many as there are".into()))
+        near.ok_or_else(|| {
+            SnapshotError::Damaged("its counters of texts are not as many as there are".into())
+        })
     }
 
     /// Seen counts of a generation: own and others'.
@@ -276,7 +291,9 @@ impl Snapshot {
     }
 
     fn counts<R: Rule>(&self, name: &str) -> Result<CountingFilter<R, AnyLayout, SplitCells>, SnapshotError> {
-        let damaged = |error: seenit_filter::FormatError| SnapshotError::Damaged(format!("its section {name}: {error}"));
+        let damaged = |error: seenit_filter::FormatError| {
+            SnapshotError::Damaged(format!("its section {name}: {error}"))
+        };
         let view = FileView::open(self.section(name)?).map_err(damaged)?;
         view.to_split(HugePages::Default).map_err(damaged)
     }
@@ -288,10 +305,16 @@ fn head_of(bytes: &[u8]) -> Result<Head, SnapshotError> {
     let start = start.ok_or_else(|| damaged("it is no snapshot".into()))?;
     let number = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| start[at + index]));
     if number(16) != VERSION {
-        return Err(damaged(format!("it is of version {}: this program reads version {VERSION}", number(16))));
+        return Err(damaged(format!(
+            "it is of version {}: this program reads version {VERSION}",
+            number(16)
+        )));
     }
     let end = 24 + (number(20) as usize).min(HEAD_BYTES_MAX);
-    let (head, check) = bytes.get(..end).zip(bytes.get(end..end + 32)).ok_or_else(|| damaged("its head is cut off".into()))?;
+    let (head, check) = bytes
+        .get(..end)
+        .zip(bytes.get(end..end + 32))
+        .ok_or_else(|| damaged("its head is cut off".into()))?;
     if blake3::hash(head).as_bytes() != check {
         return Err(damaged("its head is damaged".into()));
     }

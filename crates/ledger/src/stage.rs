@@ -152,7 +152,8 @@ impl<'a> Stage<'a> {
         let (number, generation) = (self.next, self.generation_of(verb));
         let (id, weight) = (reporter.id, reporter.weight);
         let count = if verb == Verb::Forget { self.seen_count(&keys) } else { 0 };
-        let mut record = Record { verb, reporter: id, weight, time: self.time, count, case, befores: Vec::new() };
+        let mut record =
+            Record { verb, reporter: id, weight, time: self.time, count, case, befores: Vec::new() };
         if matches!(verb, Verb::Revoke | Verb::Protect) {
             self.note_good_texts(&record.case);
         }
@@ -283,7 +284,9 @@ impl<'a> Stage<'a> {
         let mut settled = HashSet::new();
         for key in keys.iter().filter(|key| key.kind.is_exact() && self.memory.is_known(**key)) {
             let mut rows = self.earlier_rows(key.hash)?;
-            rows.retain(|(_, reporter, row)| *reporter != me.id && row.word != Word::None && !is_mark(*reporter));
+            rows.retain(|(_, reporter, row)| {
+                *reporter != me.id && row.word != Word::None && !is_mark(*reporter)
+            });
             if rows.iter().any(|(_, _, row)| row.weight >= TRUSTED_MIN) {
                 continue;
             }

@@ -10,10 +10,10 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::age;
+use crate::answers::{Receipt, Write};
 use crate::clock::{Calendar, Trust};
 use crate::error::WriteError;
 use crate::journal::{Journal, JournalError};
-use crate::answers::{Receipt, Write};
 use crate::memory::BULK_GENERATIONS;
 use crate::record::Verb;
 use crate::reporter::{Reporter, ReporterId};
@@ -44,7 +44,11 @@ pub(crate) type Done = Box<dyn FnOnce(Result<Receipt, WriteError>) + Send>;
 pub(crate) enum Job {
     Write(Write, Done),
     Promote(Case),
-    PutReporter { name: String, weight: Option<u8>, done: Box<dyn FnOnce(Result<Reporter, WriteError>) + Send> },
+    PutReporter {
+        name: String,
+        weight: Option<u8>,
+        done: Box<dyn FnOnce(Result<Reporter, WriteError>) + Send>,
+    },
     Snapshot(Box<dyn FnOnce(Result<(), WriteError>) + Send>),
     ConfirmClock,
     Close,
@@ -219,7 +223,8 @@ impl Writer {
         known: &HashMap<ReporterId, Reporter>,
     ) -> Result<Staged, Problem> {
         let reporter = known.get(&write.reporter);
-        let reporter = reporter.ok_or_else(|| WriteError::Reporter(format!("number {}", write.reporter.0)))?;
+        let reporter =
+            reporter.ok_or_else(|| WriteError::Reporter(format!("number {}", write.reporter.0)))?;
         let table = &self.shared.memory.table;
         let held = table.len() + stage.added();
         if held >= table.capacity() && matches!(write.verb, Verb::Report | Verb::Protect | Verb::Many) {
@@ -516,7 +521,9 @@ fn put_reporter(
     let all = || known.values().chain(added.iter().map(|(reporter, _)| reporter));
     let mut reporter = match all().find(|reporter| reporter.name == name) {
         Some(reporter) => reporter.clone(),
-        None if known.len() + added.len() >= REPORTERS_MAX => return Err(WriteError::Reporters(REPORTERS_MAX)),
+        None if known.len() + added.len() >= REPORTERS_MAX => {
+            return Err(WriteError::Reporters(REPORTERS_MAX));
+        }
         None => {
             let highest = all().map(|reporter| reporter.id.0).max().unwrap_or(0);
             Reporter {

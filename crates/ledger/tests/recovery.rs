@@ -185,3 +185,48 @@ fn a_second_process_is_kept_out() {
     let second = Ledger::open(folder.path(), config(), hands);
     assert!(second.err().expect("refused").to_string().contains("another seenit is using this folder"));
 }
+
+#[test]
+fn a_rebuild_makes_index_and_tallies_anew_and_keeps_seen_counts() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    a_day(&ledger, 0);
+    ledger.see(&[case(990)], 7).expect("accepted");
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let said = sayings(&ledger, 0);
+    drop(ledger);
+    let larger = LedgerConfig { capacity: 50_000, ..config() };
+    let mut records = 0;
+    let stats = seenit_ledger::rebuild(folder.path(), larger.clone(), hands.clone(), || records += 1);
+    assert_eq!(stats.expect("rebuilt").capacity, 50_000);
+    assert_eq!(records, 40 * 2 + 10 * 3 + 1 + 1 + 2, "with the promotions of both exact signatures");
+    let again = open_with(folder.path(), &hands, larger);
+    assert_eq!(sayings(&again, 0), said);
+    again.see(&[case(990)], 13).expect("accepted");
+    again.snapshot().expect("the promotion is written before");
+    assert_eq!(again.check(&case(990)).reasons[0].seen, Some(20));
+}
+
+#[test]
+fn a_snapshot_answers_without_its_server_and_says_how_old_it_is() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    a_day(&ledger, 0);
+    ledger.snapshot().expect("a snapshot");
+    let local = seenit_ledger::Local::open(folder.path()).expect("beside the running ledger");
+    assert_eq!(local.taken_secs(), FIRST_DAY * DAY);
+    for number in (0..45).map(|number| number * 10).chain([5, 7]) {
+        assert_eq!(local.check(&case(number)).verdict, ledger.check(&case(number)).verdict, "{number}");
+    }
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    assert!(seenit_ledger::Local::open(elsewhere.path()).is_err());
+}
+
+#[test]
+fn another_length_of_generations_is_refused() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    drop(open(folder.path(), &hands));
+    let hours = LedgerConfig { generation_secs: 3600, ..config() };
+    let error = Ledger::open(folder.path(), hours, hands).err().expect("refused").to_string();
+    assert!(error.contains("its generations have 86400 s, so generation_secs cannot be 3600"), "{error}");
+}

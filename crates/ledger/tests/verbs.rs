@@ -62,7 +62,11 @@ fn two_of_half_weight_must_agree_and_a_word_counts_once() {
     write(&ledger, Verb::Report, one, near(9, 0)).expect("durable");
     assert_eq!(verdict(&ledger, &near(9, 0)), Verdict::Unknown, "beyond this machine a shingle needs two");
     write(&ledger, Verb::Report, one, near(9, 1)).expect("durable");
-    assert_eq!(verdict(&ledger, &near(9, 0)), Verdict::Unknown, "the same one with another copy is still one");
+    assert_eq!(
+        verdict(&ledger, &near(9, 0)),
+        Verdict::Unknown,
+        "the same one with another copy is still one"
+    );
     write(&ledger, Verb::Report, two, near(9, 0)).expect("durable");
     assert_eq!(verdict(&ledger, &near(9, 0)), Verdict::Spam);
 }
@@ -91,7 +95,11 @@ fn the_weight_of_many_outlives_one_revocation() {
         write(&ledger, Verb::Report, reporter, case(1)).expect("durable");
     }
     let receipt = write(&ledger, Verb::Revoke, LOCAL, exact(1)).expect("durable");
-    assert_eq!((receipt.cleared, receipt.remaining), (1, 2), "50 points are more than 4 times 10; the link was unlisted");
+    assert_eq!(
+        (receipt.cleared, receipt.remaining),
+        (1, 2),
+        "50 points are more than 4 times 10; the link was unlisted"
+    );
     assert_eq!(verdict(&ledger, &case(1)), Verdict::Spam);
     write(&ledger, Verb::Revoke, OPERATOR, exact(1)).expect("durable");
     assert_eq!(verdict(&ledger, &case(1)), Verdict::Unknown, "50 are not more than 4 times 20");
@@ -173,7 +181,8 @@ fn digests_of_nothing_are_nobodys() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let empty = seenit_signature::sign(b"", &Default::default());
-    let pyzor = empty.iter().find(|one| one.kind == seenit_signature::Kind::Pyzor).expect("a digest of nothing");
+    let pyzor =
+        empty.iter().find(|one| one.kind == seenit_signature::Kind::Pyzor).expect("a digest of nothing");
     let mut case = seenit_ledger::Case::new();
     case.push(pyzor.kind, &pyzor.digest.to_bytes()).expect("a digest");
     assert_eq!(write(&ledger, Verb::Report, LOCAL, case.clone()), Err(WriteError::Empty));
