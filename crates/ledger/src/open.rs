@@ -158,8 +158,8 @@ fn memory(
                 None => Memory::new(config, identity.hash_key())?,
             };
             let mut folded = 0u64;
-            let live = age::live(journal, now, config.record_generations);
-            age::fold(&memory, journal, &live, || folded += 1).map_err(rows)?;
+            journal.hide_before(hidden_before);
+            age::fold(&memory, journal, || folded += 1).map_err(rows)?;
             if folded > 0 {
                 recovery.push(format!("the tallies were made anew from {folded} rows of the journal"));
             }
@@ -225,6 +225,7 @@ fn catch_up(
     hidden_before: u64,
 ) -> Result<u64, JournalError> {
     let mut replayed = 0;
+    journal.hide_before(head.hidden_before);
     for generation in journal.generations() {
         journal.each_record(generation, head.position + 1, |_, record| {
             replay(memory, journal, generation, &record);
@@ -237,6 +238,7 @@ fn catch_up(
             age::hide(memory, journal, generation)?;
         }
     }
+    journal.hide_before(hidden_before);
     Ok(replayed)
 }
 

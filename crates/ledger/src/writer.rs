@@ -135,7 +135,10 @@ impl Writer {
         self.commit(jobs, &mut later);
         for job in later {
             match job {
-                Job::Snapshot(done) => done(self.snapshot()),
+                Job::Snapshot(done) => {
+                    self.tick();
+                    done(self.snapshot());
+                }
                 Job::ConfirmClock => {
                     self.calendar.confirm(&*self.shared.clock);
                     self.tick();
@@ -297,6 +300,7 @@ impl Writer {
             }
         }
         self.hidden_before = self.hidden_before.max(first);
+        journal.hide_before(self.hidden_before);
         Ok(())
     }
 
@@ -435,6 +439,7 @@ impl Writer {
         let journal = Journal::open(path).map_err(|error| error.to_string())?;
         let text = |error: JournalError| error.to_string();
         journal.ensure(self.calendar.generation()).map_err(text)?;
+        journal.hide_before(self.hidden_before);
         for generation in journal.generations() {
             journal
                 .each_record(generation, self.next, |_, record| {
