@@ -145,6 +145,8 @@ pub(crate) enum JournalError {
     #[error("{0}")]
     Store(#[from] fjall::Error),
     #[error("{0}")]
+    Io(#[from] std::io::Error),
+    #[error("{0}")]
     Rows(String),
 }
 

@@ -119,7 +119,7 @@ fn damage(path: &Path, how: &str) {
     match how {
         "cut" => bytes.truncate(bytes.len() / 2),
         "flip" => {
-            let middle = (1 << 20) + 100;
+            let middle = (64 << 10) + 100;
             bytes[middle] ^= 1;
         }
         "empty" => bytes.clear(),
@@ -159,6 +159,25 @@ fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
     let receipt = write(&again, Verb::Report, LOCAL, case(3)).expect("durable");
     assert_eq!(receipt.id.number, 3, "no number is given twice");
     assert_eq!(receipt.id.incarnation, again.stats().incarnation);
+}
+
+/// The store opens a log with a damaged record in it as if that were its end.
+#[test]
+fn a_store_that_lost_its_end_without_a_word_is_found_out() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+    let backup = killed(folder.path());
+    for number in 2..10 {
+        write(&ledger, Verb::Report, LOCAL, case(number * 10)).expect("durable");
+    }
+    settle(&ledger);
+    fs::copy(folder.path().join("journal.mark"), backup.path().join("journal.mark"))
+        .expect("the mark is newer");
+    let again = open(backup.path(), &hands);
+    let recovery = again.stats().recovery;
+    assert!(recovery.iter().any(|line| line.contains("but record 9 was acknowledged")), "{recovery:?}");
+    assert_eq!(write(&again, Verb::Report, LOCAL, case(3)).expect("durable").id.number, 10);
 }
 
 #[test]
