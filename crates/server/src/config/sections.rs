@@ -53,7 +53,7 @@ section! {
     pub struct Tls {
         /// A PEM file with the certificate and those that lead to its root.
         pub certificate: Option<PathBuf> = None,
-        /// A PEM file with its private key. Nobody else may read it.
+        /// A PEM file with its private key.
         pub key: Option<PathBuf> = None,
         /// Whether listeners on loopback speak TLS, too.
         pub loopback: bool = false,
