@@ -26,6 +26,7 @@ pub use shared::{SharedCells, SharedPackedCells};
 #[cfg(test)]
 pub(crate) use shared::{read as read_shared, write as write_shared};
 pub use split::{Split, SplitCells};
+pub(crate) use word::AtomicWord;
 
 use std::sync::atomic::AtomicU64;
 

@@ -35,6 +35,14 @@
 //!     let _ = counts.remove(hash);
 //! }
 //! ```
+//!
+//! ```compile_fail,E0599
+//! # use seenit_filter::counting::{Refined, SharedCountingFilter};
+//! # use seenit_filter::hash::Hash128;
+//! fn forget(counts: &SharedCountingFilter<Refined>, hash: Hash128) {
+//!     let _ = counts.remove_weighted(hash, 1);
+//! }
+//! ```
 
 mod ahead;
 mod one_line;
@@ -365,22 +373,19 @@ impl<R: Rule, L: Layout, C: CellsMut> CountingFilter<R, L, C> {
 }
 
 impl<L: Layout, C: CellsMut> CountingFilter<Intuitive, L, C> {
-    /// Takes one insertion of the key back. Only keys that were inserted may be removed: removing others makes
-    /// counts fall below the truth. A key whose count is zero was certainly not inserted, and is refused.
+    /// Takes one insertion of the key back: see [`remove_weighted`](Self::remove_weighted).
+    pub fn remove(&mut self, hash: Hash128) -> Result<(), NotCounted> {
+        self.remove_weighted(hash, 1)
+    }
+
+    /// Takes `weight` insertions of the key back, exactly as so many single removals would. Only keys that were
+    /// inserted so often may be removed: removing others makes counts fall below the truth. A key whose count is lower
+    /// was certainly not inserted so often; it is refused, and nothing changes.
     ///
     /// A saturated cell stays: nobody knows its true value.
-    pub fn remove(&mut self, hash: Hash128) -> Result<(), NotCounted> {
-        if self.count(hash).value == 0 {
-            return Err(NotCounted);
-        }
+    pub fn remove_weighted(&mut self, hash: Hash128, weight: u64) -> Result<(), NotCounted> {
         let mut room = [0; MAX_K as usize];
         let key = gathered(&self.layout, &self.cells, hash, &mut room);
-        for (i, &address) in key.iter().enumerate() {
-            let value = self.cells.get_at(address);
-            if value < self.cells.cap() && !key[..i].contains(&address) {
-                self.cells.set_at(address, value - 1);
-            }
-        }
-        Ok(())
+        Intuitive::remove_at(&mut self.cells, key, weight)
     }
 }

@@ -203,10 +203,52 @@ pub enum CutError {
     Geometry(#[from] GeometryError),
 }
 
-/// A key that was never counted cannot be taken out.
+/// A key that was counted less often than it should be taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the key's count is 0, so it was never inserted and cannot be removed")]
-pub struct NotCounted;
+#[error("the key's count is {count}, so it was not inserted {weight} times and cannot be removed so often")]
+pub struct NotCounted {
+    /// What the filter counts.
+    pub count: u64,
+    /// How often the key should be taken out.
+    pub weight: u64,
+}
+
+/// A table in which a new key found no room. Keys it holds can still be updated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the table is full: it holds {len} keys, and was sized for {capacity}")]
+pub struct Full {
+    /// How many keys it holds.
+    pub len: u64,
+    /// How many it was sized for.
+    pub capacity: u64,
+}
+
+/// Words that are no table's.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// Fewer or more words than the table has slots.
+    #[error("a table for {capacity} keys has {expected} words, not {found}")]
+    Words {
+        /// What the table is sized for.
+        capacity: u64,
+        /// How many words that makes.
+        expected: u64,
+        /// How many there are; one more than expected stands for any larger number.
+        found: u64,
+    },
+    /// A word that is no slot's.
+    #[error("word {index} is {word:#018x}, which is neither empty nor a fingerprint with a value")]
+    Slot {
+        /// Which word, counted from 0.
+        index: u64,
+        /// What it is.
+        word: u64,
+    },
+    /// A table that cannot be made, or not here.
+    #[error(transparent)]
+    Geometry(#[from] GeometryError),
+}
 
 /// Bins that cannot be made as asked.
 #[derive(Debug, thiserror::Error)]

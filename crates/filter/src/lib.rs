@@ -55,6 +55,7 @@
 //! | at least so often? | a cut, [`CountingFilter::at_least`](counting::CountingFilter::at_least) |
 //! | into which of several sets? | [`tagged::TaggedFilter`] |
 //! | in the last days? | [`generations`] |
+//! | how often exactly, and taken back? | [`table::Table`], 9 bytes a key with a value of 40 bits |
 //! | how many of a message's shingles are known from spam? | [`shingles`] |
 //! | what is it worth? | [`bins::BinFilter`] |
 //!
@@ -103,11 +104,12 @@ pub mod retouch;
 mod shared;
 pub mod shingles;
 mod simd;
+pub mod table;
 pub mod tagged;
 
 pub use error::{
-    BinError, ChoiceError, CutError, FormatError, GenerationError, GeometryError, NotCounted, OddsError,
-    RetouchError, TagError, Unlike,
+    BinError, ChoiceError, CutError, FormatError, Full, GenerationError, GeometryError, NotCounted,
+    OddsError, RetouchError, TableError, TagError, Unlike,
 };
 pub use filter::{Fill, Filter, Promise};
 pub use layout::{AnyLayout, Flat, Layout, LayoutName, Line, Paged};

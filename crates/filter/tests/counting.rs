@@ -6,10 +6,10 @@ mod common;
 
 use common::{SplitMix, sip};
 use proptest::prelude::*;
-use seenit_filter::cells::{Cells, CellsMut, PackedCells, Packing};
-use seenit_filter::counting::{CountingFilter, Intuitive, Refined, Rule};
+use seenit_filter::cells::{Cells, CellsMut, PackedCells, Packing, SharedCells, Split, SplitCells};
+use seenit_filter::counting::{CountingFilter, Intuitive, Refined, Rule, SharedCountingFilter};
 use seenit_filter::hash::Hash128;
-use seenit_filter::{AnyLayout, Flat, HugePages, Layout, Line, Paged, Promise};
+use seenit_filter::{AnyLayout, Flat, HugePages, Layout, Line, NotCounted, Paged, Promise};
 
 /// A geometry: cells of a width, in a layout whose pages fit them.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,60 @@ fn cut_is_count<R: Rule>(counts: &CountingFilter<R>, least: u64) -> Result<(), T
     Ok(())
 }
 
+/// Keys come and go, in the owned filter and in the shared one: both refuse the same, and both end with the cells of a
+/// filter that was told only what is left.
+fn only_what_is_left<C: CellsMut, D: SharedCells>(
+    [mut owned, mut left]: [CountingFilter<Intuitive, Flat, C>; 2],
+    shared: &SharedCountingFilter<Intuitive, Flat, D>,
+    moves: &[(u64, u64, bool)],
+) -> Result<(), TestCaseError> {
+    let mut truth = vec![0u64; KEYS as usize];
+    for &(key, weight, remove) in moves {
+        let (hash, held) = (hash(key), &mut truth[key as usize]);
+        let count = owned.count(hash).value;
+        if !remove {
+            owned.insert_weighted(hash, weight);
+            shared.insert_weighted(hash, weight);
+            *held += weight;
+        } else if weight <= *held {
+            prop_assert_eq!(owned.remove_weighted(hash, weight), Ok(()));
+            prop_assert_eq!(shared.remove_weighted(hash, weight), Ok(()));
+            *held -= weight;
+        } else if weight > count {
+            let before = values(owned.cells());
+            prop_assert_eq!(owned.remove_weighted(hash, weight), Err(NotCounted { count, weight }));
+            prop_assert_eq!(shared.remove_weighted(hash, weight), Err(NotCounted { count, weight }));
+            prop_assert_eq!(values(owned.cells()), before);
+        }
+        prop_assert_eq!(values(owned.cells()), values(shared.cells()));
+    }
+    (0..).zip(&truth).for_each(|(key, &held)| left.insert_weighted(hash(key), held));
+    prop_assert_eq!(values(owned.cells()), values(left.cells()));
+    Ok(())
+}
+
 proptest! {
+    #[test]
+    fn taking_keys_back_leaves_the_cells_of_what_is_left(
+        (cells, k, low_bits) in (1u64..120, 1u32..=8, 1u32..=5),
+        moves in prop::collection::vec((0u64..KEYS, 0u64..30, prop::bool::ANY), 0..100),
+    ) {
+        let (layout, fingerprint) = (Flat::new(cells, k).expect("in range"), sip(0).fingerprint());
+        // 100 moves of less than 30 saturate no cell of either.
+        let packing = Packing::new(16).expect("a width");
+        let packed = || {
+            CountingFilter::<Intuitive, _>::packed(layout, packing, None, fingerprint, HugePages::Default)
+                .expect("memory")
+        };
+        only_what_is_left([packed(), packed()], &packed().share(), &moves)?;
+        let split = || {
+            let split = Split::new(low_bits, 2).expect("a shape");
+            let cells = SplitCells::zeroed(split, cells, HugePages::Default).expect("memory");
+            CountingFilter::<Intuitive, _, _>::new(layout, cells, None, fingerprint).expect("one cell a position")
+        };
+        only_what_is_left([split(), split()], &split().share(), &moves)?;
+    }
+
     #[test]
     fn counts_are_never_below_the_truth(geometry in geometries(), stream in streams()) {
         let (intuitive, refined) =
@@ -192,6 +245,19 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn saturated_cells_stay_when_keys_are_taken_back() {
+    let geometry = Geometry {
+        layout: Flat::new(3, 3).expect("in range").any(),
+        packing: Packing::new(2).expect("a width"),
+    };
+    let mut counts = empty::<Intuitive>(geometry);
+    counts.insert_weighted(hash(1), 9);
+    let before = values(counts.cells());
+    assert_eq!(counts.remove_weighted(hash(1), 9), Ok(()));
+    assert_eq!(values(counts.cells()), before);
 }
 
 /// Each pair differs in one field, the error says in which, and nothing has changed.

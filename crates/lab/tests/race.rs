@@ -171,3 +171,46 @@ fn a_tiny_race_of_counts_gives_every_row() {
     let bytes = |row: usize| rows[row]["bytes_per_key"].as_f64().expect("a number");
     assert!(bytes(0) < 0.3 * bytes(4) && bytes(2) < 0.35 * bytes(4), "{out}");
 }
+
+/// Every row of a store that lost a record, or could not be opened after a crash, would end the race.
+#[test]
+fn a_tiny_race_of_stores_gives_every_row() {
+    let out = stdout(&["store", "--rows", "3000", "--json"]);
+    let rows: Vec<Value> = serde_json::from_str(&out).expect("one JSON array and nothing else");
+    assert_eq!(rows.len(), 8);
+    for row in &rows {
+        let mut fields: Vec<&String> = row.as_object().expect("a flat object").keys().collect();
+        fields.sort_unstable();
+        let expected = [
+            "commit",
+            "commit_max_ms",
+            "commit_p50_ms",
+            "commit_p99_ms",
+            "disk_bytes_per_row",
+            "hits_per_s",
+            "misses_per_s",
+            "open_ms",
+            "open_resident_mib",
+            "pattern",
+            "resident_mib",
+            "resident_peak_mib",
+            "rows",
+            "rows_per_s",
+            "scanned_per_s",
+            "store",
+            "worst_rows_per_s",
+        ];
+        assert_eq!(fields, expected);
+        let number = |field: &str| row[field].as_f64().expect("a number");
+        assert!(number("rows_per_s") > 0.0 && number("scanned_per_s") > 0.0, "{row}");
+        assert!(number("disk_bytes_per_row") >= 80.0, "{row}");
+        assert_eq!(number("hits_per_s") > 0.0, row["pattern"] == "log+index", "{row}");
+    }
+}
+
+#[test]
+fn a_store_that_does_not_exist_is_named() {
+    let output = race(&["store", "--rows", "10", "--only", "nobody"]);
+    assert!(!output.status.success() && output.stdout.is_empty());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nobody: no such store"));
+}

@@ -1,223 +1,383 @@
 //! The ledger: what a site remembers, behind a few verbs.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{self, SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use seenit_filter::hash::KeyHasher;
+
+use crate::answers::{Explanation, Receipt, Spoken, Stats, Write};
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
 use crate::error::{OpenError, WriteError};
-use crate::record::{RecordId, Verb};
-use crate::reporter::{Reporter, ReporterId};
+use crate::identity::FolderLock;
+use crate::journal::is_mark;
+use crate::judge::{answers, judge};
+use crate::open;
+use crate::record::{RecordId, Verb, Word};
+use crate::reporter::{OPERATOR, Reporter, ReporterId};
+use crate::seen::RECIPIENTS_MAX;
+use crate::shared::Shared;
 use crate::signature::{Case, SignatureRef};
 use crate::verdict::{Answer, Judgement};
-use serde::Serialize;
-use std::path::Path;
-use std::sync::Arc;
+use crate::writer::{Job, QUEUE_MAX, free_bytes};
 
-/// A site's memory. Cheap to share: put it into an `Arc`.
-pub struct Ledger {}
+/// The most cases of one write: a batch of a busy site, and no more than a commit takes.
+pub const CASES_MAX: usize = 1000;
 
-/// Something to be remembered.
-#[derive(Clone, Debug)]
-pub struct Write {
-    /// What is said.
-    pub verb: Verb,
-    /// By whom.
-    pub reporter: ReporterId,
-    /// Of which messages: one record each.
-    pub cases: Vec<Case>,
-}
+/// Words that an explanation lists.
+const WORDS_MAX: usize = 100;
 
-/// What was written, or what a record did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Receipt {
-    /// The first record; the others follow it number by number.
-    pub id: RecordId,
-    /// How many records there are.
-    pub records: u32,
-    /// What they say.
-    pub verb: Verb,
-    /// Signatures that were known before, of all records.
-    pub matched: u64,
-    /// Of a revocation: signatures of its cases that are not spam (any more).
-    pub cleared: u64,
-    /// Of a revocation: signatures that stay spam, because others' weight is larger.
-    pub remaining: u64,
-    /// Sites that know of it.
-    pub sites: Vec<SiteReceipt>,
-}
+/// The share of a capacity from which it is an alarm.
+const FILL_ALARM: f64 = 0.9;
 
-/// One site that knows of a record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SiteReceipt {
-    /// The site.
-    pub site: String,
-    /// Whether it has applied it.
-    pub applied: bool,
-}
+/// How long an estimate of seen signatures is good for: it goes over the whole filter.
+const FILL_AGE: Duration = Duration::from_secs(10);
 
-/// Everything the journal knows of a signature.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Explanation {
-    /// The kind.
-    pub kind: &'static str,
-    /// The digest in hexadecimal.
-    pub digest: String,
-    /// The verdict and reasons of this signature by itself.
-    pub judgement: Judgement,
-    /// The last words of reporters, newest first.
-    pub words: Vec<Spoken>,
-    /// Whether there are more words than are listed.
-    pub more: bool,
-}
-
-/// One reporter's last word on a signature.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Spoken {
-    /// Who.
-    pub reporter: String,
-    /// `spam`, `ham`, or `none` where it was withdrawn.
-    pub word: crate::record::Word,
-    /// Points it weighed.
-    pub weight: u8,
-    /// Times it was said in that generation.
-    pub raw: u32,
-    /// The generation.
-    pub generation: u64,
-    /// The record.
-    pub record: RecordId,
-}
-
-/// How a ledger is doing. Numbers for `stats`, `metrics` and alarms.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Stats {
-    /// The site's public key, in hexadecimal.
-    pub site: String,
-    /// The life of its folder.
-    pub incarnation: u64,
-    /// The generation it writes into.
-    pub generation: u64,
-    /// Records written in this incarnation.
-    pub records: u64,
-    /// Signatures in the tally.
-    pub signatures: u64,
-    /// Signatures it was made for.
-    pub capacity: u64,
-    /// The false-positive rate that the tally has now.
-    pub tally_rate: f64,
-    /// Signatures seen in this generation, estimated.
-    pub seen: u64,
-    /// Signatures a generation was made for.
-    pub seen_capacity: u64,
-    /// The false-positive rate of seen counts now: of counts of one.
-    pub seen_rate: f64,
-    /// Bulk signatures, estimated.
-    pub bulk: u64,
-    /// Texts known to be spam and good.
-    pub near_spam: u64,
-    /// Good texts known.
-    pub near_ham: u64,
-    /// Shingles of 32 that make a replica now.
-    pub near_threshold: u32,
-    /// What the site's own ham would allow; none while too little is known.
-    pub near_threshold_proposed: Option<u32>,
-    /// Bytes of memory that filters and tallies take.
-    pub memory_bytes: u64,
-    /// Bytes of the journal.
-    pub journal_bytes: u64,
-    /// Bytes free on its disk.
-    pub free_bytes: u64,
-    /// Reporters known.
-    pub reporters: u64,
-    /// Seconds since the last snapshot.
-    pub snapshot_age_secs: Option<u64>,
-    /// Why writes are refused, where they are.
-    pub writes_refused: Option<String>,
-    /// What somebody should look at: plain sentences.
-    pub alarms: Vec<String>,
-    /// What happened at start: a replay, a rebuild, a damaged snapshot that was put aside.
-    pub recovery: Vec<String>,
+/// A site's memory. Cheap to share: put it into an `Arc`. Dropping it journals what is left and takes a snapshot.
+pub struct Ledger {
+    shared: Arc<Shared>,
+    jobs: SyncSender<Job>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    _lock: FolderLock,
 }
 
 impl Ledger {
-    /// Opens the ledger in a folder, or begins one. Starts its threads.
-    pub fn open(_folder: &Path, _config: LedgerConfig, _clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
-        unimplemented!()
+    /// Opens the ledger in a folder, or begins one. Starts the thread that writes.
+    pub fn open(folder: &Path, config: LedgerConfig, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        let (sender, receiver) = mpsc::sync_channel(QUEUE_MAX);
+        let (lock, writer) = open::open(folder, config, clock, receiver)?;
+        let shared = Arc::clone(&writer.shared);
+        let thread = std::thread::Builder::new().name("ledger".into()).spawn(move || writer.run());
+        let thread = thread.map_err(OpenError::file(folder))?;
+        Ok(Ledger { shared, jobs: sender, writer: Mutex::new(Some(thread)), _lock: lock })
     }
 
     /// Judges a message by all its signatures; the journal is asked for details of what is known.
-    pub fn check(&self, _case: &Case) -> Judgement {
-        unimplemented!()
+    pub fn check(&self, case: &Case) -> Judgement {
+        let (shared, journal) = (&*self.shared, self.shared.journal());
+        let case = shared.usable(case);
+        judge(&shared.memory, journal.as_deref(), &shared.config, shared.generation(), &case)
     }
 
     /// Judges signatures one by one, from memory alone.
     ///
     /// # Panics
-    /// When `answers` is not as long as `signatures`.
-    pub fn check_many(&self, _signatures: &[SignatureRef<'_>], _answers: &mut [Answer]) {
-        unimplemented!()
+    /// When `given` is not as long as `signatures`.
+    pub fn check_many(&self, signatures: &[SignatureRef<'_>], given: &mut [Answer]) {
+        assert_eq!(signatures.len(), given.len(), "one answer a signature");
+        let shared = &*self.shared;
+        answers(&shared.memory, &shared.config, shared.generation(), signatures, given);
     }
 
     /// Counts that `recipients` more got these messages. Accepted, not yet durable: a crash costs at most the
     /// interval of deltas.
-    pub fn see(&self, _cases: &[Case], _recipients: u64) -> Result<(), WriteError> {
-        unimplemented!()
+    pub fn see(&self, cases: &[Case], recipients: u64) -> Result<(), WriteError> {
+        self.writable()?;
+        let (shared, generation) = (&*self.shared, self.shared.generation());
+        for case in cases {
+            let case = shared.usable(case);
+            for signature in case.iter().filter(|signature| signature.kind().is_exact()) {
+                let hash = shared.memory.sip.hash(&signature);
+                let count = shared.memory.seen.add(generation, hash, recipients.min(RECIPIENTS_MAX));
+                let seen = count.value.saturating_sub(shared.memory.forgotten_count(hash));
+                if seen >= shared.config.bulk_threshold && !shared.memory.is_promoted(generation, hash) {
+                    self.promote(signature, hash);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for a bulk mark, once. When too many wait it is asked for by the next who sees it.
+    fn promote(&self, signature: SignatureRef<'_>, hash: seenit_filter::hash::Hash128) {
+        let mut promoting = self.shared.promoting.lock().unwrap_or_else(PoisonError::into_inner);
+        if promoting.len() >= QUEUE_MAX || !promoting.insert(hash) {
+            return;
+        }
+        let mut case = Case::new();
+        // One signature fits any case.
+        let _ = case.add(signature);
+        if self.jobs.try_send(Job::Promote(case)).is_err() {
+            promoting.remove(&hash);
+        }
     }
 
     /// Hands a write to the journal; `done` is called when it is durable, or refused. It must not block.
-    pub fn write(&self, _write: Write, _done: impl FnOnce(Result<Receipt, WriteError>) + Send + 'static) {
-        unimplemented!()
+    pub fn write(&self, mut write: Write, done: impl FnOnce(Result<Receipt, WriteError>) + Send + 'static) {
+        let cases = write.cases.len();
+        if cases > CASES_MAX {
+            return done(Err(WriteError::TooMany { cases, most: CASES_MAX }));
+        }
+        write.cases = write.cases.iter().map(|case| self.shared.usable(case)).collect();
+        if cases == 0 || write.cases.iter().any(Case::is_empty) {
+            return done(Err(WriteError::Empty));
+        }
+        match self.jobs.try_send(Job::Write(write, Box::new(done))) {
+            Ok(()) => {}
+            Err(TrySendError::Full(job)) => refuse(job, WriteError::Busy { waiting: QUEUE_MAX }),
+            Err(TrySendError::Disconnected(job)) => refuse(job, WriteError::Closed),
+        }
     }
 
     /// The same, and waits.
-    pub fn write_and_wait(&self, _write: Write) -> Result<Receipt, WriteError> {
-        unimplemented!()
+    pub fn write_and_wait(&self, write: Write) -> Result<Receipt, WriteError> {
+        let (sender, receiver) = mpsc::channel();
+        self.write(write, move |result| {
+            // Nobody waits any more only when this thread is gone.
+            let _ = sender.send(result);
+        });
+        receiver.recv().unwrap_or(Err(WriteError::Closed))
     }
 
     /// What a record did, and what holds now. `None` for records that are not known (any more).
-    pub fn receipt(&self, _id: RecordId) -> Option<Receipt> {
-        unimplemented!()
+    pub fn receipt(&self, id: RecordId) -> Option<Receipt> {
+        let shared = &*self.shared;
+        if shared.record_id(id.number) != id {
+            return None;
+        }
+        let (_, record) = shared.journal()?.record(id.number).ok()??;
+        let mut keys = shared.memory.keys_of(&record.case);
+        keys.retain(|key| !key.is_shingle());
+        let is_known = |key: &&crate::keys::Key| shared.memory.is_known(**key);
+        let matched = keys.iter().filter(is_known).count() as u64;
+        Some(shared.receipt(id.number, record.verb, 1, matched, &keys))
     }
 
     /// What the journal knows of a signature.
-    pub fn explain(&self, _signature: SignatureRef<'_>) -> Explanation {
-        unimplemented!()
+    pub fn explain(&self, signature: SignatureRef<'_>) -> Explanation {
+        let shared = &*self.shared;
+        let mut case = Case::new();
+        // One signature fits any case.
+        let _ = case.add(signature);
+        let (mut words, mut more) = (Vec::new(), false);
+        let (hash, mut spoken) = (shared.memory.sip.hash(&signature), HashSet::new());
+        let journal = shared.journal();
+        for generation in journal.iter().flat_map(|journal| journal.generations().into_iter().rev()) {
+            let rows = journal.as_ref().and_then(|journal| journal.rows_of(generation, hash, WORDS_MAX).ok());
+            for (reporter, row) in rows.unwrap_or_default() {
+                if is_mark(reporter) || !spoken.insert(reporter) {
+                    continue;
+                }
+                if words.len() == WORDS_MAX {
+                    more = true;
+                    break;
+                }
+                let name = shared.reporter(reporter).map_or_else(|| reporter.0.to_string(), |one| one.name);
+                let raw = u32::from(if row.word == Word::Ham { row.raw_ham } else { row.raw_spam });
+                let record = shared.record_id(row.number);
+                words.push(Spoken {
+                    reporter: name,
+                    word: row.word,
+                    weight: row.weight,
+                    raw,
+                    generation,
+                    record,
+                });
+            }
+        }
+        Explanation {
+            kind: signature.kind().as_str(),
+            digest: hex::encode(signature.digest()),
+            judgement: self.check(&case),
+            words,
+            more,
+        }
     }
 
     /// How the ledger is doing.
     pub fn stats(&self) -> Stats {
-        unimplemented!()
+        let (shared, config) = (&*self.shared, &self.shared.config);
+        let (seen, seen_rate) = self.seen_fill();
+        let journal = shared.journal();
+        let mut bulk = 0;
+        if let Some(journal) = &journal {
+            // A journal that cannot be read is an alarm of its own.
+            let _ = journal.each_bulk(|_, _| bulk += 1);
+        }
+        let free_bytes = free_bytes(&shared.folder).unwrap_or(0);
+        let [near_spam, near_ham] = shared.memory.near.texts();
+        let state = shared.state().clone();
+        let mut stats = Stats {
+            site: hex::encode(shared.identity.site()),
+            incarnation: shared.identity.incarnation().id,
+            generation: shared.generation(),
+            records: shared.last.load(Relaxed),
+            signatures: shared.memory.table.len(),
+            capacity: config.capacity,
+            tally_rate: shared.memory.table.present_rate(),
+            seen,
+            seen_capacity: config.seen_capacity,
+            seen_rate,
+            bulk,
+            near_spam,
+            near_ham,
+            near_threshold: shared.memory.near.threshold(config),
+            near_threshold_proposed: shared.memory.near.proposed(),
+            memory_bytes: shared.memory.memory_bytes(),
+            journal_bytes: journal.map_or(0, |journal| journal.disk_bytes()),
+            free_bytes,
+            reporters: shared.reporters.read().unwrap_or_else(PoisonError::into_inner).len() as u64,
+            snapshot_age_secs: state.snapshot_secs.map(|then| shared.clock.now_secs().saturating_sub(then)),
+            writes_refused: state.refused.as_ref().map(ToString::to_string),
+            alarms: Vec::new(),
+            recovery: state.recovery.clone(),
+        };
+        stats.alarms = alarms(&stats, config);
+        stats.alarms.extend(state.clock);
+        let failed = state.snapshot_failed.map(|why| format!("the last snapshot could not be taken: {why}"));
+        stats.alarms.extend(failed);
+        stats
+    }
+
+    fn seen_fill(&self) -> (u64, f64) {
+        let known = self.shared.state().seen_fill;
+        if let Some((_, keys, rate)) = known.filter(|(then, _, _)| then.elapsed() < FILL_AGE) {
+            return (keys, rate);
+        }
+        let (keys, rate) = self.shared.memory.seen.fill();
+        self.shared.state().seen_fill = Some((Instant::now(), keys, rate));
+        (keys, rate)
     }
 
     /// Whether writes are taken, and why not.
     pub fn writable(&self) -> Result<(), WriteError> {
-        unimplemented!()
+        self.shared.state().refused.clone().map_or(Ok(()), Err)
     }
 
     /// The reporter with a name.
-    pub fn reporter(&self, _name: &str) -> Option<Reporter> {
-        unimplemented!()
+    pub fn reporter(&self, name: &str) -> Option<Reporter> {
+        self.reporters().into_iter().find(|reporter| reporter.name == name)
     }
 
     /// All reporters, by number.
     pub fn reporters(&self) -> Vec<Reporter> {
-        unimplemented!()
+        let mut reporters: Vec<Reporter> = self.shared.reporters().into_values().collect();
+        reporters.sort_by_key(|reporter| reporter.id);
+        reporters
     }
 
     /// Adds a reporter with the default weight of accounts, or a fixed one; durable when it returns. An existing one is
     /// changed where a weight is given.
-    pub fn put_reporter(&self, _name: &str, _weight: Option<u8>) -> Result<Reporter, WriteError> {
-        unimplemented!()
+    pub fn put_reporter(&self, name: &str, weight: Option<u8>) -> Result<Reporter, WriteError> {
+        let (sender, receiver) = mpsc::channel();
+        let done = Box::new(move |result| {
+            let _ = sender.send(result);
+        });
+        self.ask(Job::PutReporter { name: name.to_owned(), weight, done })?;
+        receiver.recv().unwrap_or(Err(WriteError::Closed))
     }
 
-    /// Takes back everything a reporter said. Gives the number of words taken back.
-    pub fn undo_reporter(&self, _name: &str) -> Result<u64, WriteError> {
-        unimplemented!()
+    /// Takes back everything a reporter said, and gives its word no weight from now on. Returns the number of records
+    /// that were taken back.
+    pub fn undo_reporter(&self, name: &str) -> Result<u64, WriteError> {
+        let reporter = self.reporter(name).ok_or_else(|| WriteError::Reporter(name.to_owned()))?;
+        if !reporter.id.is_local() {
+            self.put_reporter(name, Some(0))?;
+        }
+        let journal =
+            self.shared.journal().ok_or_else(|| WriteError::Journal("it is being opened".into()))?;
+        let (mut cases, mut undone) = (Vec::new(), 0);
+        for generation in journal.generations() {
+            let read = journal.each_record(generation, 0, |_, record| {
+                if record.reporter == reporter.id && matches!(record.verb, Verb::Report | Verb::Revoke) {
+                    cases.push(record.case);
+                }
+                if cases.len() == CASES_MAX {
+                    undone += self.withdraw(reporter.id, std::mem::take(&mut cases)).map_err(broken)?;
+                }
+                Ok(())
+            });
+            read.map_err(|error| WriteError::Journal(error.to_string()))?;
+        }
+        Ok(undone + self.withdraw(reporter.id, cases)?)
+    }
+
+    fn withdraw(&self, reporter: ReporterId, cases: Vec<Case>) -> Result<u64, WriteError> {
+        if cases.is_empty() {
+            return Ok(0);
+        }
+        let receipt = self.write_and_wait(Write { verb: Verb::Withdraw, reporter, cases })?;
+        Ok(receipt.records.into())
+    }
+
+    /// Feeds known-good messages: no report makes them spam. Returns the last receipt.
+    pub fn protect(&self, cases: Vec<Case>) -> Result<Receipt, WriteError> {
+        self.write_and_wait(Write { verb: Verb::Protect, reporter: OPERATOR, cases })
     }
 
     /// Accepts the present time after a jump of the clock: what should have expired may expire now.
-    pub fn confirm_clock(&self) {
-        unimplemented!()
+    pub fn confirm_clock(&self) -> Result<(), WriteError> {
+        self.ask(Job::ConfirmClock)
     }
 
     /// Writes a snapshot now.
     pub fn snapshot(&self) -> Result<(), WriteError> {
-        unimplemented!()
+        let (sender, receiver) = mpsc::channel();
+        self.ask(Job::Snapshot(Box::new(move |result| {
+            let _ = sender.send(result);
+        })))?;
+        receiver.recv().unwrap_or(Err(WriteError::Closed))
     }
+
+    /// Journals what is left, takes a snapshot, and ends the thread that writes. Later writes are refused.
+    pub fn close(&self) {
+        // A thread that is gone needs no telling.
+        let _ = self.ask(Job::Close);
+        let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+
+    fn ask(&self, job: Job) -> Result<(), WriteError> {
+        self.jobs.send(job).map_err(|_| WriteError::Closed)
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn refuse(job: Job, error: WriteError) {
+    if let Job::Write(_, done) = job {
+        done(Err(error));
+    }
+}
+
+fn broken(error: WriteError) -> crate::journal::JournalError {
+    crate::journal::JournalError::Rows(error.to_string())
+}
+
+/// What an operator should look at, before a promise is broken.
+fn alarms(stats: &Stats, config: &LedgerConfig) -> Vec<String> {
+    let mut alarms = Vec::new();
+    let mut fill = |what: &str, held: u64, capacity: u64, remedy: &str| {
+        if held as f64 > FILL_ALARM * capacity as f64 {
+            alarms.push(format!("{held} {what} of {capacity}: {remedy}"));
+        }
+    };
+    fill("signatures", stats.signatures, stats.capacity, "raise `capacity` and run `seenit rebuild`");
+    fill(
+        "seen signatures",
+        stats.seen,
+        stats.seen_capacity,
+        "raise `seen_capacity`; it holds from the next generation on",
+    );
+    let texts = stats.near_spam.max(stats.near_ham);
+    fill("texts", texts, config.near_capacity, "raise `near_capacity` and run `seenit rebuild`");
+    if stats.seen_rate > config.rate {
+        let (rate, promise) = (stats.seen_rate, config.rate);
+        alarms.push(format!(
+            "seen counts are wrong for {rate:.1e} of strangers, more than the promised {promise:.1e}"
+        ));
+    }
+    alarms.extend(stats.writes_refused.iter().map(|why| format!("writes are refused: {why}")));
+    alarms
 }

@@ -1,11 +1,36 @@
 //! What a site remembers: records, tallies, generations, verdicts, trust, journal, snapshots.
+mod age;
+mod answers;
 pub mod clock;
 pub mod config;
 pub mod error;
+pub mod identity;
+mod journal;
+mod judge;
+mod keys;
 pub mod ledger;
+mod mapped;
+mod memory;
+mod near;
+mod open;
 pub mod record;
 pub mod reporter;
+mod seen;
+mod shared;
 pub mod signature;
+mod snapshot;
+mod stage;
 mod tally;
 pub mod trust;
 pub mod verdict;
+mod writer;
+
+pub use answers::{Explanation, Receipt, SiteReceipt, Spoken, Stats, Write};
+pub use clock::{Clock, SystemClock};
+pub use config::LedgerConfig;
+pub use error::{OpenError, SignatureError, WriteError};
+pub use ledger::Ledger;
+pub use record::{RecordId, Verb};
+pub use reporter::{LOCAL, OPERATOR, Reporter, ReporterId};
+pub use signature::{Case, SignatureRef};
+pub use verdict::{Answer, Judgement, Reason, Verdict};

@@ -8,7 +8,8 @@
 //! time        8 bytes: seconds since the Unix epoch, by the ledger's clock
 //! count       8 bytes: of a forget, the seen count that later answers subtract; else 0
 //! signatures  4 bytes: how many bytes of them, then they (see `signature`)
-//! befores     for each key of the case, in order: the reporter's word and weight before, 1 byte each
+//! befores     for each key of the case, in order, 2 bytes: the reporter's word before (128 added where this
+//!             record is beyond the limit of raw totals), and what it weighed
 //! ```
 //!
 //! Numbers have their lowest byte first. A signature has one key, `near1` one for each shingle. With the word before
@@ -142,12 +143,14 @@ impl Word {
 }
 
 /// A reporter's word on one key before a record.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Before {
     /// The word.
     pub word: Word,
-    /// The weight it had.
+    /// What it weighed: points of a signature, units of a shingle.
     pub weight: u8,
+    /// Whether the record counts in raw totals.
+    pub counted: bool,
 }
 
 /// What somebody said of a case.
@@ -171,6 +174,9 @@ pub struct Record {
 
 const VERSION: u8 = 1;
 
+/// The bit of a word that says: beyond the limit of raw totals.
+const BEYOND: u8 = 0x80;
+
 impl Record {
     /// Its bytes in the journal.
     pub fn encode(&self) -> Vec<u8> {
@@ -183,7 +189,10 @@ impl Record {
         bytes.extend(self.count.to_le_bytes());
         bytes.extend((signatures.len() as u32).to_le_bytes());
         bytes.extend(signatures);
-        bytes.extend(self.befores.iter().flat_map(|before| [before.word.code(), before.weight]));
+        for before in &self.befores {
+            let beyond = if before.counted { 0 } else { BEYOND };
+            bytes.extend([before.word.code() | beyond, before.weight]);
+        }
         bytes
     }
 
@@ -210,8 +219,8 @@ impl Record {
         let (pairs, []) = rest.as_chunks::<2>() else {
             return Err("a record with half a word at its end".into());
         };
-        let befores = pairs.iter().map(|&[word, weight]| match Word::from_code(word) {
-            Some(word) => Ok(Before { word, weight }),
+        let befores = pairs.iter().map(|&[word, weight]| match Word::from_code(word & !BEYOND) {
+            Some(known) => Ok(Before { word: known, weight, counted: word & BEYOND == 0 }),
             None => Err(format!("a record with word {word}")),
         });
         let befores = befores.collect::<Result<_, _>>()?;
@@ -238,16 +247,25 @@ mod tests {
             time: 1_700_000_000,
             count: 0,
             case,
-            befores: vec![Before { word: Word::Spam, weight: 5 }],
+            befores: vec![Before { word: Word::Spam, weight: 5, counted: false }],
         }
     }
 
     #[test]
     fn the_bytes_of_a_record_are_these() {
-        let golden =
-            "0102020100000700f1536500000000000000000000000000000b0000000708000102030405060708".to_owned();
+        let golden = [
+            "01",                     // version
+            "02",                     // revoke
+            "02010000",               // reporter 258
+            "07",                     // weight
+            "00f1536500000000",       // time
+            "0000000000000000",       // count
+            "0b000000",               // bytes of signatures
+            "0708000102030405060708", // razor-e8, 8 bytes
+            "8105",                   // was spam, 5 points; beyond the raw limit
+        ];
         let bytes = record().encode();
-        assert_eq!(hex::encode(&bytes[..bytes.len() - 2]), golden.replace("00000000000b", "00000b").as_str());
+        assert_eq!(hex::encode(&bytes), golden.concat());
         assert_eq!(Record::decode(&bytes), Ok(record()));
     }
 

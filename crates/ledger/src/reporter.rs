@@ -31,9 +31,9 @@ pub struct Reporter {
     pub records: u64,
 }
 
-impl Reporter {
+impl ReporterId {
     /// Whether it is one of the built-in accounts of this machine.
-    pub fn is_local(&self) -> bool {
-        self.id == LOCAL || self.id == OPERATOR
+    pub fn is_local(self) -> bool {
+        self == LOCAL || self == OPERATOR
     }
 }

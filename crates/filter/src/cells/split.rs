@@ -8,6 +8,7 @@
 //! freed. A writer stores the high part before the base wraps around, and a reader reads the base before the high
 //! part: so nobody sees a wrapped base with its old high part, which would be a count far below the truth. What is
 //! left, the new high part beside the old base, is caught by the chunk's version (odd while a high part changes).
+//! Where a count falls, the base goes first, and the version catches a reader that came between.
 
 mod choose;
 mod table;
@@ -36,7 +37,8 @@ const HIGH_BITS: u32 = 32;
 const CHUNK_CELLS_MAX: u64 = (1 << 32) - 1;
 
 /// How often a reader looks again when a high part changes under its eyes. A change is a handful of stores; a reader
-/// that is out of luck this often answers with what it saw, which is never below the truth.
+/// that is out of luck this often answers with the most it saw: a writer that was stopped halfway leaves a count that
+/// is too high, never one below the truth.
 const READS_MAX: u32 = 64;
 
 /// The shape of split storage: how many low bits, how many chunks.
@@ -151,22 +153,24 @@ impl<W: AtomicWord> Place<'_, W> {
         if !self.split.is_flagged(base) {
             return base;
         }
-        // A flag is stored after its high part; only a removal takes flags away, and that has no readers beside it.
+        // A flag is stored after its high part, and the high part stays in the table when a removal takes the flag.
         self.split.join(base, self.high(base, &self.chunk.highs.find(self.offset)))
     }
 
     /// The value of a flagged cell as it was at one moment.
     fn read(&self) -> u64 {
+        let mut most = 0;
         for _ in 0..READS_MAX {
             let before = self.chunk.version.load(Acquire);
             let value = self.value();
+            most = most.max(value);
             W::fence(Acquire);
             if before.is_multiple_of(2) && self.chunk.version.load(Relaxed) == before {
                 return value;
             }
             W::pause();
         }
-        self.value()
+        most
     }
 
     /// Sets the cell; the caller is the chunk's only writer.
@@ -189,8 +193,8 @@ impl<W: AtomicWord> Place<'_, W> {
 
     fn write_with(&self, entry: Option<Entry<'_, W>>, value: u64) {
         let (split, base) = (self.split, self.base());
-        let high = split.high_of(value);
-        if high == 0 || high == self.high(base, &entry) {
+        let (high, old) = (split.high_of(value), self.high(base, &entry));
+        if high == 0 || high == old {
             self.store_base(value);
             return;
         }
@@ -198,10 +202,20 @@ impl<W: AtomicWord> Place<'_, W> {
         self.chunk.version.store(version + 1, Relaxed);
         W::fence(Release);
         match entry {
-            Some(entry) => entry.set_high(high),
-            None => self.chunk.highs.add(self.offset, high),
+            // Falling, the base goes first: halfway the count is too high, not too low.
+            Some(entry) if high < old => {
+                self.store_base(value);
+                entry.set_high(high);
+            }
+            Some(entry) => {
+                entry.set_high(high);
+                self.store_base(value);
+            }
+            None => {
+                self.chunk.highs.add(self.offset, high);
+                self.store_base(value);
+            }
         }
-        self.store_base(value);
         self.chunk.version.store(version + 2, Release);
     }
 

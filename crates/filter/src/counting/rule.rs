@@ -9,6 +9,7 @@
 //! | can take a key out again | yes | no: a cell may stand for keys that never raised it |
 
 use crate::cells::CellsMut;
+use crate::error::NotCounted;
 use crate::maths::MAX_K;
 
 mod sealed {
@@ -89,6 +90,24 @@ impl Rule for Intuitive {
                 cells.set_at(address, raised);
             }
         }
+    }
+}
+
+impl Intuitive {
+    /// Takes `weight` countings of the key whose cells lie at these addresses back: each cell that counted it, once. A
+    /// saturated cell stays. A key that was counted less often is refused, and nothing changes.
+    pub(super) fn remove_at<C: CellsMut>(cells: &mut C, key: &[u64], weight: u64) -> Result<(), NotCounted> {
+        let count = super::least_at(cells, key);
+        if count < weight && count < cells.cap() {
+            return Err(NotCounted { count, weight });
+        }
+        for (i, &address) in key.iter().enumerate() {
+            let value = cells.get_at(address);
+            if value < cells.cap() && !key[..i].contains(&address) {
+                cells.set_at(address, value - weight);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -3,8 +3,8 @@
 //! Refined insertion reads all of a key's cells, then writes some. Two threads that both read 0 and write 1 lose a
 //! count, whatever the words they write with; so a writer locks the pages of its key first: one page in the paged
 //! layout, up to k in the flat one, in ascending order so that no two writers wait for each other. A lookup takes no
-//! lock. It reads each cell whole, before or after: beside an insertion it answers with the count before it or one
-//! on the way to the count after it, never below what was inserted before.
+//! lock. It reads each cell whole, before or after: beside an insertion or a removal it answers with the count before
+//! it or one on the way to the count after it, never below what was inserted before and is not taken back.
 
 use std::marker::PhantomData;
 use std::mem::swap;
@@ -12,9 +12,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::ahead::Batch;
 use super::one_line::OneLine;
-use super::{Count, CountingFilter, Rule, count_in, gathered};
+use super::{Count, CountingFilter, Intuitive, Rule, count_in, gathered};
 use crate::cells::{Cells, CellsMut, PackedCells, Packing, SharedCells, SharedPackedCells, SplitCells};
-use crate::error::GeometryError;
+use crate::error::{GeometryError, NotCounted};
 use crate::filter::Promise;
 use crate::hash::{Fingerprint, Hash128, KeyHasher};
 use crate::layout::{AnyLayout, Layout};
@@ -66,7 +66,7 @@ impl Lock for Mutex<()> {
 }
 
 /// Cells whose lock the holder of this value has.
-struct Locked<'a, C>(&'a C);
+pub(super) struct Locked<'a, C>(&'a C);
 
 impl<C: SharedCells> Cells for Locked<'_, C> {
     #[inline(always)]
@@ -123,9 +123,14 @@ impl<C: SharedCells> CellsMut for Locked<'_, C> {
     }
 }
 
-/// Counts the key whose cells lie at these addresses, alone on their pages.
+/// Does something with the key whose cells lie at these addresses, alone on their pages.
 #[inline]
-pub(super) fn add<R: Rule, C: SharedCells, M: Lock>(cells: &C, locks: &[M], key: &[u64], weight: u64) {
+pub(super) fn alone<C: SharedCells, M: Lock, T>(
+    cells: &C,
+    locks: &[M],
+    key: &[u64],
+    act: impl FnOnce(&mut Locked<'_, C>) -> T,
+) -> T {
     let mut needed = [0; MAX_K as usize];
     let needed = &mut needed[..key.len()];
     for (lock, &address) in needed.iter_mut().zip(key) {
@@ -139,7 +144,13 @@ pub(super) fn add<R: Rule, C: SharedCells, M: Lock>(cells: &C, locks: &[M], key:
             *guard = Some(locks[lock].enter());
         }
     }
-    R::add_at(&mut Locked(cells), key, weight);
+    act(&mut Locked(cells))
+}
+
+/// Counts the key whose cells lie at these addresses.
+#[inline]
+pub(super) fn add<R: Rule, C: SharedCells, M: Lock>(cells: &C, locks: &[M], key: &[u64], weight: u64) {
+    alone(cells, locks, key, |cells| R::add_at(cells, key, weight));
 }
 
 impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
@@ -209,6 +220,15 @@ impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
     fn copied<D: CellsMut>(&self, mut empty: D) -> Result<CountingFilter<R, L, D>, GeometryError> {
         self.cells.for_each_nonzero(|cell, value| empty.set(cell, value));
         CountingFilter::new(self.layout, empty, self.promise, self.fingerprint)
+    }
+}
+
+impl<L: Layout, C: SharedCells> SharedCountingFilter<Intuitive, L, C> {
+    /// Takes `weight` insertions of the key back, as [`CountingFilter::remove_weighted`] does.
+    pub fn remove_weighted(&self, hash: Hash128, weight: u64) -> Result<(), NotCounted> {
+        let mut room = [0; MAX_K as usize];
+        let key = gathered(&self.layout, &self.cells, hash, &mut room);
+        alone(&self.cells, &self.locks, key, |cells| Intuitive::remove_at(cells, key, weight))
     }
 }
 

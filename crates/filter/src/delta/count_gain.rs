@@ -117,6 +117,11 @@ impl<R: Rule, L: Layout, C: CellsMut> Follower<R, L, C> {
         &self.counts
     }
 
+    /// The counts, when there is nothing more to follow.
+    pub fn into_counts(self) -> CountingFilter<R, L, C> {
+        self.counts
+    }
+
     /// The number of the last gain applied.
     pub fn applied(&self) -> u64 {
         self.applied

@@ -105,6 +105,28 @@ fn no_interleaving_shows_a_wrapped_base_before_its_high_part() {
     }
 }
 
+/// A reader beside the writer of one cell that loses a high part, and beside one that loses its flag.
+#[test]
+fn no_interleaving_shows_a_falling_count_below_what_is_left() {
+    for first in [8, 4] {
+        loom::model(move || {
+            let storage = Arc::new((LoomWord::new(0), Chunk::new()));
+            place(&storage).write(first);
+            let reader = {
+                let storage = Arc::clone(&storage);
+                loom::thread::spawn(move || {
+                    let [one, two] = [(); 2].map(|()| place(&storage).read());
+                    assert!(one == first || one == first - 1, "{one}");
+                    assert!(two == one || two == first - 1, "{one}, then {two}");
+                })
+            };
+            place(&storage).write(first - 1);
+            reader.join().expect("a reader");
+            assert_eq!(place(&storage).read(), first - 1);
+        });
+    }
+}
+
 /// The canary: base first, high part second.
 #[test]
 #[should_panic(expected = "fell below the truth")]

@@ -1,5 +1,5 @@
 //! Races: our filters against other crates' filters, our deltas against the fewest bytes that can say
-//! it, our signatures against reading the message at all.
+//! it, our signatures against reading the message at all; and two stores for the journal against each other.
 
 mod contender;
 mod counting;
@@ -11,6 +11,7 @@ mod report;
 mod rivals;
 mod seenit;
 mod sign;
+mod store;
 mod targets;
 
 use std::process::ExitCode;
@@ -39,6 +40,9 @@ enum Command {
     /// Signing real mail: megabytes and messages a second, from parsing to all signatures.
     #[command(after_help = sign::EXAMPLES)]
     Sign(sign::SignArgs),
+    /// Stores for the journal: rows a second, stalls, resident bytes, bytes on the disk, restarts.
+    #[command(after_help = store::EXAMPLES)]
+    Store(store::StoreArgs),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +51,7 @@ fn main() -> ExitCode {
         Command::Counting(args) => counting::run(&args),
         Command::Deltas(args) => deltas::run(&args),
         Command::Sign(args) => sign::run(&args),
+        Command::Store(args) => store::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

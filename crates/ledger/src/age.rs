@@ -1,0 +1,176 @@
+//! Aging, and making memory anew from the journal: both go through the rows of the index.
+
+use std::collections::HashMap;
+
+use seenit_filter::hash::Hash128;
+use seenit_signature::Kind;
+
+use crate::journal::{FORGETTING, Journal, JournalError, LASTING, MANY, PROTECTION, Row, row_key};
+use crate::keys::Key;
+use crate::memory::{BULK_GENERATIONS, Effect, Memory};
+use crate::record::{Record, Verb, Word};
+use crate::reporter::ReporterId;
+use crate::stage::{exact_tally, row_after, whose};
+
+/// Generations whose records count at `now`, of those the journal has; protections last.
+pub(crate) fn live(journal: &Journal, now: u64, kept: u64) -> Vec<u64> {
+    journal.generations().into_iter().filter(|&one| one == LASTING || one + kept > now).collect()
+}
+
+/// Adds all live rows to empty tallies; `progress` hears of each.
+pub(crate) fn fold(
+    memory: &Memory,
+    journal: &Journal,
+    live: &[u64],
+    mut progress: impl FnMut(),
+) -> Result<(), JournalError> {
+    for &generation in live {
+        let newer: Vec<u64> =
+            live.iter().copied().filter(|&one| one > generation && one != LASTING).collect();
+        journal.each_row(generation, |hash, reporter, row| {
+            progress();
+            let is_last = !has_newer(journal, &newer, hash, reporter)?;
+            add_row(memory, journal, hash, reporter, &row, is_last);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Takes back what a generation that is too old now still adds to the tallies.
+pub(crate) fn hide(memory: &Memory, journal: &Journal, generation: u64) -> Result<(), JournalError> {
+    let newer: Vec<u64> =
+        journal.generations().into_iter().filter(|&one| one > generation && one != LASTING).collect();
+    journal.each_row(generation, |hash, reporter, row| {
+        let is_last = !has_newer(journal, &newer, hash, reporter)?;
+        remove_row(memory, journal, hash, reporter, &row, is_last);
+        Ok(())
+    })
+}
+
+fn has_newer(
+    journal: &Journal,
+    newer: &[u64],
+    hash: Hash128,
+    reporter: ReporterId,
+) -> Result<bool, JournalError> {
+    let key = row_key(hash, reporter);
+    for &generation in newer {
+        if journal.row(generation, &key)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The key of a row. Of a signature the kind does not matter here: any but the shingles'.
+fn key_of(hash: Hash128, row: &Row) -> Key {
+    Key { hash, kind: if row.is_shingle { Kind::Near1 } else { Kind::Exact1 } }
+}
+
+fn add_row(
+    memory: &Memory,
+    journal: &Journal,
+    hash: Hash128,
+    reporter: ReporterId,
+    row: &Row,
+    is_last: bool,
+) {
+    if !row.is_shingle && mark(memory, hash, reporter, row, is_last && row.word != Word::None) {
+        return;
+    }
+    let now = if is_last { (row.word, row.weight) } else { (Word::None, 0) };
+    let raw = (i32::from(row.raw_spam), i32::from(row.raw_ham));
+    let effect = Effect { before: (Word::None, 0), now, raw };
+    memory.apply(key_of(hash, row), effect, || exact_tally(journal, hash).ok());
+}
+
+fn remove_row(
+    memory: &Memory,
+    journal: &Journal,
+    hash: Hash128,
+    reporter: ReporterId,
+    row: &Row,
+    is_last: bool,
+) {
+    if !row.is_shingle && is_last && mark(memory, hash, reporter, row, false) {
+        return;
+    }
+    let before = if is_last { (row.word, row.weight) } else { (Word::None, 0) };
+    let raw = (-i32::from(row.raw_spam), -i32::from(row.raw_ham));
+    let effect = Effect { before, now: (Word::None, 0), raw };
+    memory.apply(key_of(hash, row), effect, || exact_tally(journal, hash).ok());
+}
+
+/// Sets or takes away the mark that a row is, if it is one.
+fn mark(memory: &Memory, hash: Hash128, reporter: ReporterId, row: &Row, is_set: bool) -> bool {
+    match reporter {
+        PROTECTION => memory.mark(hash, |marks| marks.protected = is_set),
+        MANY => memory.mark(hash, |marks| marks.many = is_set),
+        FORGETTING => {
+            memory.mark(hash, |marks| marks.forgotten = is_set);
+            memory.forget(hash, if is_set { row.count } else { 0 });
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Marks in memory what the journal knows as bulk.
+pub(crate) fn fold_bulk(memory: &Memory, journal: &Journal, now: u64) -> Result<(), JournalError> {
+    journal.each_bulk(|generation, hash| {
+        if generation <= now && generation + BULK_GENERATIONS > now {
+            memory.promote(generation, hash);
+        }
+    })
+}
+
+/// Makes the index anew from the log, record by record; `progress` hears of each.
+pub(crate) fn reindex(
+    memory: &Memory,
+    journal: &Journal,
+    raw_max: u32,
+    mut progress: impl FnMut(),
+) -> Result<(), JournalError> {
+    /// Records between commits: memory stays small, and a run that is cut off is begun again anyway.
+    const RECORDS: usize = 1000;
+    for generation in journal.generations() {
+        journal.clear_index(generation)?;
+        let mut pending: Vec<(u64, Record)> = Vec::new();
+        journal.each_record(generation, 0, |number, record| {
+            progress();
+            pending.push((number, record));
+            if pending.len() == RECORDS {
+                index_records(memory, journal, generation, raw_max, &std::mem::take(&mut pending))?;
+            }
+            Ok(())
+        })?;
+        index_records(memory, journal, generation, raw_max, &pending)?;
+    }
+    Ok(())
+}
+
+fn index_records(
+    memory: &Memory,
+    journal: &Journal,
+    generation: u64,
+    raw_max: u32,
+    records: &[(u64, Record)],
+) -> Result<(), JournalError> {
+    let mut rows = HashMap::new();
+    for (number, record) in records.iter().filter(|(_, record)| record.verb != Verb::Promote) {
+        for key in memory.keys_of(&record.case) {
+            let row_key = row_key(key.hash, whose(record.verb, record.reporter));
+            let today = match rows.get(&row_key) {
+                Some(row) => Some(*row),
+                None => journal.row(generation, &row_key)?,
+            };
+            rows.insert(row_key, row_after(today, record, key, *number, raw_max).0);
+        }
+    }
+    let mut batch = journal.batch();
+    for (key, row) in &rows {
+        batch.row(generation, key, row)?;
+    }
+    batch.commit()
+}

@@ -1,0 +1,130 @@
+//! What the ledger takes and gives beside verdicts.
+
+use serde::Serialize;
+
+use crate::record::{RecordId, Verb, Word};
+use crate::reporter::ReporterId;
+use crate::signature::Case;
+use crate::verdict::Judgement;
+
+/// Something to be remembered.
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// What is said.
+    pub verb: Verb,
+    /// By whom.
+    pub reporter: ReporterId,
+    /// Of which messages: one record each.
+    pub cases: Vec<Case>,
+}
+
+/// What was written, or what a record did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Receipt {
+    /// The first record; the others follow it number by number.
+    pub id: RecordId,
+    /// How many records there are.
+    pub records: u32,
+    /// What they say.
+    pub verb: Verb,
+    /// Signatures that were known before, of all records.
+    pub matched: u64,
+    /// Of a revocation: signatures of its cases that are not spam (any more).
+    pub cleared: u64,
+    /// Of a revocation: signatures that stay spam, because others' weight is larger.
+    pub remaining: u64,
+    /// Sites that know of it.
+    pub sites: Vec<SiteReceipt>,
+}
+
+/// One site that knows of a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SiteReceipt {
+    /// The site.
+    pub site: String,
+    /// Whether it has applied it.
+    pub applied: bool,
+}
+
+/// Everything the journal knows of a signature.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// The kind.
+    pub kind: &'static str,
+    /// The digest in hexadecimal.
+    pub digest: String,
+    /// The verdict and reasons of this signature by itself.
+    pub judgement: Judgement,
+    /// The last words of reporters, newest first.
+    pub words: Vec<Spoken>,
+    /// Whether there are more words than are listed.
+    pub more: bool,
+}
+
+/// One reporter's last word on a signature.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Spoken {
+    /// Who.
+    pub reporter: String,
+    /// `spam`, `ham`, or `none` where it was withdrawn.
+    pub word: Word,
+    /// Points it weighed.
+    pub weight: u8,
+    /// Times it was said in that generation.
+    pub raw: u32,
+    /// The generation.
+    pub generation: u64,
+    /// The record.
+    pub record: RecordId,
+}
+
+/// How a ledger is doing. Numbers for `stats`, `metrics` and alarms.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stats {
+    /// The site's public key, in hexadecimal.
+    pub site: String,
+    /// The life of its folder.
+    pub incarnation: u64,
+    /// The generation it writes into.
+    pub generation: u64,
+    /// Records written in this incarnation.
+    pub records: u64,
+    /// Signatures in the tally.
+    pub signatures: u64,
+    /// Signatures it was made for.
+    pub capacity: u64,
+    /// The false-positive rate that the tally has now.
+    pub tally_rate: f64,
+    /// Signatures seen in this generation, estimated.
+    pub seen: u64,
+    /// Signatures a generation was made for.
+    pub seen_capacity: u64,
+    /// The false-positive rate of seen counts now: of counts of one.
+    pub seen_rate: f64,
+    /// Bulk signatures, estimated.
+    pub bulk: u64,
+    /// Texts known to be spam and good.
+    pub near_spam: u64,
+    /// Good texts known.
+    pub near_ham: u64,
+    /// Shingles of 32 that make a replica now.
+    pub near_threshold: u32,
+    /// What the site's own ham would allow; none while too little is known.
+    pub near_threshold_proposed: Option<u32>,
+    /// Bytes of memory that filters and tallies take.
+    pub memory_bytes: u64,
+    /// Bytes of the journal.
+    pub journal_bytes: u64,
+    /// Bytes free on its disk.
+    pub free_bytes: u64,
+    /// Reporters known.
+    pub reporters: u64,
+    /// Seconds since the last snapshot.
+    pub snapshot_age_secs: Option<u64>,
+    /// Why writes are refused, where they are.
+    pub writes_refused: Option<String>,
+    /// What somebody should look at: plain sentences.
+    pub alarms: Vec<String>,
+    /// What happened at start: a replay, a rebuild, a damaged snapshot that was put aside.
+    pub recovery: Vec<String>,
+}

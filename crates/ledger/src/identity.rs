@@ -1,0 +1,171 @@
+//! Who a site is: its signing key, its hash key, and the lives of its data folder.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use ed25519_dalek::SigningKey;
+use seenit_filter::hash::SipKey;
+use serde::{Deserialize, Serialize};
+
+use crate::error::OpenError;
+
+const FILE: &str = "identity.json";
+
+/// A site, for good. The file is the site: who copies it is the site, too.
+#[derive(Clone)]
+pub(crate) struct Identity {
+    signing: SigningKey,
+    hash_key: [u8; 16],
+    incarnations: Vec<Incarnation>,
+}
+
+/// One life of the data folder. Numbers of records go on from one to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Incarnation {
+    /// Seconds since the Unix epoch at its beginning, or one more than the one before.
+    pub(crate) id: u64,
+    /// The first number of its records.
+    pub(crate) first: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    version: u32,
+    signing_key: String,
+    hash_key: String,
+    incarnations: Vec<Incarnation>,
+}
+
+impl Identity {
+    /// Reads the identity of a folder, or makes one. The folder and the file are for nobody else's eyes.
+    pub(crate) fn open(folder: &Path, now_secs: u64) -> Result<Self, OpenError> {
+        let path = folder.join(FILE);
+        match fs::read(&path) {
+            Ok(bytes) => {
+                let damaged = |why: String| OpenError::Damaged { path: path.clone(), why };
+                let stored: Stored =
+                    serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+                Identity::from_stored(&stored).map_err(damaged)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let identity = Identity::random(now_secs).map_err(OpenError::file(&path))?;
+                identity.save(folder)?;
+                Ok(identity)
+            }
+            Err(error) => Err(OpenError::File { path, error }),
+        }
+    }
+
+    fn random(now_secs: u64) -> io::Result<Self> {
+        let (mut signing, mut hash_key) = ([0; 32], [0; 16]);
+        getrandom::fill(&mut signing).map_err(io::Error::other)?;
+        getrandom::fill(&mut hash_key).map_err(io::Error::other)?;
+        let incarnations = vec![Incarnation { id: now_secs, first: 1 }];
+        Ok(Identity { signing: SigningKey::from_bytes(&signing), hash_key, incarnations })
+    }
+
+    fn from_stored(stored: &Stored) -> Result<Self, String> {
+        if stored.version != 1 {
+            return Err(format!("an identity of version {}: this program reads version 1", stored.version));
+        }
+        let mut signing = [0; 32];
+        hex::decode_to_slice(&stored.signing_key, &mut signing)
+            .map_err(|error| format!("signing_key: {error}"))?;
+        let mut hash_key = [0; 16];
+        hex::decode_to_slice(&stored.hash_key, &mut hash_key)
+            .map_err(|error| format!("hash_key: {error}"))?;
+        if stored.incarnations.is_empty() {
+            return Err("there is no incarnation in it".into());
+        }
+        let incarnations = stored.incarnations.clone();
+        Ok(Identity { signing: SigningKey::from_bytes(&signing), hash_key, incarnations })
+    }
+
+    fn save(&self, folder: &Path) -> Result<(), OpenError> {
+        let stored = Stored {
+            version: 1,
+            signing_key: hex::encode(self.signing.to_bytes()),
+            hash_key: hex::encode(self.hash_key),
+            incarnations: self.incarnations.clone(),
+        };
+        let bytes = serde_json::to_vec_pretty(&stored).map_err(io::Error::other);
+        let path = folder.join(FILE);
+        bytes.and_then(|bytes| write_private(&path, &bytes)).map_err(OpenError::file(&path))
+    }
+
+    /// Begins a new life of the folder: records from `first` on are its own.
+    pub(crate) fn begin_incarnation(
+        &mut self,
+        folder: &Path,
+        first: u64,
+        now_secs: u64,
+    ) -> Result<(), OpenError> {
+        let id = now_secs.max(self.incarnation().id + 1);
+        self.incarnations.push(Incarnation { id, first });
+        self.save(folder)
+    }
+
+    /// The present life of the folder.
+    pub(crate) fn incarnation(&self) -> Incarnation {
+        *self.incarnations.last().expect("there is always one")
+    }
+
+    /// The life a record belongs to.
+    pub(crate) fn incarnation_of(&self, number: u64) -> u64 {
+        let born = self.incarnations.iter().rev().find(|one| one.first <= number);
+        born.unwrap_or(&self.incarnations[0]).id
+    }
+
+    /// The site's public key.
+    pub(crate) fn site(&self) -> [u8; 32] {
+        self.signing.verifying_key().to_bytes()
+    }
+
+    /// The key that signatures are hashed with.
+    pub(crate) fn hash_key(&self) -> SipKey {
+        SipKey::new(self.hash_key)
+    }
+}
+
+/// Makes a folder that only its owner enters; one that exists is closed to others.
+pub fn private_folder(path: &Path) -> io::Result<()> {
+    match fs::DirBuilder::new().recursive(true).mode(0o700).create(path) {
+        Ok(()) => fs::set_permissions(path, fs::Permissions::from_mode(0o700)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a file that only its owner reads: whole or not at all, and durable.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".seenit-").suffix(".tmp").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    sync_folder(folder)
+}
+
+/// Makes the names in a folder durable.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Keeps a second process out of a folder for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct FolderLock(#[expect(dead_code, reason = "held, never read")] File);
+
+impl FolderLock {
+    pub(crate) fn take(folder: &Path) -> Result<Self, OpenError> {
+        let path = folder.join("lock");
+        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
+        let file = file.map_err(OpenError::file(&path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(FolderLock(file)),
+            Err(fs::TryLockError::WouldBlock) => Err(OpenError::Locked(folder.to_owned())),
+            Err(fs::TryLockError::Error(error)) => Err(OpenError::File { path, error }),
+        }
+    }
+}

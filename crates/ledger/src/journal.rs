@@ -1,0 +1,523 @@
+//! The journal: records in order, an index of their signatures beside them, one keyspace of each a generation.
+//!
+//! It lies in an embedded store (fjall), chosen by the race `store`. Keyspaces:
+//!
+//! ```text
+//! log-G      number (8 bytes, highest first) -> record (see `record`)
+//! index-G    hash of a key (16 bytes) and reporter (4 bytes, highest first) -> row
+//! bulk       generation (8, highest first) and hash (16) -> nothing: signatures that are bulk
+//! seen       incarnation, generation, sequence (8 each, highest first) -> delta of seen counts
+//! reporters  number (4 bytes, highest first) -> JSON
+//! meta       name -> value
+//! ```
+//!
+//! A commit is one atomic batch over all of them and is synced before it is acknowledged. A generation ages out by
+//! dropping its two keyspaces. The index holds nothing that the log does not say: `reindex` makes it anew.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use fjall::compaction::Leveled;
+use fjall::config::{
+    BlockSizePolicy, BloomConstructionPolicy, FilterPolicy, FilterPolicyEntry, PartitioningPolicy,
+    PinningPolicy,
+};
+use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use seenit_filter::hash::Hash128;
+
+use crate::error::OpenError;
+use crate::record::{Record, Word};
+use crate::reporter::{Reporter, ReporterId};
+
+/// The store's cache of blocks. Explanations and repeated reports read few blocks, and those of today.
+const CACHE_BYTES: u64 = 4 << 20;
+/// What one keyspace gathers in memory before it is sealed and written as a table. The store keeps up to four sealed ones.
+const MEMTABLE_BYTES: u64 = 2 << 20;
+/// The store's own write-ahead log, all files of it.
+const JOURNALING_BYTES: u64 = 128 << 20;
+/// Threads that write tables and merge them. With one alone, a long merge keeps sealed memory waiting.
+const WORKERS: usize = 2;
+/// The size of a table on disk.
+const TABLE_BYTES: u64 = 64 << 20;
+
+/// Bytes of an index key.
+pub(crate) const ROW_KEY_BYTES: usize = 20;
+
+/// The name of a row of the index.
+pub(crate) type RowKey = [u8; ROW_KEY_BYTES];
+
+/// The generation of what does not age: protections.
+pub(crate) const LASTING: u64 = u64::MAX;
+
+/// Whose word a protection is, in the index.
+pub(crate) const PROTECTION: ReporterId = ReporterId(u32::MAX);
+/// Whose word MANY is.
+pub(crate) const MANY: ReporterId = ReporterId(u32::MAX - 1);
+/// Whose word a forget is.
+pub(crate) const FORGETTING: ReporterId = ReporterId(u32::MAX - 2);
+
+/// Whether it is one of those, and nobody's account.
+pub(crate) fn is_mark(reporter: ReporterId) -> bool {
+    reporter >= FORGETTING
+}
+
+/// A hash as the journal keeps it.
+pub(crate) fn hash_bytes(hash: Hash128) -> [u8; 16] {
+    (u128::from(hash.hi) << 64 | u128::from(hash.lo)).to_be_bytes()
+}
+
+/// The hash that these bytes keep.
+pub(crate) fn hash_of(bytes: [u8; 16]) -> Hash128 {
+    let bits = u128::from_be_bytes(bytes);
+    Hash128 { hi: (bits >> 64) as u64, lo: bits as u64 }
+}
+
+/// The row of a reporter's word on a key.
+pub(crate) fn row_key(hash: Hash128, reporter: ReporterId) -> RowKey {
+    let mut key = [0; ROW_KEY_BYTES];
+    key[..16].copy_from_slice(&hash_bytes(hash));
+    key[16..].copy_from_slice(&reporter.0.to_be_bytes());
+    key
+}
+
+fn split_row_key(key: &[u8]) -> Option<(Hash128, ReporterId)> {
+    let key: &RowKey = key.try_into().ok()?;
+    let (hash, reporter) = key.split_at(16);
+    Some((hash_of(hash.try_into().ok()?), ReporterId(u32::from_be_bytes(reporter.try_into().ok()?))))
+}
+
+/// A reporter's last word on a key in one generation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) word: Word,
+    /// Points of a signature, units of a shingle.
+    pub(crate) weight: u8,
+    /// Whether the key is a shingle, and counted in other filters than signatures.
+    pub(crate) is_shingle: bool,
+    /// How often it said spam in this generation, up to the limit of raw totals.
+    pub(crate) raw_spam: u16,
+    /// How often it said ham.
+    pub(crate) raw_ham: u16,
+    /// The last record.
+    pub(crate) number: u64,
+    /// Of a forget: the seen count that is subtracted.
+    pub(crate) count: u64,
+}
+
+/// The bit of a row's word that says: a shingle.
+const SHINGLE: u8 = 0x80;
+
+impl Row {
+    /// Word, weight, raw totals, number; and the count where there is one.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(22);
+        bytes.extend([self.word.code() | if self.is_shingle { SHINGLE } else { 0 }, self.weight]);
+        bytes.extend(self.raw_spam.to_le_bytes());
+        bytes.extend(self.raw_ham.to_le_bytes());
+        bytes.extend(self.number.to_le_bytes());
+        if self.count > 0 {
+            bytes.extend(self.count.to_le_bytes());
+        }
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (head, count) = bytes.split_first_chunk::<14>()?;
+        let u16_at = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
+        Some(Row {
+            word: Word::from_code(head[0] & !SHINGLE)?,
+            weight: head[1],
+            is_shingle: head[0] & SHINGLE != 0,
+            raw_spam: u16_at(2),
+            raw_ham: u16_at(4),
+            number: u64::from_le_bytes(head[6..].try_into().ok()?),
+            count: if count.is_empty() { 0 } else { u64::from_le_bytes(count.try_into().ok()?) },
+        })
+    }
+}
+
+/// What the store says when it fails, or rows that make no sense.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum JournalError {
+    #[error("{0}")]
+    Store(#[from] fjall::Error),
+    #[error("{0}")]
+    Rows(String),
+}
+
+/// One generation's keyspaces.
+#[derive(Clone)]
+struct Generation {
+    log: Keyspace,
+    index: Keyspace,
+}
+
+/// The journal of a site.
+pub(crate) struct Journal {
+    database: Database,
+    generations: RwLock<BTreeMap<u64, Generation>>,
+    bulk: Keyspace,
+    seen: Keyspace,
+    reporters: Keyspace,
+    meta: Keyspace,
+    path: PathBuf,
+}
+
+/// What is committed together.
+pub(crate) struct Batch<'a> {
+    journal: &'a Journal,
+    batch: fjall::OwnedWriteBatch,
+}
+
+/// Little memory: blocks of 4 KiB, filters and block indexes in pieces that are read when they are needed. Memory is
+/// sealed by us, after a commit: past a limit of its own the store would ask for it with every commit, and its queue of
+/// such requests can keep it from being done (race `store`: 237 MiB in place of 34).
+fn options() -> KeyspaceCreateOptions {
+    KeyspaceCreateOptions::default()
+        .max_memtable_size(u64::MAX)
+        .data_block_size_policy(BlockSizePolicy::all(4 << 10))
+        .compaction_strategy(Arc::new(Leveled::default().with_table_target_size(TABLE_BYTES)))
+        .filter_block_partitioning_policy(PartitioningPolicy::all(true))
+        .index_block_partitioning_policy(PartitioningPolicy::all(true))
+        .filter_block_pinning_policy(PinningPolicy::all(false))
+        .index_block_pinning_policy(PinningPolicy::all(false))
+}
+
+/// A log is read in order and by numbers that are there: it needs no filters.
+fn log_options() -> KeyspaceCreateOptions {
+    options().filter_policy(FilterPolicy::disabled())
+}
+
+fn index_options() -> KeyspaceCreateOptions {
+    let bloom = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
+    options().filter_policy(FilterPolicy::all(bloom))
+}
+
+impl Journal {
+    pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
+        let failed = |error| OpenError::Journal { path: path.to_owned(), error };
+        let builder = Database::builder(path)
+            .cache_size(CACHE_BYTES)
+            .max_journaling_size(JOURNALING_BYTES)
+            .worker_threads(WORKERS);
+        let database = builder.open().map_err(failed)?;
+        let keyspace = |name: &str| database.keyspace(name, options).map_err(failed);
+        let mut generations = BTreeMap::new();
+        for name in database.list_keyspace_names() {
+            if let Some(number) = name.strip_prefix("log-").and_then(|number| number.parse().ok()) {
+                generations.insert(number, generation(&database, number).map_err(failed)?);
+            }
+        }
+        let (bulk, seen) = (keyspace("bulk")?, keyspace("seen")?);
+        let (reporters, meta) = (keyspace("reporters")?, keyspace("meta")?);
+        let generations = RwLock::new(generations);
+        Ok(Journal { database, generations, bulk, seen, reporters, meta, path: path.to_owned() })
+    }
+
+    /// Where it lies.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The generations that have keyspaces, oldest first.
+    pub(crate) fn generations(&self) -> Vec<u64> {
+        self.read().keys().copied().collect()
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<u64, Generation>> {
+        self.generations.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the keyspaces of a generation, unless they are there.
+    pub(crate) fn ensure(&self, number: u64) -> Result<(), JournalError> {
+        if self.read().contains_key(&number) {
+            return Ok(());
+        }
+        let made = generation(&self.database, number)?;
+        self.generations.write().unwrap_or_else(PoisonError::into_inner).insert(number, made);
+        Ok(())
+    }
+
+    /// Forgets a generation: its records and their rows.
+    pub(crate) fn drop_generation(&self, number: u64) -> Result<(), JournalError> {
+        let removed = self.generations.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        if let Some(Generation { log, index }) = removed {
+            self.database.delete_keyspace(index)?;
+            self.database.delete_keyspace(log)?;
+        }
+        Ok(())
+    }
+
+    /// An empty batch.
+    pub(crate) fn batch(&self) -> Batch<'_> {
+        Batch { journal: self, batch: self.database.batch().durability(Some(PersistMode::SyncData)) }
+    }
+
+    /// A reporter's row on a key in one generation.
+    pub(crate) fn row(&self, generation: u64, key: &RowKey) -> Result<Option<Row>, JournalError> {
+        let Some(keyspaces) = self.read().get(&generation).cloned() else {
+            return Ok(None);
+        };
+        keyspaces.index.get(key)?.map(|bytes| decode_row(&bytes)).transpose()
+    }
+
+    /// A reporter's newest row on a key, and its generation.
+    pub(crate) fn newest_row(&self, key: &RowKey) -> Result<Option<(u64, Row)>, JournalError> {
+        for generation in self.generations().into_iter().rev() {
+            if let Some(row) = self.row(generation, key)? {
+                return Ok(Some((generation, row)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// All reporters' rows on a key in one generation, at most `most`.
+    pub(crate) fn rows_of(
+        &self,
+        generation: u64,
+        hash: Hash128,
+        most: usize,
+    ) -> Result<Vec<(ReporterId, Row)>, JournalError> {
+        let Some(keyspaces) = self.read().get(&generation).cloned() else {
+            return Ok(Vec::new());
+        };
+        let mut rows = Vec::new();
+        for item in keyspaces.index.prefix(hash_bytes(hash)).take(most) {
+            let (key, value) = item.into_inner()?;
+            let (_, reporter) = split_row_key(&key).ok_or_else(odd_row)?;
+            rows.push((reporter, decode_row(&value)?));
+        }
+        Ok(rows)
+    }
+
+    /// Calls `visit` with every row of a generation.
+    pub(crate) fn each_row(
+        &self,
+        generation: u64,
+        mut visit: impl FnMut(Hash128, ReporterId, Row) -> Result<(), JournalError>,
+    ) -> Result<(), JournalError> {
+        let Some(keyspaces) = self.read().get(&generation).cloned() else {
+            return Ok(());
+        };
+        for item in keyspaces.index.iter() {
+            let (key, value) = item.into_inner()?;
+            let (hash, reporter) = split_row_key(&key).ok_or_else(odd_row)?;
+            visit(hash, reporter, decode_row(&value)?)?;
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with every record of a generation from a number on, in order.
+    pub(crate) fn each_record(
+        &self,
+        generation: u64,
+        from: u64,
+        mut visit: impl FnMut(u64, Record) -> Result<(), JournalError>,
+    ) -> Result<(), JournalError> {
+        let Some(keyspaces) = self.read().get(&generation).cloned() else {
+            return Ok(());
+        };
+        for item in keyspaces.log.range(from.to_be_bytes()..) {
+            let (key, value) = item.into_inner()?;
+            let number = number_of(&key)?;
+            let record = Record::decode(&value);
+            visit(number, record.map_err(|why| JournalError::Rows(format!("record {number}: {why}")))?)?;
+        }
+        Ok(())
+    }
+
+    /// The record with a number, and its generation.
+    pub(crate) fn record(&self, number: u64) -> Result<Option<(u64, Record)>, JournalError> {
+        let generations = self.read().clone();
+        for (&generation, keyspaces) in generations.iter().rev() {
+            if let Some(bytes) = keyspaces.log.get(number.to_be_bytes())? {
+                let record = Record::decode(&bytes);
+                let record = record.map_err(|why| JournalError::Rows(format!("record {number}: {why}")))?;
+                return Ok(Some((generation, record)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The number of the last record; 0 where there is none.
+    pub(crate) fn last_number(&self) -> Result<u64, JournalError> {
+        let mut highest = 0;
+        for keyspaces in self.read().values() {
+            if let Some(last) = keyspaces.log.last_key_value() {
+                highest = highest.max(number_of(&last.key()?)?);
+            }
+        }
+        Ok(highest)
+    }
+
+    /// Makes the rows of a generation's index anew: empties it.
+    pub(crate) fn clear_index(&self, generation: u64) -> Result<(), JournalError> {
+        if let Some(keyspaces) = self.read().get(&generation) {
+            keyspaces.index.clear()?;
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with the generation and hash of every bulk signature.
+    pub(crate) fn each_bulk(&self, mut visit: impl FnMut(u64, Hash128)) -> Result<(), JournalError> {
+        for item in self.bulk.iter() {
+            let key = item.key()?;
+            let (generation, hash) = key.split_first_chunk::<8>().ok_or_else(odd_row)?;
+            let hash = hash_of(hash.try_into().map_err(|_| odd_row())?);
+            visit(u64::from_be_bytes(*generation), hash);
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with every delta of seen counts that is kept, by generation and sequence.
+    pub(crate) fn each_delta(
+        &self,
+        incarnation: u64,
+        mut visit: impl FnMut(u64, u64, &[u8]) -> Result<(), JournalError>,
+    ) -> Result<(), JournalError> {
+        for item in self.seen.prefix(incarnation.to_be_bytes()) {
+            let (key, value) = item.into_inner()?;
+            let (generation, sequence) = delta_place(&key).ok_or_else(odd_row)?;
+            visit(generation, sequence, &value)?;
+        }
+        Ok(())
+    }
+
+    /// All reporters.
+    pub(crate) fn reporters(&self) -> Result<Vec<Reporter>, JournalError> {
+        let mut reporters = Vec::new();
+        for item in self.reporters.iter() {
+            let value = item.value()?;
+            let reporter = serde_json::from_slice(&value);
+            reporters.push(reporter.map_err(|error| JournalError::Rows(format!("a reporter: {error}")))?);
+        }
+        Ok(reporters)
+    }
+
+    /// A number that was kept under a name.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, JournalError> {
+        let value = self.meta.get(name)?;
+        Ok(value.and_then(|bytes| Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?))))
+    }
+
+    /// Lets the store write what it has gathered, where that is much.
+    fn seal(&self) -> Result<(), JournalError> {
+        let newest =
+            self.read().iter().rev().take(2).map(|(_, keyspaces)| keyspaces.clone()).collect::<Vec<_>>();
+        let newest = newest.iter().flat_map(|keyspaces| [&keyspaces.log, &keyspaces.index]);
+        for keyspace in newest.chain([&self.seen, &self.bulk]) {
+            if keyspace.tree.active_memtable().size() >= MEMTABLE_BYTES {
+                keyspace.rotate_memtable()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes on disk.
+    pub(crate) fn disk_bytes(&self) -> u64 {
+        self.database.disk_space().unwrap_or(0)
+    }
+}
+
+impl Batch<'_> {
+    pub(crate) fn record(
+        &mut self,
+        generation: u64,
+        number: u64,
+        record: &Record,
+    ) -> Result<(), JournalError> {
+        let keyspaces = self.keyspaces(generation)?;
+        self.batch.insert(&keyspaces.log, number.to_be_bytes(), record.encode());
+        Ok(())
+    }
+
+    pub(crate) fn row(&mut self, generation: u64, key: &RowKey, row: &Row) -> Result<(), JournalError> {
+        let keyspaces = self.keyspaces(generation)?;
+        self.batch.insert(&keyspaces.index, *key, row.encode());
+        Ok(())
+    }
+
+    pub(crate) fn bulk(&mut self, generation: u64, hash: Hash128) {
+        let mut key = [0; 24];
+        key[..8].copy_from_slice(&generation.to_be_bytes());
+        key[8..].copy_from_slice(&hash_bytes(hash));
+        self.batch.insert(&self.journal.bulk, key, []);
+    }
+
+    pub(crate) fn remove_bulk(&mut self, generation: u64, hash: Hash128) {
+        let mut key = [0; 24];
+        key[..8].copy_from_slice(&generation.to_be_bytes());
+        key[8..].copy_from_slice(&hash_bytes(hash));
+        self.batch.remove(&self.journal.bulk, key);
+    }
+
+    pub(crate) fn delta(&mut self, incarnation: u64, generation: u64, sequence: u64, bytes: &[u8]) {
+        self.batch.insert(&self.journal.seen, delta_key(incarnation, generation, sequence), bytes);
+    }
+
+    pub(crate) fn remove_delta(&mut self, incarnation: u64, generation: u64, sequence: u64) {
+        self.batch.remove(&self.journal.seen, delta_key(incarnation, generation, sequence));
+    }
+
+    pub(crate) fn reporter(&mut self, reporter: &Reporter) -> Result<(), JournalError> {
+        let json = serde_json::to_vec(reporter);
+        let json = json.map_err(|error| JournalError::Rows(format!("a reporter: {error}")))?;
+        self.batch.insert(&self.journal.reporters, reporter.id.0.to_be_bytes(), json);
+        Ok(())
+    }
+
+    pub(crate) fn number(&mut self, name: &str, value: u64) {
+        self.batch.insert(&self.journal.meta, name, value.to_be_bytes());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.batch.is_empty()
+    }
+
+    /// All of it or nothing, durable when it returns.
+    pub(crate) fn commit(self) -> Result<(), JournalError> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        self.batch.commit()?;
+        self.journal.seal()
+    }
+
+    fn keyspaces(&self, generation: u64) -> Result<Generation, JournalError> {
+        let keyspaces = self.journal.read().get(&generation).cloned();
+        keyspaces.ok_or_else(|| JournalError::Rows(format!("there is no generation {generation}")))
+    }
+}
+
+fn generation(database: &Database, number: u64) -> Result<Generation, fjall::Error> {
+    let log = database.keyspace(&format!("log-{number}"), log_options)?;
+    let index = database.keyspace(&format!("index-{number}"), index_options)?;
+    Ok(Generation { log, index })
+}
+
+fn delta_key(incarnation: u64, generation: u64, sequence: u64) -> [u8; 24] {
+    let mut key = [0; 24];
+    for (place, number) in key.chunks_exact_mut(8).zip([incarnation, generation, sequence]) {
+        place.copy_from_slice(&number.to_be_bytes());
+    }
+    key
+}
+
+fn delta_place(key: &[u8]) -> Option<(u64, u64)> {
+    let key: &[u8; 24] = key.try_into().ok()?;
+    let number = |at: usize| Some(u64::from_be_bytes(key[at..at + 8].try_into().ok()?));
+    Some((number(8)?, number(16)?))
+}
+
+fn number_of(key: &[u8]) -> Result<u64, JournalError> {
+    Ok(u64::from_be_bytes(key.try_into().map_err(|_| odd_row())?))
+}
+
+fn decode_row(bytes: &[u8]) -> Result<Row, JournalError> {
+    Row::decode(bytes).ok_or_else(odd_row)
+}
+
+fn odd_row() -> JournalError {
+    JournalError::Rows("a row of another shape than this program writes".into())
+}

@@ -1,0 +1,216 @@
+//! From tallies to verdicts. The rules, in order:
+//!
+//! 1. Of a signature: protected is ham. Else it is spam when its spam weight reaches the quorum of its kind and is more
+//!    than `ratio` times its ham weight; ham when the same holds the other way round; else, when there is weight on
+//!    either side, disputed.
+//! 2. Of a text's shingles: spam when as many are known as make a replica.
+//! 3. Of a message: signatures that name one message decide before those that many messages share. Spam from some and ham
+//!    from others of the same rank is no verdict. Bulk is said only where neither is.
+
+use seenit_filter::hash::{Hash128, KeyHasher};
+use seenit_signature::Kind;
+
+use crate::config::LedgerConfig;
+use crate::journal::{Journal, is_mark};
+use crate::keys::shingle_hashes;
+use crate::memory::Memory;
+use crate::signature::{Case, SignatureRef};
+use crate::tally::Tally;
+use crate::verdict::{Answer, Judgement, Reason, Rule, Verdict};
+
+/// Rows of the journal that a reason's details are read from. A signature with more reporters is "at least".
+const DETAIL_ROWS_MAX: usize = 64;
+
+/// What one signature says by itself.
+pub(crate) fn judge_tally(tally: &Tally, kind: Kind, config: &LedgerConfig) -> (Verdict, Option<Rule>) {
+    let (quorum, ratio) = (config.quorum_of(kind), config.ratio);
+    let outweighs = |one: u32, other: u32| one >= quorum && one > other.saturating_mul(ratio);
+    if tally.marks.protected {
+        (Verdict::Ham, Some(Rule::Protected))
+    } else if outweighs(tally.spam, tally.ham) {
+        (Verdict::Spam, Some(Rule::Reported))
+    } else if outweighs(tally.ham, tally.spam) {
+        (Verdict::Ham, Some(Rule::Revoked))
+    } else if tally.marks.many && kind.is_exact() {
+        (Verdict::Bulk, Some(Rule::Many))
+    } else if tally.spam > 0 || tally.ham > 0 || tally.raw_spam > 0 || tally.raw_ham > 0 {
+        (Verdict::Unknown, Some(Rule::Disputed))
+    } else {
+        (Verdict::Unknown, None)
+    }
+}
+
+/// Judges signatures one by one, from memory alone.
+pub(crate) fn answers(
+    memory: &Memory,
+    config: &LedgerConfig,
+    generation: u64,
+    signatures: &[SignatureRef<'_>],
+    answers: &mut [Answer],
+) {
+    let mut hashes = vec![Hash128::default(); signatures.len()];
+    memory.sip.hash_many(signatures, &mut hashes);
+    let mut words = vec![0; signatures.len()];
+    memory.table.get_many(&hashes, &mut words);
+    let mut is_bulk = vec![false; signatures.len()];
+    memory.bulk_many(&hashes, generation, &mut is_bulk);
+    let found = words.into_iter().zip(is_bulk);
+    for ((signature, answer), (word, is_bulk)) in signatures.iter().zip(answers).zip(found) {
+        *answer = match signature.kind() {
+            Kind::Near1 => near_answer(memory, config, *signature),
+            kind => answer_of(&Tally::unpack(word), kind, is_bulk, config),
+        };
+    }
+}
+
+fn answer_of(tally: &Tally, kind: Kind, is_bulk: bool, config: &LedgerConfig) -> Answer {
+    let (mut verdict, _) = judge_tally(tally, kind, config);
+    if verdict == Verdict::Unknown && is_bulk && kind.is_exact() {
+        verdict = Verdict::Bulk;
+    }
+    Answer {
+        verdict,
+        weight: tally.spam as u16,
+        against: tally.ham as u16,
+        raw: tally.raw_spam as u16,
+        raw_against: tally.raw_ham as u16,
+        protected: tally.marks.protected,
+        many: tally.marks.many,
+        saturated: tally.is_saturated(),
+    }
+}
+
+fn near_answer(memory: &Memory, config: &LedgerConfig, signature: SignatureRef<'_>) -> Answer {
+    let matched = memory.near.matched(&shingle_hashes(signature, &memory.sip));
+    let is_spam = matched >= memory.near.threshold(config);
+    let verdict = if is_spam { Verdict::Spam } else { Verdict::Unknown };
+    Answer { verdict, weight: matched as u16, ..Answer::default() }
+}
+
+/// Judges a message by all its signatures.
+pub(crate) fn judge(
+    memory: &Memory,
+    journal: Option<&Journal>,
+    config: &LedgerConfig,
+    generation: u64,
+    case: &Case,
+) -> Judgement {
+    if case.is_empty() {
+        return Judgement { verdict: Verdict::NoOpinion, reasons: Vec::new() };
+    }
+    let mut reasons: Vec<Reason> = case
+        .iter()
+        .filter_map(|signature| match signature.kind() {
+            Kind::Near1 => near_reason(memory, config, signature),
+            _ => reason(memory, journal, config, generation, signature),
+        })
+        .collect();
+    let verdict = verdict_of(&reasons);
+    // The reasons for the verdict first, of those the ones that name one message.
+    reasons.sort_by_key(|reason| (reason.verdict != verdict, rank(reason)));
+    Judgement { verdict, reasons }
+}
+
+/// What a signature says, with the details that the journal has.
+pub(crate) fn reason(
+    memory: &Memory,
+    journal: Option<&Journal>,
+    config: &LedgerConfig,
+    generation: u64,
+    signature: SignatureRef<'_>,
+) -> Option<Reason> {
+    let (kind, hash) = (signature.kind(), memory.sip.hash(&signature));
+    let tally = memory.tally(hash);
+    let (mut verdict, mut rule) = judge_tally(&tally, kind, config);
+    let is_bulk = kind.is_exact() && memory.is_bulk(generation, hash);
+    if is_bulk && verdict == Verdict::Unknown {
+        (verdict, rule) = (Verdict::Bulk, Some(Rule::Seen));
+    }
+    let mut reason = Reason {
+        digest: Some(hex::encode(signature.digest())),
+        weight: tally.spam,
+        against: tally.ham,
+        quorum: config.quorum_of(kind),
+        raw: tally.raw_spam.into(),
+        raw_against: tally.raw_ham.into(),
+        saturated: tally.is_saturated(),
+        ..Reason::new(kind, verdict, rule?)
+    };
+    if kind.is_exact() {
+        reason.seen = Some(memory.seen_count(hash).value).filter(|&seen| seen > 0);
+    }
+    match journal.map(|journal| details(journal, hash, &tally)) {
+        // The tally mistook a stranger for a signature it holds: the journal knows nothing of it.
+        Some(Ok(None)) if rule != Some(Rule::Seen) => None,
+        Some(Ok(Some((reporters, newest)))) => {
+            (reason.reporters, reason.generation) = (Some(reporters), newest);
+            Some(reason)
+        }
+        _ => Some(reason),
+    }
+}
+
+/// Reporters with a word, and the newest generation of one; `None` where nobody ever said anything.
+fn details(
+    journal: &Journal,
+    hash: Hash128,
+    tally: &Tally,
+) -> Result<Option<(u32, Option<u64>)>, crate::journal::JournalError> {
+    let (mut spoken, mut newest, mut weight, mut is_any) = (Vec::new(), None, 0, false);
+    for generation in journal.generations().into_iter().rev() {
+        for (reporter, row) in journal.rows_of(generation, hash, DETAIL_ROWS_MAX)? {
+            is_any = true;
+            if is_mark(reporter) || spoken.contains(&reporter) {
+                continue;
+            }
+            spoken.push(reporter);
+            newest = newest.or(Some(generation));
+            weight += u32::from(row.weight);
+        }
+        let is_all = is_any && weight >= tally.spam + tally.ham;
+        if is_all || spoken.len() >= DETAIL_ROWS_MAX {
+            break;
+        }
+    }
+    Ok(is_any.then_some((spoken.len() as u32, newest)))
+}
+
+fn near_reason(memory: &Memory, config: &LedgerConfig, signature: SignatureRef<'_>) -> Option<Reason> {
+    /// Fewer known shingles are what any two texts of one language share.
+    const RESEMBLES_MIN: u32 = 5;
+    let matched = memory.near.matched(&shingle_hashes(signature, &memory.sip));
+    let needed = memory.near.threshold(config);
+    let (verdict, rule) = match matched {
+        _ if matched >= needed => (Verdict::Spam, Rule::Replica),
+        RESEMBLES_MIN.. => (Verdict::Unknown, Rule::Resembles),
+        _ => return None,
+    };
+    Some(Reason {
+        shingles: Some(matched),
+        shingles_needed: Some(needed),
+        ..Reason::new(Kind::Near1, verdict, rule)
+    })
+}
+
+/// Which reasons decide first: those that name one message, then its text, then what many messages share.
+fn rank(reason: &Reason) -> u8 {
+    match Kind::from_name(reason.kind) {
+        Some(kind) if kind.is_exact() => 0,
+        Some(Kind::Near1) => 1,
+        _ => 2,
+    }
+}
+
+fn verdict_of(reasons: &[Reason]) -> Verdict {
+    for decides in 0..=2 {
+        let says = |verdict| reasons.iter().any(|one| rank(one) == decides && one.verdict == verdict);
+        match (says(Verdict::Spam), says(Verdict::Ham)) {
+            (true, false) => return Verdict::Spam,
+            (false, true) => return Verdict::Ham,
+            (true, true) => return Verdict::Unknown,
+            (false, false) => {}
+        }
+    }
+    let is_bulk = reasons.iter().any(|reason| reason.verdict == Verdict::Bulk);
+    if is_bulk { Verdict::Bulk } else { Verdict::Unknown }
+}

@@ -1,0 +1,58 @@
+//! Keys: what of a case is tallied, each by its hash under the site's key.
+
+use seenit_filter::hash::{Hash128, KeyHasher, SipKey};
+use seenit_filter::shingles::Shingle;
+use seenit_signature::Kind;
+use seenit_signature::near::SHINGLES;
+
+use crate::signature::{Case, SignatureRef};
+
+/// One key of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) hash: Hash128,
+    pub(crate) kind: Kind,
+}
+
+impl Key {
+    /// Whether it is one of the shingles of `near1`.
+    pub(crate) fn is_shingle(&self) -> bool {
+        self.kind == Kind::Near1
+    }
+}
+
+/// The keys of a case: one a signature, 32 for `near1`.
+pub(crate) fn keys_of(case: &Case, sip: &SipKey) -> Vec<Key> {
+    let mut keys = Vec::with_capacity(case.len());
+    for signature in case.iter() {
+        match signature.kind() {
+            Kind::Near1 => {
+                keys.extend(shingle_hashes(signature, sip).map(|hash| Key { hash, kind: Kind::Near1 }))
+            }
+            kind => keys.push(Key { hash: sip.hash(&signature), kind }),
+        }
+    }
+    keys
+}
+
+/// The hashes of the shingles of a `near1` signature.
+pub(crate) fn shingle_hashes(signature: SignatureRef<'_>, sip: &SipKey) -> [Hash128; SHINGLES] {
+    let (words, _) = signature.digest().as_chunks::<8>();
+    let shingles: [[u8; 9]; SHINGLES] = std::array::from_fn(|slot| {
+        let value = words.get(slot).map_or(0, |word| u64::from_le_bytes(*word));
+        Shingle { slot: slot as u8, value }.to_bytes()
+    });
+    let mut hashes = [Hash128::default(); SHINGLES];
+    sip.hash_many(&shingles, &mut hashes);
+    hashes
+}
+
+/// For filters that hash what they are given: these are hashes already.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hashed;
+
+impl KeyHasher<Hash128> for Hashed {
+    fn hash(&self, hash: &Hash128) -> Hash128 {
+        *hash
+    }
+}

@@ -1,0 +1,210 @@
+//! What a site holds in memory: everything a verdict needs, in fixed size.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use seenit_filter::hash::{Hash128, SipKey};
+use seenit_filter::table::Table;
+use seenit_filter::tagged::{self, SharedTagged, TaggedFilter};
+use seenit_filter::{GeometryError, HugePages, LayoutName, Promise};
+
+use crate::config::LedgerConfig;
+use crate::keys::{Key, keys_of};
+use crate::near::Near;
+use crate::record::{Before, Record, Verb, Word};
+use crate::seen::Seen;
+use crate::tally::{Change, Marks, Tally};
+
+/// Tags of the bulk filter: a month of days, and one that is being cleared.
+pub(crate) const BULK_TAGS: u32 = 32;
+
+/// Generations that a signature stays bulk.
+pub(crate) const BULK_GENERATIONS: u64 = 30;
+
+/// Words of the bulk filter that are cleared at a time.
+const CLEAR_WORDS: usize = 1 << 16;
+
+/// The filters and tallies.
+pub(crate) struct Memory {
+    pub(crate) sip: SipKey,
+    pub(crate) table: Table,
+    pub(crate) near: Near,
+    pub(crate) seen: Seen,
+    bulk: SharedTagged,
+    /// Seen counts that were forgotten: what later answers subtract.
+    forgotten: RwLock<HashMap<Hash128, u64>>,
+}
+
+/// What a record does to the tally of one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Effect {
+    pub(crate) before: (Word, u8),
+    pub(crate) now: (Word, u8),
+    pub(crate) raw: (i32, i32),
+}
+
+impl Effect {
+    /// Of a record on one of its keys.
+    pub(crate) fn of(record: &Record, before: Before, is_shingle: bool) -> Self {
+        let weight = if is_shingle { units_of(record) } else { record.weight };
+        let now = match record.verb {
+            Verb::Report => (Word::Spam, weight),
+            Verb::Revoke => (Word::Ham, weight),
+            // Of a signature a protection is a mark; its shingles are good ones.
+            Verb::Protect if is_shingle => (Word::Ham, weight),
+            _ => (Word::None, 0),
+        };
+        let one = i32::from(before.counted);
+        let raw = match record.verb {
+            Verb::Report => (one, 0),
+            Verb::Revoke => (0, one),
+            _ => (0, 0),
+        };
+        Effect { before: (before.word, before.weight), now, raw }
+    }
+
+    pub(crate) fn change(&self) -> Change {
+        let weight =
+            |(word, weight): (Word, u8), side: Word| if word == side { i32::from(weight) } else { 0 };
+        let net = |side: Word| weight(self.now, side) - weight(self.before, side);
+        Change { spam: net(Word::Spam), ham: net(Word::Ham), raw_spam: self.raw.0, raw_ham: self.raw.1 }
+    }
+}
+
+/// A record keeps the points of its reporter; what they are in units of shingles follows from them and from who it is.
+pub(crate) fn units_of(record: &Record) -> u8 {
+    crate::trust::shingle_units(record.reporter, record.weight)
+}
+
+impl Memory {
+    pub(crate) fn new(config: &LedgerConfig, sip: SipKey) -> Result<Self, GeometryError> {
+        let fingerprint = sip.fingerprint();
+        let table = Table::sized(config.capacity, fingerprint, HugePages::Default)?;
+        let near = Near::new(config, fingerprint)?;
+        Memory::of(config, sip, table, near)
+    }
+
+    /// With a table and shingles that a snapshot had.
+    pub(crate) fn of(
+        config: &LedgerConfig,
+        sip: SipKey,
+        table: Table,
+        near: Near,
+    ) -> Result<Self, GeometryError> {
+        let fingerprint = sip.fingerprint();
+        let promise = Promise { capacity: config.bulk_capacity, rate: config.rate };
+        let layout = tagged::layout_sized(LayoutName::Paged, BULK_TAGS, promise)?;
+        let bulk = TaggedFilter::new(layout, BULK_TAGS, Some(promise), fingerprint, HugePages::Default)?;
+        let seen = Seen::new(config, fingerprint)?;
+        Ok(Memory { sip, table, near, seen, bulk: bulk.share(), forgotten: RwLock::default() })
+    }
+
+    /// The keys of a case.
+    pub(crate) fn keys_of(&self, case: &crate::signature::Case) -> Vec<Key> {
+        keys_of(case, &self.sip)
+    }
+
+    /// Whether anybody ever said anything of a key that is still kept.
+    pub(crate) fn is_known(&self, key: Key) -> bool {
+        if key.is_shingle() { self.near.is_known(key.hash) } else { self.table.get(key.hash) != 0 }
+    }
+
+    /// The tally of a signature.
+    pub(crate) fn tally(&self, hash: Hash128) -> Tally {
+        Tally::unpack(self.table.get(hash))
+    }
+
+    /// Changes what is tallied of a key. Where the bits do not tell, because a count was full, `exact` does: the tally
+    /// as the journal knows it.
+    pub(crate) fn apply(&self, key: Key, effect: Effect, exact: impl FnOnce() -> Option<Tally>) {
+        if key.is_shingle() {
+            return self.near.change(key.hash, effect.before, effect.now);
+        }
+        let tally = self.tally(key.hash);
+        let changed = match tally.changed(effect.change()) {
+            Some(changed) => changed,
+            None => exact().map_or(tally, |exact| Tally { marks: tally.marks, ..exact }),
+        };
+        self.put(key.hash, changed);
+    }
+
+    /// Sets or takes away a mark.
+    pub(crate) fn mark(&self, hash: Hash128, change: impl FnOnce(&mut Marks)) {
+        let mut tally = self.tally(hash);
+        change(&mut tally.marks);
+        self.put(hash, tally);
+    }
+
+    /// Puts a tally. There is one writer, so nothing came in between. A table that is full refuses new keys; writes of
+    /// new keys are refused before, so what is lost is at most what a replay found beyond the capacity.
+    fn put(&self, hash: Hash128, tally: Tally) {
+        let _ = self.table.update(hash, |_| tally.pack());
+    }
+
+    /// Marks a signature as bulk in a generation.
+    pub(crate) fn promote(&self, generation: u64, hash: Hash128) {
+        // The tag of the coming generation is cleared before it is needed.
+        let _ = self.bulk.insert(hash, tag_of(generation));
+    }
+
+    /// The bulk marks of many signatures.
+    pub(crate) fn bulk_many(&self, hashes: &[Hash128], generation: u64, found: &mut [bool]) {
+        let mut tags = vec![tagged::Tags::default(); hashes.len()];
+        self.bulk.lookup_many(&crate::keys::Hashed, hashes, &mut tags);
+        for (found, tags) in found.iter_mut().zip(tags) {
+            *found = tags.0 & !spare(generation) != 0;
+        }
+    }
+
+    /// Whether a signature was marked as bulk in this very generation.
+    pub(crate) fn is_promoted(&self, generation: u64, hash: Hash128) -> bool {
+        self.bulk.lookup(hash).0 >> tag_of(generation) & 1 != 0
+    }
+
+    /// Whether a signature is bulk.
+    pub(crate) fn is_bulk(&self, generation: u64, hash: Hash128) -> bool {
+        self.bulk.lookup(hash).0 & !spare(generation) != 0
+    }
+
+    /// Forgets the bulk marks of the generation whose tag comes next.
+    pub(crate) fn clear_bulk(&self, newest: u64) {
+        let _ = self.bulk.clear_tag(tag_of(newest + 1));
+        while !self.bulk.clear_some(CLEAR_WORDS) {}
+    }
+
+    /// Recipients that got a signature, less what was forgotten.
+    pub(crate) fn seen_count(&self, hash: Hash128) -> seenit_filter::counting::Count {
+        let mut count = self.seen.count(hash);
+        count.value = count.value.saturating_sub(self.forgotten_count(hash));
+        count
+    }
+
+    pub(crate) fn forgotten_count(&self, hash: Hash128) -> u64 {
+        let forgotten = self.forgotten.read().unwrap_or_else(PoisonError::into_inner);
+        forgotten.get(&hash).copied().unwrap_or(0)
+    }
+
+    /// Subtracts `count` from later answers.
+    pub(crate) fn forget(&self, hash: Hash128, count: u64) {
+        self.forgotten.write().unwrap_or_else(PoisonError::into_inner).insert(hash, count);
+    }
+
+    /// Seen counts that were forgotten.
+    pub(crate) fn forgotten(&self) -> HashMap<Hash128, u64> {
+        self.forgotten.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.table.memory_bytes() + self.near.memory_bytes() + self.seen.memory_bytes()
+    }
+}
+
+fn tag_of(generation: u64) -> u32 {
+    (generation % u64::from(BULK_TAGS)) as u32
+}
+
+/// The tags of generations that are too old, or yet to come: those beyond the month.
+fn spare(newest: u64) -> u64 {
+    (BULK_GENERATIONS..u64::from(BULK_TAGS))
+        .fold(0, |spare, age| spare | 1 << tag_of((newest + u64::from(BULK_TAGS)).wrapping_sub(age)))
+}

@@ -1,0 +1,192 @@
+//! Near replicas: the shingles of reported and of good texts, in two counting filters.
+//!
+//! A shingle is *known* when its spam units reach [`SHINGLE_UNITS_MIN`] and exceed the ham units clearly. How many known
+//! shingles of 32 make a replica depends on how much good mail the site knows: see `LedgerConfig::near_threshold`.
+
+use std::num::NonZeroU32;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use seenit_filter::cells::SplitCells;
+use seenit_filter::cells::split::Split;
+use seenit_filter::counting::{CountingFilter, Intuitive, SharedCountingFilter};
+use seenit_filter::hash::{Fingerprint, Hash128};
+use seenit_filter::shingles::{Choice, Ratio, Wanted};
+use seenit_filter::{AnyLayout, GeometryError, HugePages, Layout, LayoutName};
+use seenit_signature::near::SHINGLES;
+
+use crate::config::LedgerConfig;
+use crate::keys::Hashed;
+use crate::record::Word;
+use crate::trust::SHINGLE_UNITS_MIN;
+
+/// How likely a text that shares nothing with any spam may be taken for a replica, by the accidents of the filters.
+const ACCIDENT: f64 = 1e-9;
+
+/// Low bits of a cell. Most shingles are reported once or twice, with two units at most.
+const LOW_BITS: u32 = 3;
+
+/// Tables of high parts: few shingles need one.
+const CHUNKS: u64 = 16;
+
+/// Good texts that a proposed threshold must have been seen to spare: with none of 3,000 hit, fewer than one in a
+/// thousand are, 95 times of 100.
+const PROPOSAL_HAM_MIN: u64 = 3000;
+
+/// Below this many shingles even a site's own ham proposes nothing: stock sentences have as many.
+const PROPOSAL_MIN: usize = 9;
+
+pub(crate) type Filter = SharedCountingFilter<Intuitive, AnyLayout, SplitCells>;
+
+/// The shingle tallies.
+pub(crate) struct Near {
+    spam: Filter,
+    ham: Filter,
+    /// Texts reported and texts known to be good.
+    texts: [AtomicU64; 2],
+    /// How many good texts had how many known shingles when they came.
+    scores: [AtomicU64; SHINGLES + 1],
+    ratio: Ratio,
+}
+
+impl Near {
+    pub(crate) fn new(config: &LedgerConfig, fingerprint: Fingerprint) -> Result<Self, GeometryError> {
+        let filter = || -> Result<Filter, GeometryError> { Ok(empty(config, fingerprint)?.share()) };
+        Ok(Near {
+            spam: filter()?,
+            ham: filter()?,
+            texts: Default::default(),
+            scores: std::array::from_fn(|_| AtomicU64::new(0)),
+            ratio: Ratio::new(config.ratio, NonZeroU32::MIN),
+        })
+    }
+
+    fn of(&self, word: Word) -> Option<&Filter> {
+        match word {
+            Word::None => None,
+            Word::Spam => Some(&self.spam),
+            Word::Ham => Some(&self.ham),
+        }
+    }
+
+    /// Whether anybody ever said anything of a shingle; accidents say yes.
+    pub(crate) fn is_known(&self, hash: Hash128) -> bool {
+        self.spam.count(hash).value > 0 || self.ham.count(hash).value > 0
+    }
+
+    /// A word with so many units now stands where another stood before.
+    pub(crate) fn change(&self, hash: Hash128, before: (Word, u8), now: (Word, u8)) {
+        if before == now {
+            return;
+        }
+        if let Some(filter) = self.of(now.0).filter(|_| now.1 > 0) {
+            filter.insert_weighted(hash, now.1.into());
+        }
+        if let Some(filter) = self.of(before.0).filter(|_| before.1 > 0) {
+            // What was counted can be taken back: the journal says that it was.
+            let _ = filter.remove_weighted(hash, before.1.into());
+        }
+    }
+
+    /// A text came or went on one side.
+    pub(crate) fn count_text(&self, word: Word, by: i64) {
+        let side = match word {
+            Word::None => return,
+            Word::Spam => 0,
+            Word::Ham => 1,
+        };
+        let _ =
+            self.texts[side].fetch_update(Relaxed, Relaxed, |texts| Some(texts.saturating_add_signed(by)));
+    }
+
+    /// Texts known as spam and as good.
+    pub(crate) fn texts(&self) -> [u64; 2] {
+        [self.texts[0].load(Relaxed), self.texts[1].load(Relaxed)]
+    }
+
+    /// How many of a text's shingles are known from spam.
+    pub(crate) fn matched(&self, hashes: &[Hash128; SHINGLES]) -> u32 {
+        let mut spam = [Default::default(); SHINGLES];
+        self.spam.count_many(&Hashed, hashes, &mut spam);
+        let is_known = |(hash, spam): (&Hash128, &seenit_filter::counting::Count)| {
+            spam.value >= SHINGLE_UNITS_MIN && self.ratio.is_exceeded(*spam, self.ham.count(*hash))
+        };
+        hashes.iter().zip(&spam).filter(|pair| is_known(*pair)).count() as u32
+    }
+
+    /// Remembers how many shingles of a good text were known when it came.
+    pub(crate) fn note_ham(&self, matched: u32) {
+        self.scores[(matched as usize).min(SHINGLES)].fetch_add(1, Relaxed);
+    }
+
+    /// Shingles that make a replica now.
+    pub(crate) fn threshold(&self, config: &LedgerConfig) -> u32 {
+        if self.texts()[1] >= config.near_ham_min {
+            config.near_threshold
+        } else {
+            config.near_threshold_careful.max(config.near_threshold)
+        }
+    }
+
+    /// The least number of shingles that no good text of this site reached, once enough of them came by.
+    pub(crate) fn proposed(&self) -> Option<u32> {
+        let scores: Vec<u64> = self.scores.iter().map(|score| score.load(Relaxed)).collect();
+        if scores.iter().sum::<u64>() < PROPOSAL_HAM_MIN {
+            return None;
+        }
+        let highest = scores.iter().rposition(|&texts| texts > 0).unwrap_or(0);
+        Some((highest + 1).clamp(PROPOSAL_MIN, SHINGLES) as u32)
+    }
+
+    pub(crate) fn filters(&self) -> [&Filter; 2] {
+        [&self.spam, &self.ham]
+    }
+
+    /// The counters beside the filters: texts, then scores.
+    pub(crate) fn numbers(&self) -> Vec<u64> {
+        self.texts.iter().chain(&self.scores).map(|number| number.load(Relaxed)).collect()
+    }
+
+    /// A pair of filters and their counters, as a snapshot had them.
+    pub(crate) fn restore(
+        config: &LedgerConfig,
+        [spam, ham]: [CountingFilter<Intuitive, AnyLayout, SplitCells>; 2],
+        numbers: &[u64],
+    ) -> Option<Self> {
+        let (texts, scores) = numbers.split_first_chunk::<2>()?;
+        let scores: [u64; SHINGLES + 1] = scores.try_into().ok()?;
+        Some(Near {
+            spam: spam.share(),
+            ham: ham.share(),
+            texts: texts.map(AtomicU64::new),
+            scores: scores.map(AtomicU64::new),
+            ratio: Ratio::new(config.ratio, NonZeroU32::MIN),
+        })
+    }
+
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.filters().iter().map(|filter| filter.cells().memory_bytes()).sum()
+    }
+}
+
+fn empty(
+    config: &LedgerConfig,
+    fingerprint: Fingerprint,
+) -> Result<CountingFilter<Intuitive, AnyLayout, SplitCells>, GeometryError> {
+    let split = Split::new(LOW_BITS, CHUNKS)?;
+    let wanted = Wanted {
+        shingles: SHINGLES as u32,
+        threshold: config.near_threshold,
+        listed: 0,
+        bound: ACCIDENT,
+        capacity: config.near_capacity.saturating_mul(SHINGLES as u64),
+    };
+    let layout = match Choice::new(wanted, LayoutName::Paged, split.base()) {
+        Ok(choice) => choice.layout,
+        Err(seenit_filter::ChoiceError::Geometry(error)) => return Err(error),
+        // Thresholds are checked with the configuration: from 9 on there is a choice.
+        Err(error) => unreachable!("{error}"),
+    };
+    let cells = SplitCells::zeroed(split, layout.bits(), HugePages::Default)?;
+    CountingFilter::new(layout, cells, None, fingerprint)
+}

@@ -1,0 +1,271 @@
+//! Opening a ledger: memory from the newest snapshot that is whole, brought up to date by the journal; or from the
+//! journal alone. What happened is said.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, RwLock};
+
+use crate::age;
+use crate::clock::{Calendar, Clock};
+use crate::config::LedgerConfig;
+use crate::error::OpenError;
+use crate::identity::{FolderLock, Identity, private_folder};
+use crate::journal::{Journal, JournalError, LASTING};
+use crate::memory::Memory;
+use crate::reporter::{LOCAL, OPERATOR, Reporter, ReporterId};
+use crate::seen::Catching;
+use crate::shared::{Shared, State, degenerate};
+use crate::snapshot::{self, FILES, Head, Snapshot, SnapshotError};
+use crate::stage::replay;
+use crate::trust::POINTS_MAX;
+use crate::writer::{Job, Writer};
+
+/// Where the journal lies in the data folder.
+pub(crate) const JOURNAL_FOLDER: &str = "journal";
+
+/// Memory, and how far it is.
+struct Opened {
+    memory: Memory,
+    hidden_before: u64,
+    /// The heads of the snapshots that are whole, the newest first.
+    heads: [Option<Head>; 2],
+}
+
+/// Opens everything a writer needs.
+pub(crate) fn open(
+    folder: &Path,
+    config: LedgerConfig,
+    clock: Arc<dyn Clock>,
+    jobs: Receiver<Job>,
+) -> Result<(FolderLock, Writer), OpenError> {
+    private_folder(folder).map_err(OpenError::file(folder))?;
+    let lock = FolderLock::take(folder)?;
+    let mut identity = Identity::open(folder, clock.now_secs())?;
+    let journal = Journal::open(&folder.join(JOURNAL_FOLDER))?;
+    let kept_secs = journal.number("high").map_err(rows)?;
+    let mut calendar = Calendar::new(&*clock, kept_secs, config.generation_secs);
+    calendar.tick(&*clock);
+    let now = calendar.generation();
+    journal.ensure(now).map_err(rows)?;
+    journal.ensure(LASTING).map_err(rows)?;
+
+    let mut recovery = Vec::new();
+    let opened = memory(folder, &config, &identity, &journal, now, &mut recovery)?;
+    let last = journal.last_number().map_err(rows)?;
+    let position = opened.heads.iter().flatten().map(|head| head.position).max().unwrap_or(0);
+    if position > last {
+        recovery.push(format!(
+            "the journal ends at record {last} and a snapshot at {position}: records are lost, a new incarnation begins"
+        ));
+        identity.begin_incarnation(folder, position + 1, clock.now_secs())?;
+    }
+    let reporters = reporters(&journal, &config)?;
+    remove_litter(folder);
+
+    let Opened { memory, hidden_before, heads } = opened;
+    let next = last.max(position) + 1;
+    let snapshot_secs = heads[0].as_ref().map(|head| head.time);
+    let shared = Shared {
+        degenerate: degenerate(&memory),
+        config,
+        folder: folder.to_owned(),
+        clock,
+        identity,
+        memory,
+        journal: RwLock::new(Some(Arc::new(journal))),
+        reporters: RwLock::new(reporters.into_iter().map(|reporter| (reporter.id, reporter)).collect()),
+        generation: AtomicU64::new(now),
+        last: AtomicU64::new(next - 1),
+        promoting: Mutex::default(),
+        state: Mutex::new(State { recovery, snapshot_secs, ..State::default() }),
+    };
+    let kept_secs = kept_secs.unwrap_or(0);
+    let shared = Arc::new(shared);
+    Ok((lock, Writer { shared, jobs, calendar, next, hidden_before, heads, kept_secs }))
+}
+
+fn memory(
+    folder: &Path,
+    config: &LedgerConfig,
+    identity: &Identity,
+    journal: &Journal,
+    now: u64,
+    recovery: &mut Vec<String>,
+) -> Result<Opened, OpenError> {
+    let hidden_before = (now + 1).saturating_sub(config.record_generations);
+    let mut heads = [None, None];
+    let mut found = None;
+    for (name, head) in FILES.into_iter().zip(&mut heads) {
+        let path = folder.join(name);
+        let opened = Snapshot::open(&path).and_then(|opened| match opened {
+            Some(snapshot) if found.is_none() && is_like(&snapshot.head.config, config) => {
+                found = Some(restore(&snapshot, config, identity)?);
+                Ok(Some(snapshot))
+            }
+            other => Ok(other),
+        });
+        match opened {
+            Ok(snapshot) => *head = snapshot.map(|snapshot| snapshot.head),
+            Err(error) => {
+                recovery.push(format!("{name}: {error}; it was put aside"));
+                // What cannot be renamed is overwritten by the next snapshot.
+                let _ = snapshot::put_aside(&path);
+            }
+        }
+    }
+    let memory = match found {
+        Some((memory, head)) => {
+            let replayed = catch_up(&memory, &head, journal, hidden_before).map_err(rows)?;
+            if replayed > 0 {
+                recovery.push(format!("{replayed} records were replayed after the last snapshot"));
+            }
+            memory
+        }
+        None => {
+            let memory = Memory::new(config, identity.hash_key())?;
+            let mut folded = 0u64;
+            let live = age::live(journal, now, config.record_generations);
+            age::fold(&memory, journal, &live, || folded += 1).map_err(rows)?;
+            if folded > 0 {
+                recovery.push(format!("the tallies were made anew from {folded} rows of the journal"));
+            }
+            memory
+        }
+    };
+    age::fold_bulk(&memory, journal, now).map_err(rows)?;
+    seen(&memory, identity, journal, now, recovery)?;
+    Ok(Opened { memory, hidden_before, heads })
+}
+
+/// Whether memory made with one configuration can be used with another: sizes and slices of time are the same.
+fn is_like(one: &LedgerConfig, other: &LedgerConfig) -> bool {
+    let sizes = |config: &LedgerConfig| {
+        let LedgerConfig {
+            capacity, seen_capacity, near_capacity, generation_secs, seen_generations, ..
+        } = *config;
+        let near = (near_capacity, config.near_threshold);
+        (capacity, seen_capacity, near, generation_secs, seen_generations, config.rate.to_bits())
+    };
+    sizes(one) == sizes(other)
+}
+
+/// Memory as a snapshot has it.
+fn restore(
+    snapshot: &Snapshot,
+    config: &LedgerConfig,
+    identity: &Identity,
+) -> Result<(Memory, Head), SnapshotError> {
+    let sip = identity.hash_key();
+    let table = snapshot.table(config, &sip)?;
+    let near = snapshot.near(config)?;
+    let memory = Memory::of(config, sip, table, near)?;
+    for &(hi, lo, count) in &snapshot.head.forgotten {
+        memory.forget(seenit_filter::hash::Hash128 { lo, hi }, count);
+    }
+    for &(generation, sequence) in &snapshot.head.seen {
+        let [own, others] = snapshot.seen(generation)?;
+        memory.seen.restore(generation, own, others, sequence)?;
+    }
+    Ok((memory, snapshot.head.clone()))
+}
+
+/// Applies the records after a snapshot, and hides what has become too old since.
+fn catch_up(
+    memory: &Memory,
+    head: &Head,
+    journal: &Journal,
+    hidden_before: u64,
+) -> Result<u64, JournalError> {
+    let mut replayed = 0;
+    for generation in journal.generations() {
+        journal.each_record(generation, head.position + 1, |_, record| {
+            replay(memory, journal, generation, &record);
+            replayed += 1;
+            Ok(())
+        })?;
+    }
+    for generation in journal.generations() {
+        if (head.hidden_before..hidden_before).contains(&generation) {
+            age::hide(memory, journal, generation)?;
+        }
+    }
+    Ok(replayed)
+}
+
+/// Seen counts: those of the snapshot, brought up to date by the deltas after it.
+fn seen(
+    memory: &Memory,
+    identity: &Identity,
+    journal: &Journal,
+    now: u64,
+    recovery: &mut Vec<String>,
+) -> Result<(), OpenError> {
+    let incarnation = identity.incarnation().id;
+    let mut catching: std::collections::BTreeMap<u64, Catching> = Default::default();
+    let mut lost = None;
+    let read = journal.each_delta(incarnation, |generation, sequence, bytes| {
+        if generation > now {
+            return Ok(());
+        }
+        let follower = match catching.entry(generation) {
+            std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                let own =
+                    memory.seen.taken(generation).map_err(|error| JournalError::Rows(error.to_string()))?;
+                entry.insert(Catching::new(own.0, own.1))
+            }
+        };
+        if let Err(why) = follower.apply(bytes) {
+            lost = lost.take().or(Some(format!("delta {sequence} of generation {generation}: {why}")));
+        }
+        Ok(())
+    });
+    read.map_err(rows)?;
+    for (generation, follower) in catching {
+        let (own, sequence) = follower.finish();
+        memory.seen.put_own(generation, own, sequence)?;
+    }
+    if let Some(why) = lost {
+        recovery.push(format!("seen counts are not complete: {why}"));
+    }
+    Ok(memory.seen.advance(now)?)
+}
+
+/// The reporters of the journal, the built-in ones among them with the weights of the configuration.
+fn reporters(journal: &Journal, config: &LedgerConfig) -> Result<Vec<Reporter>, OpenError> {
+    let mut reporters = journal.reporters().map_err(rows)?;
+    let mut batch = journal.batch();
+    let built_in: [(ReporterId, &str, u8); 2] =
+        [(LOCAL, "local", config.local_weight), (OPERATOR, "operator", POINTS_MAX)];
+    for (id, name, weight) in built_in {
+        match reporters.iter_mut().find(|reporter| reporter.id == id) {
+            Some(reporter) => reporter.weight = weight,
+            None => {
+                let name = name.to_owned();
+                let new = Reporter { id, name, weight, fixed: true, confirmed: 0, refuted: 0, records: 0 };
+                batch.reporter(&new).map_err(rows)?;
+                reporters.push(new);
+            }
+        }
+    }
+    batch.commit().map_err(rows)?;
+    Ok(reporters)
+}
+
+/// Unfinished snapshots of a process that was killed.
+fn remove_litter(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(".seenit-") && name.ends_with(".tmp") {
+            // What cannot be removed is in nobody's way.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+pub(crate) fn rows(error: JournalError) -> OpenError {
+    OpenError::Rows(error.to_string())
+}

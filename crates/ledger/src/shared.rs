@@ -1,0 +1,149 @@
+//! What the threads of a ledger share.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use seenit_filter::hash::Hash128;
+use seenit_signature::razor::Ep4;
+
+use crate::answers::{Receipt, SiteReceipt};
+use crate::clock::Clock;
+use crate::config::LedgerConfig;
+use crate::error::WriteError;
+use crate::identity::Identity;
+use crate::journal::Journal;
+use crate::judge::judge_tally;
+use crate::keys::Key;
+use crate::memory::Memory;
+use crate::record::{RecordId, Verb};
+use crate::reporter::{Reporter, ReporterId};
+use crate::signature::Case;
+use crate::verdict::Verdict;
+
+/// Memory, journal, and how they are doing.
+pub(crate) struct Shared {
+    pub(crate) config: LedgerConfig,
+    pub(crate) folder: PathBuf,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) identity: Identity,
+    pub(crate) memory: Memory,
+    /// `None` while it is opened again after a failure.
+    pub(crate) journal: RwLock<Option<Arc<Journal>>>,
+    pub(crate) reporters: RwLock<HashMap<ReporterId, Reporter>>,
+    /// Digests of nothing: no case keeps them.
+    pub(crate) degenerate: HashSet<Hash128>,
+    pub(crate) generation: AtomicU64,
+    /// The number of the last record.
+    pub(crate) last: AtomicU64,
+    /// Signatures whose promotion waits to be written.
+    pub(crate) promoting: Mutex<HashSet<Hash128>>,
+    pub(crate) state: Mutex<State>,
+}
+
+/// How the ledger is doing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    /// Why writes are refused.
+    pub(crate) refused: Option<WriteError>,
+    /// What the clock does, where it is not believed.
+    pub(crate) clock: Option<String>,
+    /// What happened at start and since.
+    pub(crate) recovery: Vec<String>,
+    /// When the last snapshot was taken, by the ledger's time.
+    pub(crate) snapshot_secs: Option<u64>,
+    /// Why the last snapshot could not be taken.
+    pub(crate) snapshot_failed: Option<String>,
+    /// Seen signatures and their rate, and when they were estimated.
+    pub(crate) seen_fill: Option<(std::time::Instant, u64, f64)>,
+}
+
+impl Shared {
+    pub(crate) fn journal(&self) -> Option<Arc<Journal>> {
+        self.journal.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Relaxed)
+    }
+
+    pub(crate) fn reporter(&self, id: ReporterId) -> Option<Reporter> {
+        self.reporters.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+    }
+
+    pub(crate) fn reporters(&self) -> HashMap<ReporterId, Reporter> {
+        self.reporters.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The name of a record.
+    pub(crate) fn record_id(&self, number: u64) -> RecordId {
+        let site = self.identity.site();
+        let site = u128::from_be_bytes(std::array::from_fn(|index| site[index]));
+        RecordId { site, incarnation: self.identity.incarnation_of(number), number }
+    }
+
+    /// A case without digests of nothing.
+    pub(crate) fn usable(&self, case: &Case) -> Case {
+        use seenit_filter::hash::KeyHasher;
+        let mut usable = Case::new();
+        for signature in case.iter() {
+            if !self.degenerate.contains(&self.memory.sip.hash(&signature)) {
+                // It was in a case: it fits into one.
+                let _ = usable.add(signature);
+            }
+        }
+        usable
+    }
+
+    /// What records of these keys did, as memory has it now.
+    pub(crate) fn receipt(
+        &self,
+        number: u64,
+        verb: Verb,
+        records: u32,
+        matched: u64,
+        keys: &[Key],
+    ) -> Receipt {
+        let is_spam =
+            |key: &&Key| judge_tally(&self.memory.tally(key.hash), key.kind, &self.config).0 == Verdict::Spam;
+        let remaining = keys.iter().filter(is_spam).count() as u64;
+        let is_revocation = verb == Verb::Revoke;
+        let site = SiteReceipt { site: hex::encode(self.identity.site()), applied: true };
+        Receipt {
+            id: self.record_id(number),
+            records,
+            verb,
+            matched,
+            cleared: if is_revocation { keys.len() as u64 - remaining } else { 0 },
+            remaining: if is_revocation { remaining } else { 0 },
+            sites: vec![site],
+        }
+    }
+}
+
+/// The signatures of messages that say nothing: everybody sends them.
+pub(crate) fn degenerate(memory: &Memory) -> HashSet<Hash128> {
+    use seenit_filter::hash::KeyHasher;
+    const NOTHING: [&[u8]; 5] = [
+        b"",
+        b"\r\n",
+        b"Subject: \r\n\r\n",
+        b"Content-Type: text/html\r\n\r\n<html><body></body></html>\r\n",
+        b"Content-Type: text/plain\r\n\r\n\r\n\r\n",
+    ];
+    let mut hashes = HashSet::new();
+    for mail in NOTHING {
+        for signature in seenit_signature::sign(mail, &Ep4::default()) {
+            let mut case = Case::new();
+            if case.push(signature.kind, &signature.digest.to_bytes()).is_ok() {
+                hashes.extend(case.iter().map(|signature| memory.sip.hash(&signature)));
+            }
+        }
+    }
+    hashes
+}

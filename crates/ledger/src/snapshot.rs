@@ -1,0 +1,329 @@
+//! Snapshots: memory as a file, so that a start need not read the whole journal, and `check --local` needs no server.
+//!
+//! ```text
+//! magic     16 bytes: "seenit snapshot\n"
+//! version   4 bytes, 1
+//! head      4 bytes: how many bytes of JSON, then they: what the file holds, its position, its sections
+//! check     32 bytes: BLAKE3 of everything before
+//! sections  each at a multiple of 4096 bytes from the beginning of the file, padded with zeros
+//! ```
+//!
+//! Sections are named, and the head has the length and BLAKE3 of each: `table` (words of 8 bytes, lowest first),
+//! `near-spam`, `near-ham`, `seen-G` and `others-G` (filter files, docs/format.md), `bulk` (generation, 8 bytes, highest
+//! first, and hash, 16). A file appears under its name whole or not at all. One that is damaged is put aside, and memory
+//! is made from the journal.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+use seenit_filter::cells::SplitCells;
+use seenit_filter::counting::{CountingFilter, Rule};
+use seenit_filter::file::FileView;
+use seenit_filter::table::Table;
+use seenit_filter::{AnyLayout, HugePages};
+use serde::{Deserialize, Serialize};
+
+use crate::config::LedgerConfig;
+use crate::identity::sync_folder;
+use crate::memory::Memory;
+use crate::near::Near;
+use crate::seen::Owned;
+
+const MAGIC: &[u8; 16] = b"seenit snapshot\n";
+const VERSION: u32 = 1;
+const ALIGN: usize = 4096;
+
+/// The file's name in the data folder, and that of the one before it.
+pub(crate) const FILES: [&str; 2] = ["snapshot", "snapshot.previous"];
+
+/// The longest head: a few hundred bytes a section, and at most some hundred sections.
+const HEAD_BYTES_MAX: usize = 1 << 20;
+
+/// What a snapshot says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Head {
+    /// The configuration that memory was made with.
+    pub(crate) config: LedgerConfig,
+    /// The last record in it.
+    pub(crate) position: u64,
+    /// The generation it was taken in.
+    pub(crate) generation: u64,
+    /// Generations before this one are hidden.
+    pub(crate) hidden_before: u64,
+    /// When it was taken, in seconds since the Unix epoch.
+    pub(crate) time: u64,
+    /// The life of the folder whose seen counts it has.
+    pub(crate) incarnation: u64,
+    /// For each generation of seen counts how many deltas are in it.
+    pub(crate) seen: Vec<(u64, u64)>,
+    /// Counters beside the shingle tallies.
+    pub(crate) near: Vec<u64>,
+    /// Seen counts that were forgotten.
+    pub(crate) forgotten: Vec<(u64, u64, u64)>,
+    sections: Vec<Section>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Section {
+    name: String,
+    offset: u64,
+    bytes: u64,
+    blake3: String,
+}
+
+/// What cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SnapshotError {
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("{0}")]
+    Damaged(String),
+    #[error("{0}")]
+    Geometry(#[from] seenit_filter::GeometryError),
+}
+
+/// What the writer knows and memory does not.
+pub(crate) struct Taken {
+    pub(crate) position: u64,
+    pub(crate) generation: u64,
+    pub(crate) hidden_before: u64,
+    pub(crate) time: u64,
+    pub(crate) incarnation: u64,
+    pub(crate) bulk: Vec<u8>,
+}
+
+/// Writes the sections of memory into a file of no name yet. Nobody may change memory meanwhile.
+pub(crate) fn write(
+    folder: &Path,
+    config: &LedgerConfig,
+    memory: &Memory,
+    taken: Taken,
+) -> Result<(tempfile::NamedTempFile, Head), SnapshotError> {
+    let file = tempfile::Builder::new().prefix(".seenit-").suffix(".tmp").tempfile_in(folder)?;
+    let mut sections = Sections { out: io::BufWriter::with_capacity(1 << 20, file), at: 0, done: Vec::new() };
+    sections.skip(HEAD_BYTES_MAX)?;
+    sections.add("table", |out| {
+        for word in memory.table.words() {
+            out.write_all(&word.to_le_bytes())?;
+        }
+        Ok(())
+    })?;
+    for (name, filter) in ["near-spam", "near-ham"].into_iter().zip(memory.near.filters()) {
+        let filter = filter.snapshot()?;
+        sections.add(name, |out| seenit_filter::file::write(&filter, out))?;
+    }
+    let mut seen = Vec::new();
+    memory.seen.each_journalled(|generation, own, others, sequence| {
+        seen.push((generation, sequence));
+        sections.add(&format!("seen-{generation}"), |out| seenit_filter::file::write(own, out))?;
+        sections.add(&format!("others-{generation}"), |out| seenit_filter::file::write(others, out))?;
+        Ok::<(), SnapshotError>(())
+    })?;
+    sections.add("bulk", |out| out.write_all(&taken.bulk))?;
+    let forgotten = memory.forgotten();
+    let head = Head {
+        config: config.clone(),
+        position: taken.position,
+        generation: taken.generation,
+        hidden_before: taken.hidden_before,
+        time: taken.time,
+        incarnation: taken.incarnation,
+        seen,
+        near: memory.near.numbers(),
+        forgotten: forgotten.iter().map(|(hash, &count)| (hash.hi, hash.lo, count)).collect(),
+        sections: sections.done,
+    };
+    let file = sections.out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    put_head(&file, &head)?;
+    Ok((file, head))
+}
+
+/// Gives a written snapshot its name, durably.
+pub(crate) fn publish(folder: &Path, file: tempfile::NamedTempFile) -> Result<(), SnapshotError> {
+    file.as_file().sync_all()?;
+    let [name, previous] = FILES.map(|name| folder.join(name));
+    match fs::rename(&name, previous) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    file.persist(name).map_err(|error| error.error)?;
+    Ok(sync_folder(folder)?)
+}
+
+struct Sections {
+    out: io::BufWriter<tempfile::NamedTempFile>,
+    at: usize,
+    done: Vec<Section>,
+}
+
+impl Sections {
+    fn skip(&mut self, bytes: usize) -> io::Result<()> {
+        io::copy(&mut io::Read::take(io::repeat(0), bytes as u64), &mut self.out)?;
+        self.at += bytes;
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        write: impl FnOnce(&mut Digesting<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut out = Digesting { out: &mut self.out, hasher: blake3::Hasher::new(), bytes: 0 };
+        write(&mut out)?;
+        let (bytes, blake3) = (out.bytes, out.hasher.finalize().to_hex().to_string());
+        self.done.push(Section {
+            name: name.to_owned(),
+            offset: self.at as u64,
+            bytes: bytes as u64,
+            blake3,
+        });
+        self.at += bytes;
+        self.skip(self.at.next_multiple_of(ALIGN) - self.at)
+    }
+}
+
+struct Digesting<'a> {
+    out: &'a mut io::BufWriter<tempfile::NamedTempFile>,
+    hasher: blake3::Hasher,
+    bytes: usize,
+}
+
+impl Write for Digesting<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        self.bytes += written;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn put_head(file: &tempfile::NamedTempFile, head: &Head) -> Result<(), SnapshotError> {
+    use std::os::unix::fs::FileExt;
+    let json = serde_json::to_vec(head).map_err(io::Error::other)?;
+    let mut bytes = Vec::with_capacity(json.len() + 64);
+    bytes.extend(MAGIC);
+    bytes.extend(VERSION.to_le_bytes());
+    bytes.extend((json.len() as u32).to_le_bytes());
+    bytes.extend(json);
+    let check = blake3::hash(&bytes);
+    bytes.extend(check.as_bytes());
+    if bytes.len() > HEAD_BYTES_MAX {
+        return Err(SnapshotError::Damaged(format!("a head of {} bytes", bytes.len())));
+    }
+    Ok(file.as_file().write_all_at(&bytes, 0)?)
+}
+
+/// A snapshot that was opened: its head is checked, its sections are checked as they are taken out.
+pub(crate) struct Snapshot {
+    map: Mmap,
+    pub(crate) head: Head,
+}
+
+impl Snapshot {
+    /// Opens a snapshot; `None` where there is none.
+    pub(crate) fn open(path: &Path) -> Result<Option<Self>, SnapshotError> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let map = crate::mapped::map(&file)?;
+        let head = head_of(&map)?;
+        Ok(Some(Snapshot { map, head }))
+    }
+
+    fn section(&self, name: &str) -> Result<&[u8], SnapshotError> {
+        let damaged = |why: &str| SnapshotError::Damaged(format!("its section {name} {why}"));
+        let section = self.head.sections.iter().find(|section| section.name == name);
+        let section = section.ok_or_else(|| damaged("is missing"))?;
+        let range = usize::try_from(section.offset).ok().zip(usize::try_from(section.bytes).ok());
+        let bytes = range.and_then(|(offset, bytes)| self.map.get(offset..)?.get(..bytes));
+        let bytes = bytes.ok_or_else(|| damaged("is cut off"))?;
+        if blake3::hash(bytes).to_hex().as_str() != section.blake3 {
+            return Err(damaged("is damaged"));
+        }
+        Ok(bytes)
+    }
+
+    /// The tally of records.
+    pub(crate) fn table(
+        &self,
+        config: &LedgerConfig,
+        memory_key: &seenit_filter::hash::SipKey,
+    ) -> Result<Table, SnapshotError> {
+        let (words, []) = self.section("table")?.as_chunks::<8>() else {
+            return Err(SnapshotError::Damaged("its table ends within a word".into()));
+        };
+        let words = words.iter().map(|word| u64::from_le_bytes(*word));
+        let table = Table::from_words(config.capacity, memory_key.fingerprint(), words, HugePages::Default);
+        table.map_err(|error| SnapshotError::Damaged(error.to_string()))
+    }
+
+    /// The tallies of shingles.
+    pub(crate) fn near(&self, config: &LedgerConfig) -> Result<Near, SnapshotError> {
+        let filters = [self.counts("near-spam")?, self.counts("near-ham")?];
+        let near = Near::restore(config, filters, &self.head.near);
+        near.ok_or_else(|| {
+            SnapshotError::Damaged("its counters of texts are not as many as there are".into())
+        })
+    }
+
+    /// Seen counts of a generation: own and others'.
+    pub(crate) fn seen(&self, generation: u64) -> Result<[Owned; 2], SnapshotError> {
+        Ok([self.counts(&format!("seen-{generation}"))?, self.counts(&format!("others-{generation}"))?])
+    }
+
+    /// Bulk signatures: generation and hash.
+    pub(crate) fn bulk(&self) -> Result<Vec<(u64, [u8; 16])>, SnapshotError> {
+        let (entries, _) = self.section("bulk")?.as_chunks::<24>();
+        let entry = |entry: &[u8; 24]| {
+            let (generation, hash) = entry.split_at(8);
+            let generation = generation.try_into().map_or(0, u64::from_be_bytes);
+            (generation, hash.try_into().unwrap_or_default())
+        };
+        Ok(entries.iter().map(entry).collect())
+    }
+
+    fn counts<R: Rule>(&self, name: &str) -> Result<CountingFilter<R, AnyLayout, SplitCells>, SnapshotError> {
+        let damaged = |error: seenit_filter::FormatError| {
+            SnapshotError::Damaged(format!("its section {name}: {error}"))
+        };
+        let view = FileView::open(self.section(name)?).map_err(damaged)?;
+        view.to_split(HugePages::Default).map_err(damaged)
+    }
+}
+
+fn head_of(bytes: &[u8]) -> Result<Head, SnapshotError> {
+    let damaged = |why: String| SnapshotError::Damaged(why);
+    let start = bytes.get(..24).filter(|start| start.starts_with(MAGIC));
+    let start = start.ok_or_else(|| damaged("it is no snapshot".into()))?;
+    let number = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| start[at + index]));
+    if number(16) != VERSION {
+        return Err(damaged(format!(
+            "it is of version {}: this program reads version {VERSION}",
+            number(16)
+        )));
+    }
+    let end = 24 + (number(20) as usize).min(HEAD_BYTES_MAX);
+    let (head, check) = bytes
+        .get(..end)
+        .zip(bytes.get(end..end + 32))
+        .ok_or_else(|| damaged("its head is cut off".into()))?;
+    if blake3::hash(head).as_bytes() != check {
+        return Err(damaged("its head is damaged".into()));
+    }
+    serde_json::from_slice(&head[24..]).map_err(|error| damaged(format!("its head: {error}")))
+}
+
+/// Puts a damaged snapshot aside, for whoever wants to know what happened to it.
+pub(crate) fn put_aside(path: &Path) -> Result<PathBuf, io::Error> {
+    let aside = path.with_extension("damaged");
+    fs::rename(path, &aside)?;
+    Ok(aside)
+}

@@ -1,0 +1,444 @@
+//! What writes will do, worked out before they are journalled: records, rows, and what they change in memory.
+//!
+//! The writer stages all writes that wait, commits them in one batch, and only then changes memory and answers. A write
+//! later in the batch sees the rows of those before it.
+
+use std::collections::{HashMap, HashSet};
+
+use seenit_filter::hash::Hash128;
+use seenit_signature::Kind;
+
+use crate::config::LedgerConfig;
+use crate::journal::{
+    Batch, FORGETTING, Journal, JournalError, LASTING, MANY, PROTECTION, Row, RowKey, is_mark, row_key,
+};
+use crate::keys::{Key, shingle_hashes};
+use crate::memory::{Effect, Memory};
+use crate::record::{Before, Record, Verb, Word};
+use crate::reporter::{Reporter, ReporterId};
+use crate::signature::Case;
+use crate::tally::Tally;
+use crate::trust::{TRUSTED_MIN, settle};
+
+/// Rows of one key that are looked at to find cases and earlier words: a signature that more reporters spoke of has
+/// been settled long ago.
+const ROWS_MAX: usize = 64;
+
+/// Records whose cases a revocation takes along.
+const CASES_MAX: usize = 32;
+
+/// What a mark of memory becomes.
+#[derive(Clone, Copy, Debug)]
+enum Mark {
+    Protected(bool),
+    Many,
+    Forgotten(u64),
+    Bulk,
+}
+
+/// What came of one write.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Staged {
+    /// The number of its first record.
+    pub(crate) first: u64,
+    pub(crate) records: u32,
+    /// Signatures that were known before.
+    pub(crate) matched: u64,
+    /// The signatures of its records.
+    pub(crate) keys: Vec<Key>,
+}
+
+/// A batch of writes in the making.
+pub(crate) struct Stage<'a> {
+    pub(crate) journal: &'a Journal,
+    pub(crate) memory: &'a Memory,
+    pub(crate) config: &'a LedgerConfig,
+    pub(crate) generation: u64,
+    pub(crate) time: u64,
+    /// The number of the next record.
+    pub(crate) next: u64,
+    pub(crate) batch: Batch<'a>,
+    reporters: HashMap<ReporterId, Reporter>,
+    rows: HashMap<RowKey, (u64, Row)>,
+    effects: Vec<(Key, Effect)>,
+    marks: Vec<(Hash128, Mark)>,
+    texts: Vec<(Word, i64)>,
+    good_texts: Vec<u32>,
+    added: u64,
+}
+
+/// What memory takes over once the batch is durable.
+pub(crate) struct Outcome {
+    pub(crate) next: u64,
+    pub(crate) reporters: HashMap<ReporterId, Reporter>,
+    generation: u64,
+    effects: Vec<(Key, Effect)>,
+    marks: Vec<(Hash128, Mark)>,
+    texts: Vec<(Word, i64)>,
+    good_texts: Vec<u32>,
+}
+
+impl<'a> Stage<'a> {
+    pub(crate) fn new(
+        (journal, memory, config): (&'a Journal, &'a Memory, &'a LedgerConfig),
+        (generation, time): (u64, u64),
+        next: u64,
+    ) -> Self {
+        Stage {
+            journal,
+            memory,
+            config,
+            generation,
+            time,
+            next,
+            batch: journal.batch(),
+            reporters: HashMap::new(),
+            rows: HashMap::new(),
+            effects: Vec::new(),
+            marks: Vec::new(),
+            texts: Vec::new(),
+            good_texts: Vec::new(),
+            added: 0,
+        }
+    }
+
+    /// New signatures that this batch adds to the tally.
+    pub(crate) fn added(&self) -> u64 {
+        self.added
+    }
+
+    /// Stages one record for each case. `known` gives the reporters as they are.
+    pub(crate) fn write(
+        &mut self,
+        verb: Verb,
+        reporter: &Reporter,
+        cases: &[Case],
+        known: &HashMap<ReporterId, Reporter>,
+    ) -> Result<Staged, JournalError> {
+        let mut staged = Staged { first: self.next, ..Staged::default() };
+        for case in cases {
+            let case = match verb {
+                Verb::Revoke => self.whole(case, None)?,
+                Verb::Withdraw => self.whole(case, Some(reporter.id))?,
+                _ => case.clone(),
+            };
+            let me = self.reporters.get(&reporter.id).unwrap_or(reporter).clone();
+            let keys = self.memory.keys_of(&case);
+            if matches!(verb, Verb::Report | Verb::Revoke) && me.weight >= TRUSTED_MIN {
+                self.settle_earlier(&me, word_of(verb), &keys, known)?;
+            }
+            self.record(verb, &me, case, keys, &mut staged)?;
+        }
+        if !matches!(verb, Verb::Promote) {
+            let entry = self.reporters.entry(reporter.id).or_insert_with(|| reporter.clone());
+            entry.records += u64::from(staged.records);
+        }
+        Ok(staged)
+    }
+
+    /// Stages a reporter's new state.
+    pub(crate) fn put_reporter(&mut self, reporter: Reporter) {
+        self.reporters.insert(reporter.id, reporter);
+    }
+
+    fn record(
+        &mut self,
+        verb: Verb,
+        reporter: &Reporter,
+        case: Case,
+        keys: Vec<Key>,
+        staged: &mut Staged,
+    ) -> Result<(), JournalError> {
+        let (number, generation) = (self.next, self.generation_of(verb));
+        let (id, weight) = (reporter.id, reporter.weight);
+        let count = if verb == Verb::Forget { self.seen_count(&keys) } else { 0 };
+        let mut record =
+            Record { verb, reporter: id, weight, time: self.time, count, case, befores: Vec::new() };
+        if matches!(verb, Verb::Revoke | Verb::Protect) {
+            self.note_good_texts(&record.case);
+        }
+        let mut is_first_shingle = true;
+        for &key in &keys {
+            let is_known = self.memory.is_known(key);
+            staged.matched += u64::from(is_known && !key.is_shingle());
+            let before = self.row(verb, &record, key, (number, generation), is_known)?;
+            record.befores.push(before);
+            let effect = Effect::of(&record, before, key.is_shingle());
+            if key.is_shingle() && std::mem::take(&mut is_first_shingle) {
+                self.texts.extend([(effect.before.0, -1), (effect.now.0, 1)]);
+            }
+            if !key.is_shingle() {
+                self.marks.extend(mark_of(verb, count).map(|mark| (key.hash, mark)));
+                staged.keys.push(key);
+            }
+            self.effects.push((key, effect));
+        }
+        self.batch.record(generation, number, &record)?;
+        self.next += 1;
+        staged.records += 1;
+        Ok(())
+    }
+
+    /// Stages the row of a key, and says what stood there before.
+    fn row(
+        &mut self,
+        verb: Verb,
+        record: &Record,
+        key: Key,
+        (number, generation): (u64, u64),
+        is_known: bool,
+    ) -> Result<Before, JournalError> {
+        if verb == Verb::Promote {
+            self.batch.bulk(self.generation, key.hash);
+            return Ok(Before { word: Word::None, weight: 0, counted: false });
+        }
+        let row_key = row_key(key.hash, whose(verb, record.reporter));
+        let known = match self.rows.get(&row_key) {
+            Some(&row) => Some(row),
+            None if is_known => self.journal.newest_row(&row_key)?,
+            None => None,
+        };
+        self.added += u64::from(!is_known && known.is_none() && !key.is_shingle());
+        let before = known.map_or((Word::None, 0), |(_, row)| (row.word, row.weight));
+        let today = known.filter(|(known, _)| *known == generation).map(|(_, row)| row);
+        let (row, counted) = row_after(today, record, key, number, self.config.raw_max);
+        self.batch.row(generation, &row_key, &row)?;
+        self.rows.insert(row_key, (generation, row));
+        // What a mark was before is no weight of a signature.
+        let is_mark = is_mark(whose(verb, record.reporter)) && !key.is_shingle();
+        let (word, weight) = if is_mark { (Word::None, 0) } else { before };
+        Ok(Before { word, weight, counted })
+    }
+
+    /// A forget subtracts what the signature counts now; of several the most.
+    fn seen_count(&self, keys: &[Key]) -> u64 {
+        keys.iter().map(|key| self.memory.seen.count(key.hash).value).max().unwrap_or(0)
+    }
+
+    fn note_good_texts(&mut self, case: &Case) {
+        for text in case.iter().filter(|signature| signature.kind() == Kind::Near1) {
+            let matched = self.memory.near.matched(&shingle_hashes(text, &self.memory.sip));
+            self.good_texts.push(matched);
+        }
+    }
+
+    fn generation_of(&self, verb: Verb) -> u64 {
+        match verb {
+            Verb::Protect | Verb::Unprotect => LASTING,
+            _ => self.generation,
+        }
+    }
+
+    /// The case with the signatures of all cases that share one of its exact ones: reports of anybody, or of one
+    /// reporter. What was reported together is revoked together.
+    fn whole(&self, case: &Case, of: Option<ReporterId>) -> Result<Case, JournalError> {
+        let mut numbers = HashSet::new();
+        for key in self.memory.keys_of(case) {
+            if key.kind.is_exact() && self.memory.is_known(key) {
+                for (_, reporter, row) in self.earlier_rows(key.hash)? {
+                    let is_asked = of.is_none_or(|of| of == reporter) && !is_mark(reporter);
+                    if is_asked && row.word == Word::Spam && numbers.len() < CASES_MAX {
+                        numbers.insert(row.number);
+                    }
+                }
+            }
+        }
+        let mut whole = case.clone();
+        for number in numbers {
+            let Some((_, record)) = self.journal.record(number)? else {
+                continue;
+            };
+            for signature in record.case.iter() {
+                // A full case takes no more: what is beyond it stays as it is.
+                if whole.add(signature).is_err() {
+                    break;
+                }
+            }
+        }
+        Ok(whole)
+    }
+
+    /// The rows of a key, newest generation first, of this batch before any.
+    fn earlier_rows(&self, hash: Hash128) -> Result<Vec<(u64, ReporterId, Row)>, JournalError> {
+        let mut rows = Vec::new();
+        for generation in self.journal.generations().into_iter().rev() {
+            for (reporter, row) in self.journal.rows_of(generation, hash, ROWS_MAX)? {
+                let row = self.rows.get(&row_key(hash, reporter)).map_or(row, |(_, row)| *row);
+                rows.push((generation, reporter, row));
+            }
+            if rows.len() >= ROWS_MAX {
+                break;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// A trusted word: those who spoke before are confirmed or refuted, unless another trusted one spoke already.
+    fn settle_earlier(
+        &mut self,
+        me: &Reporter,
+        word: Word,
+        keys: &[Key],
+        known: &HashMap<ReporterId, Reporter>,
+    ) -> Result<(), JournalError> {
+        let mut settled = HashSet::new();
+        for key in keys.iter().filter(|key| key.kind.is_exact() && self.memory.is_known(**key)) {
+            let mut rows = self.earlier_rows(key.hash)?;
+            rows.retain(|(_, reporter, row)| {
+                *reporter != me.id && row.word != Word::None && !is_mark(*reporter)
+            });
+            if rows.iter().any(|(_, _, row)| row.weight >= TRUSTED_MIN) {
+                continue;
+            }
+            for (_, reporter, row) in rows {
+                if !settled.insert(reporter) {
+                    continue;
+                }
+                if let Some(earlier) = self.reporters.get(&reporter).or_else(|| known.get(&reporter)) {
+                    let mut earlier = earlier.clone();
+                    settle(&mut earlier, row.word, word);
+                    self.reporters.insert(reporter, earlier);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes everything durable.
+    pub(crate) fn commit(mut self) -> Result<Outcome, JournalError> {
+        for reporter in self.reporters.values() {
+            self.batch.reporter(reporter)?;
+        }
+        if !self.batch.is_empty() {
+            self.batch.commit()?;
+        }
+        Ok(Outcome {
+            next: self.next,
+            reporters: self.reporters,
+            generation: self.generation,
+            effects: self.effects,
+            marks: self.marks,
+            texts: self.texts,
+            good_texts: self.good_texts,
+        })
+    }
+}
+
+impl Outcome {
+    /// Memory follows the journal.
+    pub(crate) fn apply(&self, memory: &Memory, journal: &Journal) {
+        for &(key, effect) in &self.effects {
+            memory.apply(key, effect, || exact_tally(journal, key.hash).ok());
+        }
+        for &(hash, mark) in &self.marks {
+            apply_mark(memory, self.generation, hash, mark);
+        }
+        self.texts.iter().for_each(|&(word, by)| memory.near.count_text(word, by));
+        self.good_texts.iter().for_each(|&matched| memory.near.note_ham(matched));
+    }
+}
+
+/// Memory follows a record that a snapshot does not know yet.
+pub(crate) fn replay(memory: &Memory, journal: &Journal, generation: u64, record: &Record) {
+    let keys = memory.keys_of(&record.case);
+    let mut is_first_shingle = true;
+    for (key, &before) in keys.into_iter().zip(&record.befores) {
+        let effect = Effect::of(record, before, key.is_shingle());
+        if key.is_shingle() && std::mem::take(&mut is_first_shingle) {
+            memory.near.count_text(effect.before.0, -1);
+            memory.near.count_text(effect.now.0, 1);
+        }
+        memory.apply(key, effect, || exact_tally(journal, key.hash).ok());
+        if let Some(mark) = mark_of(record.verb, record.count).filter(|_| !key.is_shingle()) {
+            apply_mark(memory, generation, key.hash, mark);
+        }
+    }
+}
+
+/// The mark that a verb sets on each signature of its case.
+fn mark_of(verb: Verb, count: u64) -> Option<Mark> {
+    match verb {
+        Verb::Protect => Some(Mark::Protected(true)),
+        Verb::Unprotect => Some(Mark::Protected(false)),
+        Verb::Many => Some(Mark::Many),
+        Verb::Forget => Some(Mark::Forgotten(count)),
+        Verb::Promote => Some(Mark::Bulk),
+        Verb::Report | Verb::Revoke | Verb::Withdraw => None,
+    }
+}
+
+fn apply_mark(memory: &Memory, generation: u64, hash: Hash128, mark: Mark) {
+    match mark {
+        Mark::Protected(is_protected) => memory.mark(hash, |marks| marks.protected = is_protected),
+        Mark::Many => memory.mark(hash, |marks| marks.many = true),
+        Mark::Forgotten(count) => {
+            memory.mark(hash, |marks| marks.forgotten = true);
+            memory.forget(hash, count);
+        }
+        Mark::Bulk => memory.promote(generation, hash),
+    }
+}
+
+/// The tally of a signature as the journal knows it: the last words, and all raw totals.
+pub(crate) fn exact_tally(journal: &Journal, hash: Hash128) -> Result<Tally, JournalError> {
+    let (mut tally, mut spoken) = (Tally::default(), HashSet::new());
+    for generation in journal.generations().into_iter().rev() {
+        for (reporter, row) in journal.rows_of(generation, hash, usize::MAX)? {
+            tally.raw_spam = tally.raw_spam.saturating_add(row.raw_spam.into());
+            tally.raw_ham = tally.raw_ham.saturating_add(row.raw_ham.into());
+            if is_mark(reporter) || !spoken.insert(reporter) {
+                continue;
+            }
+            match row.word {
+                Word::Spam => tally.spam = tally.spam.saturating_add(row.weight.into()),
+                Word::Ham => tally.ham = tally.ham.saturating_add(row.weight.into()),
+                Word::None => {}
+            }
+        }
+    }
+    Ok(tally)
+}
+
+fn word_of(verb: Verb) -> Word {
+    match verb {
+        Verb::Report => Word::Spam,
+        Verb::Revoke => Word::Ham,
+        _ => Word::None,
+    }
+}
+
+/// The row of a key after a record, and whether the record counts in raw totals. `today` is the row that the same
+/// generation had before.
+pub(crate) fn row_after(
+    today: Option<Row>,
+    record: &Record,
+    key: Key,
+    number: u64,
+    raw_max: u32,
+) -> (Row, bool) {
+    let mut row = today.unwrap_or_default();
+    let before = Before { word: Word::None, weight: 0, counted: false };
+    (row.word, row.weight) = match record.verb {
+        Verb::Protect | Verb::Many | Verb::Forget if !key.is_shingle() => (Word::Ham, 0),
+        _ => Effect::of(record, before, key.is_shingle()).now,
+    };
+    (row.is_shingle, row.number, row.count) = (key.is_shingle(), number, record.count);
+    let raw = match record.verb {
+        Verb::Report => &mut row.raw_spam,
+        Verb::Revoke => &mut row.raw_ham,
+        _ => return (row, false),
+    };
+    let counted = u32::from(*raw) < raw_max && !key.is_shingle();
+    *raw += u16::from(counted);
+    (row, counted)
+}
+
+/// Whose row a verb writes: marks have rows of their own.
+pub(crate) fn whose(verb: Verb, reporter: ReporterId) -> ReporterId {
+    match verb {
+        Verb::Protect | Verb::Unprotect => PROTECTION,
+        Verb::Many => MANY,
+        Verb::Forget => FORGETTING,
+        Verb::Report | Verb::Revoke | Verb::Withdraw | Verb::Promote => reporter,
+    }
+}

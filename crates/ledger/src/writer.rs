@@ -1,0 +1,551 @@
+//! The one thread that writes: it gathers what waits, journals it in one commit, changes memory, and answers.
+//!
+//! Between writes it looks at the clock, journals deltas of seen counts, lets generations age, and takes snapshots.
+//! When the journal fails, writes are refused and reads go on; the journal is opened again when it may work.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::age;
+use crate::answers::{Receipt, Write};
+use crate::clock::{Calendar, Trust};
+use crate::error::WriteError;
+use crate::journal::{Journal, JournalError};
+use crate::memory::BULK_GENERATIONS;
+use crate::record::Verb;
+use crate::reporter::{Reporter, ReporterId};
+use crate::shared::Shared;
+use crate::signature::Case;
+use crate::snapshot::{self, Head};
+use crate::stage::{Stage, Staged, replay};
+
+/// Jobs that wait at most; beyond that a client is told to try again.
+pub(crate) const QUEUE_MAX: usize = 4096;
+
+/// Jobs of one commit: what gathers while the one before is synced, and no more than fit a few megabytes.
+const JOBS_MAX: usize = 1024;
+
+/// Records of one commit.
+const RECORDS_MAX: usize = 20_000;
+
+/// How often a journal that failed is tried again.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// How often the highest time is kept when nothing else is written.
+const HIGH_SECS: u64 = 60;
+
+/// Called when a write is durable or refused.
+pub(crate) type Done = Box<dyn FnOnce(Result<Receipt, WriteError>) + Send>;
+
+/// What the writer is asked for.
+pub(crate) enum Job {
+    Write(Write, Done),
+    Promote(Case),
+    PutReporter {
+        name: String,
+        weight: Option<u8>,
+        done: Box<dyn FnOnce(Result<Reporter, WriteError>) + Send>,
+    },
+    Snapshot(Box<dyn FnOnce(Result<(), WriteError>) + Send>),
+    ConfirmClock,
+    Close,
+}
+
+/// The writer's own state.
+pub(crate) struct Writer {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) jobs: Receiver<Job>,
+    pub(crate) calendar: Calendar,
+    /// The number of the next record.
+    pub(crate) next: u64,
+    /// Generations before this one are hidden.
+    pub(crate) hidden_before: u64,
+    /// The heads of the last snapshot and of the one before.
+    pub(crate) heads: [Option<Head>; 2],
+    pub(crate) kept_secs: u64,
+}
+
+/// A write that was staged, waiting for the commit.
+struct Waiting {
+    staged: Staged,
+    verb: Verb,
+    done: Option<Done>,
+}
+
+impl Writer {
+    /// Works until the ledger is closed.
+    pub(crate) fn run(mut self) {
+        let interval = Duration::from_millis(self.shared.config.delta_millis);
+        let (mut next_tick, mut next_snapshot) = (Instant::now() + interval, self.snapshot_time());
+        let mut retry = Instant::now();
+        loop {
+            let wait = next_tick.saturating_duration_since(Instant::now());
+            match self.jobs.recv_timeout(wait) {
+                Ok(job) => {
+                    if !self.work(job) {
+                        break;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            let now = Instant::now();
+            if now >= next_tick {
+                self.tick();
+                next_tick = Instant::now() + interval;
+            }
+            if now >= next_snapshot {
+                self.snapshot_or_note();
+                next_snapshot = self.snapshot_time();
+            }
+            if self.is_broken() && now >= retry {
+                self.reopen();
+                retry = Instant::now() + RETRY;
+            }
+        }
+        self.tick();
+        self.snapshot_or_note();
+    }
+
+    fn snapshot_time(&self) -> Instant {
+        Instant::now() + Duration::from_secs(self.shared.config.snapshot_secs)
+    }
+
+    fn is_broken(&self) -> bool {
+        matches!(self.shared.state().refused, Some(WriteError::Journal(_)))
+    }
+
+    /// Works through the first job and all others that wait. False when the ledger is to be closed.
+    fn work(&mut self, first: Job) -> bool {
+        let (mut jobs, mut records) = (vec![first], 0);
+        while jobs.len() < JOBS_MAX && records < RECORDS_MAX {
+            match self.jobs.try_recv() {
+                Ok(job) => {
+                    records += if let Job::Write(write, _) = &job { write.cases.len() } else { 1 };
+                    jobs.push(job);
+                }
+                Err(_) => break,
+            }
+        }
+        let is_closing = jobs.iter().any(|job| matches!(job, Job::Close));
+        let mut later = Vec::new();
+        self.commit(jobs, &mut later);
+        for job in later {
+            match job {
+                Job::Snapshot(done) => done(self.snapshot()),
+                Job::ConfirmClock => {
+                    self.calendar.confirm(&*self.shared.clock);
+                    self.tick();
+                }
+                _ => {}
+            }
+        }
+        !is_closing
+    }
+
+    /// Stages all writes of `jobs`, commits them, and answers. What is no write goes to `later`.
+    fn commit(&mut self, jobs: Vec<Job>, later: &mut Vec<Job>) {
+        let shared = Arc::clone(&self.shared);
+        let journal = match self.writable(&shared) {
+            Ok(journal) => journal,
+            Err(error) => return refuse_all(jobs, &error, later),
+        };
+        let known = shared.reporters();
+        let (generation, time) = (self.calendar.generation(), self.calendar.secs());
+        let mut stage = Stage::new((&journal, &shared.memory, &shared.config), (generation, time), self.next);
+        let (mut waiting, mut added) = (Vec::new(), Vec::new());
+        let mut failed = None;
+        for job in jobs {
+            let staged = match job {
+                Job::Write(write, done) => match self.stage(&mut stage, &write, &known) {
+                    Ok(staged) => Ok(Waiting { staged, verb: write.verb, done: Some(done) }),
+                    Err(Problem::Refused(error)) => {
+                        done(Err(error));
+                        continue;
+                    }
+                    Err(Problem::Journal(error)) => Err((Some(done), error)),
+                },
+                Job::Promote(case) => match stage_promotion(&mut stage, case, &known) {
+                    Ok(staged) => Ok(Waiting { staged, verb: Verb::Promote, done: None }),
+                    Err(error) => Err((None, error)),
+                },
+                Job::PutReporter { name, weight, done } => {
+                    match put_reporter(&shared, &mut stage, &known, &added, &name, weight) {
+                        Ok(reporter) => added.push((reporter, Some(done))),
+                        Err(error) => done(Err(error)),
+                    }
+                    continue;
+                }
+                other => {
+                    later.push(other);
+                    continue;
+                }
+            };
+            match staged {
+                Ok(one) => waiting.push(one),
+                Err((done, error)) => {
+                    waiting.push(Waiting { staged: Staged::default(), verb: Verb::Report, done });
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        let outcome = match failed {
+            Some(error) => Err(error),
+            None => stage.commit(),
+        };
+        match outcome {
+            Ok(outcome) => {
+                outcome.apply(&shared.memory, &journal);
+                self.next = outcome.next;
+                shared.last.store(self.next - 1, Relaxed);
+                shared.reporters.write().unwrap_or_else(PoisonError::into_inner).extend(outcome.reporters);
+                answer(&shared, waiting, added);
+            }
+            Err(error) => {
+                let error = WriteError::Journal(error.to_string());
+                shared.state().refused = Some(error.clone());
+                waiting.into_iter().filter_map(|one| one.done).for_each(|done| done(Err(error.clone())));
+                added.into_iter().filter_map(|(_, done)| done).for_each(|done| done(Err(error.clone())));
+            }
+        }
+        let mut promoting = shared.promoting.lock().unwrap_or_else(PoisonError::into_inner);
+        promoting.clear();
+    }
+
+    fn stage(
+        &self,
+        stage: &mut Stage<'_>,
+        write: &Write,
+        known: &HashMap<ReporterId, Reporter>,
+    ) -> Result<Staged, Problem> {
+        let reporter = known.get(&write.reporter);
+        let reporter =
+            reporter.ok_or_else(|| WriteError::Reporter(format!("number {}", write.reporter.0)))?;
+        let table = &self.shared.memory.table;
+        let held = table.len() + stage.added();
+        if held >= table.capacity() && matches!(write.verb, Verb::Report | Verb::Protect | Verb::Many) {
+            return Err(WriteError::Full { held, capacity: table.capacity() }.into());
+        }
+        Ok(stage.write(write.verb, reporter, &write.cases, known)?)
+    }
+
+    /// The journal, where writes are taken.
+    fn writable(&self, shared: &Shared) -> Result<Arc<Journal>, WriteError> {
+        let floor = shared.config.free_bytes_min;
+        let free = free_bytes(&shared.folder);
+        let mut state = shared.state();
+        match (&state.refused, free) {
+            (Some(WriteError::Journal(why)), _) => return Err(WriteError::Journal(why.clone())),
+            (_, Some(free)) if free < floor => {
+                let error = WriteError::DiskLow { free, floor };
+                state.refused = Some(error.clone());
+                return Err(error);
+            }
+            _ => state.refused = None,
+        }
+        drop(state);
+        shared.journal().ok_or_else(|| WriteError::Journal("it is being opened".into()))
+    }
+
+    /// The clock, deltas, aging.
+    pub(crate) fn tick(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        let trust = self.calendar.tick(&*shared.clock);
+        shared.state().clock = match trust {
+            Trust::Believed => None,
+            Trust::Behind(secs) => Some(format!(
+                "the clock is {secs} s behind what it was: time stands still until it has caught up"
+            )),
+            Trust::Leapt(secs) => Some(format!(
+                "the clock leapt ahead by {secs} s: nothing expires until `seenit clock confirm`"
+            )),
+        };
+        let Ok(journal) = self.writable(&shared) else {
+            return;
+        };
+        let result = self.turn(&shared, &journal).and_then(|()| self.journal_deltas(&shared, &journal));
+        if let Err(error) = result {
+            shared.state().refused = Some(WriteError::Journal(error.to_string()));
+        }
+    }
+
+    /// Goes on to the present generation.
+    fn turn(&mut self, shared: &Shared, journal: &Journal) -> Result<(), JournalError> {
+        let now = self.calendar.generation();
+        if shared.generation() == now && shared.memory.seen.is_live(now) {
+            return Ok(());
+        }
+        journal.ensure(now)?;
+        let no_memory = |error: seenit_filter::GeometryError| JournalError::Rows(error.to_string());
+        shared.memory.seen.advance(now).map_err(no_memory)?;
+        shared.memory.clear_bulk(now);
+        shared.generation.store(now, Relaxed);
+        self.hide_old(shared, journal, now)?;
+        self.drop_old(shared, journal, now)
+    }
+
+    /// Takes generations that are too old out of the tallies.
+    fn hide_old(&mut self, shared: &Shared, journal: &Journal, now: u64) -> Result<(), JournalError> {
+        let first = (now + 1).saturating_sub(shared.config.record_generations);
+        for generation in journal.generations() {
+            if (self.hidden_before..first).contains(&generation) {
+                age::hide(&shared.memory, journal, generation)?;
+            }
+        }
+        self.hidden_before = self.hidden_before.max(first);
+        Ok(())
+    }
+
+    /// Deletes generations a whole generation after they were hidden, once no snapshot knows them any more.
+    fn drop_old(&self, shared: &Shared, journal: &Journal, now: u64) -> Result<(), JournalError> {
+        let kept = now.saturating_sub(shared.config.record_generations);
+        let known = self.heads.iter().flatten().map(|head| head.hidden_before).min().unwrap_or(0);
+        for generation in journal.generations() {
+            if generation < kept.min(known) {
+                journal.drop_generation(generation)?;
+            }
+        }
+        let mut batch = journal.batch();
+        journal.each_bulk(|generation, hash| {
+            if generation + BULK_GENERATIONS <= now {
+                batch.remove_bulk(generation, hash);
+            }
+        })?;
+        batch.commit()
+    }
+
+    fn journal_deltas(&mut self, shared: &Shared, journal: &Journal) -> Result<(), JournalError> {
+        let deltas = shared.memory.seen.deltas()?;
+        let secs = self.calendar.secs();
+        if deltas.is_empty() && secs < self.kept_secs + HIGH_SECS {
+            return Ok(());
+        }
+        let mut batch = journal.batch();
+        let incarnation = shared.identity.incarnation().id;
+        for delta in &deltas {
+            batch.delta(incarnation, delta.generation, delta.sequence, &delta.bytes);
+        }
+        batch.number("high", secs);
+        if let Err(error) = batch.commit() {
+            deltas.iter().for_each(|delta| shared.memory.seen.not_journalled(delta));
+            return Err(error);
+        }
+        self.kept_secs = secs;
+        deltas.into_iter().for_each(|delta| shared.memory.seen.journalled(delta));
+        Ok(())
+    }
+
+    fn snapshot_or_note(&mut self) {
+        // A failure is in the state, for `stats` and alarms; the journal has everything.
+        let _ = self.snapshot();
+    }
+
+    /// Writes a snapshot, unless the last one still holds.
+    fn snapshot(&mut self) -> Result<(), WriteError> {
+        let shared = Arc::clone(&self.shared);
+        let journal = self.writable(&shared)?;
+        let result = self.take_snapshot(&shared, &journal);
+        let mut state = shared.state();
+        match result {
+            Ok(()) => {
+                (state.snapshot_secs, state.snapshot_failed) = (Some(self.calendar.secs()), None);
+                Ok(())
+            }
+            Err(why) => {
+                state.snapshot_failed = Some(why.clone());
+                Err(WriteError::Journal(why))
+            }
+        }
+    }
+
+    fn take_snapshot(&mut self, shared: &Shared, journal: &Journal) -> Result<(), String> {
+        let mut bulk = Vec::new();
+        let added = journal.each_bulk(|generation, hash| {
+            bulk.extend(generation.to_be_bytes());
+            bulk.extend(crate::journal::hash_bytes(hash));
+        });
+        added.map_err(|error| error.to_string())?;
+        let taken = snapshot::Taken {
+            position: self.next - 1,
+            generation: self.calendar.generation(),
+            hidden_before: self.hidden_before,
+            time: self.calendar.secs(),
+            incarnation: shared.identity.incarnation().id,
+            bulk,
+        };
+        let written = snapshot::write(&shared.folder, &shared.config, &shared.memory, taken);
+        let (file, head) = written.map_err(|error| error.to_string())?;
+        snapshot::publish(&shared.folder, file).map_err(|error| error.to_string())?;
+        self.heads = [Some(head), self.heads[0].take()];
+        self.forget_deltas(shared, journal).map_err(|error| error.to_string())
+    }
+
+    /// Deltas that both snapshots have are not needed any more.
+    fn forget_deltas(&self, shared: &Shared, journal: &Journal) -> Result<(), JournalError> {
+        let Some(previous) = &self.heads[1] else {
+            return Ok(());
+        };
+        let incarnation = shared.identity.incarnation().id;
+        let oldest = shared.generation().saturating_sub(shared.config.seen_generations);
+        let mut batch = journal.batch();
+        journal.each_delta(incarnation, |generation, sequence, _| {
+            let has = previous.seen.iter().any(|&(known, last)| known == generation && sequence <= last);
+            if has && previous.incarnation == incarnation || generation < oldest {
+                batch.remove_delta(incarnation, generation, sequence);
+            }
+            Ok(())
+        })?;
+        batch.commit()
+    }
+
+    /// Opens the journal again after a failure, and takes over what it has and memory does not.
+    fn reopen(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        if free_bytes(&shared.folder).is_some_and(|free| free < shared.config.free_bytes_min) {
+            return;
+        }
+        let mut slot = shared.journal.write().unwrap_or_else(PoisonError::into_inner);
+        let path = match slot.take() {
+            // Others may still read it; then it is tried again later.
+            Some(journal) => match Arc::try_unwrap(journal) {
+                Ok(journal) => journal.path().to_owned(),
+                Err(journal) => {
+                    *slot = Some(journal);
+                    return;
+                }
+            },
+            None => shared.folder.join(crate::open::JOURNAL_FOLDER),
+        };
+        match self.opened_again(&shared, &path) {
+            Ok(journal) => {
+                *slot = Some(Arc::new(journal));
+                let mut state = shared.state();
+                state.refused = None;
+                state.recovery.push("the journal failed and was opened again".into());
+            }
+            Err(why) => shared.state().refused = Some(WriteError::Journal(why)),
+        }
+    }
+
+    fn opened_again(&mut self, shared: &Shared, path: &std::path::Path) -> Result<Journal, String> {
+        let journal = Journal::open(path).map_err(|error| error.to_string())?;
+        let text = |error: JournalError| error.to_string();
+        journal.ensure(self.calendar.generation()).map_err(text)?;
+        for generation in journal.generations() {
+            journal
+                .each_record(generation, self.next, |_, record| {
+                    replay(&shared.memory, &journal, generation, &record);
+                    Ok(())
+                })
+                .map_err(text)?;
+        }
+        self.next = self.next.max(journal.last_number().map_err(text)? + 1);
+        shared.last.store(self.next - 1, Relaxed);
+        let reporters = journal.reporters().map_err(text)?.into_iter().map(|one| (one.id, one));
+        *shared.reporters.write().unwrap_or_else(PoisonError::into_inner) = reporters.collect();
+        Ok(journal)
+    }
+}
+
+/// Why a write is not staged.
+enum Problem {
+    Refused(WriteError),
+    Journal(JournalError),
+}
+
+impl From<WriteError> for Problem {
+    fn from(error: WriteError) -> Self {
+        Problem::Refused(error)
+    }
+}
+
+impl From<JournalError> for Problem {
+    fn from(error: JournalError) -> Self {
+        Problem::Journal(error)
+    }
+}
+
+fn refuse_all(jobs: Vec<Job>, error: &WriteError, later: &mut Vec<Job>) {
+    for job in jobs {
+        match job {
+            Job::Write(_, done) => done(Err(error.clone())),
+            Job::PutReporter { done, .. } => done(Err(error.clone())),
+            Job::Promote(_) => {}
+            other => later.push(other),
+        }
+    }
+}
+
+type Added = (Reporter, Option<Box<dyn FnOnce(Result<Reporter, WriteError>) + Send>>);
+
+fn answer(shared: &Shared, waiting: Vec<Waiting>, added: Vec<Added>) {
+    for one in waiting {
+        if let Some(done) = one.done {
+            let Staged { first, records, matched, keys } = one.staged;
+            done(Ok(shared.receipt(first, one.verb, records, matched, &keys)));
+        }
+    }
+    for (reporter, done) in added {
+        if let Some(done) = done {
+            done(Ok(reporter));
+        }
+    }
+}
+
+fn stage_promotion(
+    stage: &mut Stage<'_>,
+    case: Case,
+    known: &HashMap<ReporterId, Reporter>,
+) -> Result<Staged, JournalError> {
+    let local = known.get(&crate::reporter::LOCAL);
+    let local = local.ok_or_else(|| JournalError::Rows("there is no reporter `local`".into()))?;
+    stage.write(Verb::Promote, local, &[case], known)
+}
+
+/// The most reporters there may be: a few hundred bytes each.
+const REPORTERS_MAX: usize = 100_000;
+
+fn put_reporter(
+    shared: &Shared,
+    stage: &mut Stage<'_>,
+    known: &HashMap<ReporterId, Reporter>,
+    added: &[Added],
+    name: &str,
+    weight: Option<u8>,
+) -> Result<Reporter, WriteError> {
+    let weight = weight.map(|weight| weight.min(crate::trust::POINTS_MAX));
+    let all = || known.values().chain(added.iter().map(|(reporter, _)| reporter));
+    let mut reporter = match all().find(|reporter| reporter.name == name) {
+        Some(reporter) => reporter.clone(),
+        None if known.len() + added.len() >= REPORTERS_MAX => {
+            return Err(WriteError::Reporters(REPORTERS_MAX));
+        }
+        None => {
+            let highest = all().map(|reporter| reporter.id.0).max().unwrap_or(0);
+            Reporter {
+                id: ReporterId(highest + 1),
+                name: name.to_owned(),
+                weight: shared.config.account_weight,
+                fixed: false,
+                confirmed: 0,
+                refuted: 0,
+                records: 0,
+            }
+        }
+    };
+    if let Some(weight) = weight {
+        (reporter.weight, reporter.fixed) = (weight, true);
+    }
+    stage.put_reporter(reporter.clone());
+    Ok(reporter)
+}
+
+/// Bytes that are free where a folder lies.
+pub(crate) fn free_bytes(folder: &std::path::Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}

@@ -1,0 +1,108 @@
+//! A clock that tests set, and messages made of numbers.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses some of it")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+use seenit_ledger::{Case, Clock, Ledger, LedgerConfig, Receipt, ReporterId, Verb, Write, WriteError};
+use seenit_signature::Kind;
+
+pub const DAY: u64 = 86_400;
+
+/// The day on which tests begin.
+pub const FIRST_DAY: u64 = 20_000;
+
+#[derive(Default)]
+pub struct Hands {
+    pub now: AtomicU64,
+    pub steady: AtomicU64,
+}
+
+impl Hands {
+    pub fn at(secs: u64) -> Arc<Self> {
+        Arc::new(Hands { now: secs.into(), steady: 0.into() })
+    }
+
+    /// Time goes by.
+    pub fn pass(&self, secs: u64) {
+        self.now.fetch_add(secs, SeqCst);
+        self.steady.fetch_add(secs, SeqCst);
+    }
+}
+
+impl Clock for Hands {
+    fn now_secs(&self) -> u64 {
+        self.now.load(SeqCst)
+    }
+    fn steady_secs(&self) -> u64 {
+        self.steady.load(SeqCst)
+    }
+}
+
+/// Small, with quick deltas, and no floor for the disk of whoever runs the tests.
+pub fn config() -> LedgerConfig {
+    LedgerConfig {
+        capacity: 10_000,
+        seen_capacity: 10_000,
+        bulk_capacity: 1000,
+        near_capacity: 1000,
+        delta_millis: 10,
+        free_bytes_min: 0,
+        ..LedgerConfig::default()
+    }
+}
+
+pub fn open(folder: &Path, hands: &Arc<Hands>) -> Ledger {
+    open_with(folder, hands, config())
+}
+
+pub fn open_with(folder: &Path, hands: &Arc<Hands>, config: LedgerConfig) -> Ledger {
+    Ledger::open(folder, config, Arc::clone(hands) as Arc<dyn Clock>).expect("a ledger")
+}
+
+/// The signatures of message `number`: two exact ones, a link that it shares with nine others.
+pub fn case(number: u64) -> Case {
+    let mut case = Case::new();
+    case.push(Kind::Exact1, &digest::<20>(number)).expect("a digest");
+    case.push(Kind::Pyzor, &digest::<20>(number + (1 << 40))).expect("a digest");
+    case.push(Kind::Url1, &digest::<20>(number / 10 + (1 << 50))).expect("a digest");
+    case
+}
+
+pub fn exact(number: u64) -> Case {
+    let mut case = Case::new();
+    case.push(Kind::Exact1, &digest::<20>(number)).expect("a digest");
+    case
+}
+
+pub fn pyzor(number: u64) -> Case {
+    let mut case = Case::new();
+    case.push(Kind::Pyzor, &digest::<20>(number + (1 << 40))).expect("a digest");
+    case
+}
+
+pub fn digest<const N: usize>(number: u64) -> [u8; N] {
+    let mut digest = [0x5a; N];
+    digest[..8].copy_from_slice(&number.to_le_bytes());
+    digest
+}
+
+/// The shingles of a text: those of `number`, with the first `changed` replaced.
+pub fn near(number: u64, changed: u64) -> Case {
+    let shingle = |slot: u64| if slot < changed { number ^ slot << 32 ^ 1 << 63 } else { number << 8 | slot };
+    let digest: Vec<u8> = (0..32).flat_map(|slot| shingle(slot).to_le_bytes()).collect();
+    let mut case = Case::new();
+    case.push(Kind::Near1, &digest).expect("shingles");
+    case
+}
+
+pub fn write(ledger: &Ledger, verb: Verb, reporter: ReporterId, case: Case) -> Result<Receipt, WriteError> {
+    ledger.write_and_wait(Write { verb, reporter, cases: vec![case] })
+}
+
+/// Lets the writer see the time: it looks between writes.
+pub fn settle(ledger: &Ledger) {
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    ledger.snapshot().expect("a snapshot");
+}

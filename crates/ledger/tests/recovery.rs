@@ -1,0 +1,187 @@
+//! What is left after a kill, a damaged snapshot, another geometry. A copy of the folder of a running ledger is what a
+//! kill -9 leaves: everything the process has handed to the system, and nothing of its memory.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::*;
+use seenit_ledger::reporter::LOCAL;
+use seenit_ledger::{Case, Ledger, LedgerConfig, Verb, Verdict};
+
+/// The folder as a kill would leave it now.
+fn killed(folder: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().expect("a folder");
+    copy_all(folder, copy.path());
+    copy
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("readable") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.file_type().expect("a type").is_dir() {
+            fs::create_dir(&target).expect("a folder");
+            copy_all(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).expect("a copy");
+        }
+    }
+}
+
+/// A day of everything: reports, repeats, revocations, protections, texts, bulk.
+fn a_day(ledger: &Ledger, from: u64) {
+    for number in from..from + 40 {
+        write(ledger, Verb::Report, LOCAL, case(number * 10)).expect("durable");
+        write(ledger, Verb::Report, LOCAL, near(number, 0)).expect("durable");
+    }
+    for number in from..from + 10 {
+        write(ledger, Verb::Report, LOCAL, case(number * 10)).expect("durable");
+        write(ledger, Verb::Revoke, LOCAL, case((number + 10) * 10)).expect("durable");
+        write(ledger, Verb::Withdraw, LOCAL, near(number, 0)).expect("durable");
+    }
+    ledger.protect(vec![case((from + 35) * 10)]).expect("durable");
+    ledger.see(&[case(from * 10 + 5)], 25).expect("accepted");
+    write(ledger, Verb::Many, LOCAL, case(from * 10 + 7)).expect("durable");
+}
+
+/// What the ledger says of everything that `a_day` touched.
+fn sayings(ledger: &Ledger, from: u64) -> Vec<(Verdict, u32, u32, u64, Option<u64>)> {
+    let cases = (from..from + 45).flat_map(|number| [case(number * 10), near(number, 0)]);
+    let more: [Case; 2] = [case(from * 10 + 5), case(from * 10 + 7)];
+    let say = |case: Case| {
+        let judgement = ledger.check(&case);
+        let first = judgement.reasons.first();
+        let number = |of: fn(&seenit_ledger::Reason) -> u32| first.map_or(0, of);
+        let raw = first.map_or(0, |reason| reason.raw);
+        let seen = first.and_then(|reason| reason.seen);
+        (judgement.verdict, number(|one| one.weight), number(|one| one.against), raw, seen)
+    };
+    cases.chain(more).map(say).collect()
+}
+
+#[test]
+fn after_a_kill_everything_acknowledged_is_there() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    a_day(&ledger, 0);
+    ledger.snapshot().expect("a snapshot");
+    a_day(&ledger, 1000);
+    // The delta of the seen counts is journalled within the interval.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let copy = killed(folder.path());
+    let again = open(copy.path(), &hands);
+    assert_eq!(sayings(&again, 0), sayings(&ledger, 0));
+    assert_eq!(sayings(&again, 1000), sayings(&ledger, 1000));
+    let recovery = again.stats().recovery;
+    assert!(recovery.iter().any(|line| line.contains("replayed after the last snapshot")), "{recovery:?}");
+    assert_eq!(again.stats().near_spam, ledger.stats().near_spam);
+    write(&again, Verb::Report, LOCAL, case(77)).expect("it goes on");
+}
+
+#[test]
+fn a_clean_end_needs_no_replay() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    a_day(&ledger, 0);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let said = sayings(&ledger, 0);
+    drop(ledger);
+    let again = open(folder.path(), &hands);
+    assert_eq!(again.stats().recovery, Vec::<String>::new());
+    assert_eq!(sayings(&again, 0), said);
+}
+
+#[test]
+fn a_damaged_snapshot_is_put_aside_and_memory_comes_from_the_one_before_or_the_journal() {
+    for damaged in [&["snapshot"][..], &["snapshot", "snapshot.previous"]] {
+        for how in ["cut", "flip", "empty", "gone"] {
+            let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+            let ledger = open(folder.path(), &hands);
+            a_day(&ledger, 0);
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            ledger.snapshot().expect("a snapshot");
+            a_day(&ledger, 1000);
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            ledger.snapshot().expect("a snapshot");
+            let (first, second) = (sayings(&ledger, 0), sayings(&ledger, 1000));
+            let copy = killed(folder.path());
+            for name in damaged {
+                damage(&copy.path().join(name), how);
+            }
+            let again = open(copy.path(), &hands);
+            if damaged.len() == 1 {
+                assert_eq!(sayings(&again, 0), first, "{damaged:?} {how}");
+                assert_eq!(sayings(&again, 1000), second, "{damaged:?} {how}");
+            } else {
+                // Without any snapshot the records are all there; seen counts are those of the deltas still kept.
+                let records = |said: &[(Verdict, u32, u32, u64, Option<u64>)]| {
+                    said.iter().map(|one| (one.0, one.1, one.2, one.3)).collect::<Vec<_>>()
+                };
+                assert_eq!(records(&sayings(&again, 0)), records(&first), "{damaged:?} {how}");
+                assert_eq!(records(&sayings(&again, 1000)), records(&second), "{damaged:?} {how}");
+            }
+            if how != "gone" {
+                let recovery = again.stats().recovery;
+                assert!(recovery.iter().any(|line| line.contains("put aside")), "{how}: {recovery:?}");
+            }
+        }
+    }
+}
+
+fn damage(path: &Path, how: &str) {
+    let mut bytes = fs::read(path).expect("a snapshot");
+    match how {
+        "cut" => bytes.truncate(bytes.len() / 2),
+        "flip" => {
+            let middle = (1 << 20) + 100;
+            bytes[middle] ^= 1;
+        }
+        "empty" => bytes.clear(),
+        _ => return fs::remove_file(path).expect("removed"),
+    }
+    fs::write(path, bytes).expect("written");
+}
+
+#[test]
+fn another_capacity_makes_the_tallies_anew() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    a_day(&ledger, 0);
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let said = sayings(&ledger, 0);
+    drop(ledger);
+    let larger = LedgerConfig { capacity: 30_000, near_capacity: 2000, ..config() };
+    let again = open_with(folder.path(), &hands, larger);
+    assert_eq!(sayings(&again, 0), said);
+    assert!(again.stats().recovery.iter().any(|line| line.contains("made anew")));
+}
+
+#[test]
+fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+    let backup = killed(folder.path());
+    write(&ledger, Verb::Report, LOCAL, case(2)).expect("durable");
+    let before = ledger.stats().incarnation;
+    drop(ledger);
+    // The journal of the backup under the newer snapshot.
+    fs::remove_dir_all(folder.path().join("journal")).expect("removed");
+    fs::create_dir(folder.path().join("journal")).expect("made");
+    copy_all(&backup.path().join("journal"), &folder.path().join("journal"));
+    let again = open(folder.path(), &hands);
+    assert!(again.stats().incarnation > before);
+    let receipt = write(&again, Verb::Report, LOCAL, case(3)).expect("durable");
+    assert_eq!(receipt.id.number, 3, "no number is given twice");
+    assert_eq!(receipt.id.incarnation, again.stats().incarnation);
+}
+
+#[test]
+fn a_second_process_is_kept_out() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let _ledger = open(folder.path(), &hands);
+    let second = Ledger::open(folder.path(), config(), hands);
+    assert!(second.err().expect("refused").to_string().contains("another seenit is using this folder"));
+}

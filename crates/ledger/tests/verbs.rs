@@ -1,0 +1,213 @@
+//! The verbs, one by one, on a real ledger in a folder of its own.
+
+mod common;
+
+use common::*;
+use seenit_ledger::reporter::{LOCAL, OPERATOR};
+use seenit_ledger::{Answer, LedgerConfig, Verb, Verdict, WriteError};
+
+fn verdict(ledger: &seenit_ledger::Ledger, case: &seenit_ledger::Case) -> Verdict {
+    ledger.check(case).verdict
+}
+
+#[test]
+fn one_local_report_lists_and_one_revocation_clears() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    assert_eq!(verdict(&ledger, &case(1)), Verdict::Unknown);
+    let receipt = write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+    assert_eq!((receipt.records, receipt.matched), (1, 0));
+    let judgement = ledger.check(&case(1));
+    assert_eq!(judgement.verdict, Verdict::Spam);
+    let reason = &judgement.reasons[0];
+    assert_eq!((reason.weight, reason.against, reason.raw), (10, 0, 1));
+    assert_eq!((reason.reporters, reason.generation), (Some(1), Some(FIRST_DAY)));
+    assert_eq!(verdict(&ledger, &case(2)), Verdict::Unknown, "the link alone lists nothing");
+
+    let receipt = write(&ledger, Verb::Revoke, LOCAL, case(1)).expect("durable");
+    assert_eq!((receipt.matched, receipt.cleared, receipt.remaining), (3, 3, 0));
+    assert_eq!(verdict(&ledger, &case(1)), Verdict::Ham, "the last word of the one reporter");
+    assert_eq!(ledger.receipt(receipt.id).expect("known"), seenit_ledger::Receipt { records: 1, ..receipt });
+}
+
+#[test]
+fn a_withdrawal_leaves_nothing_said() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+    write(&ledger, Verb::Report, LOCAL, near(7, 0)).expect("durable");
+    assert_eq!(verdict(&ledger, &near(7, 3)), Verdict::Spam, "29 of 32");
+    assert_eq!(verdict(&ledger, &near(7, 10)), Verdict::Unknown, "22 of 32, while little ham is known");
+    write(&ledger, Verb::Withdraw, LOCAL, pyzor(1)).expect("durable");
+    write(&ledger, Verb::Withdraw, LOCAL, near(7, 0)).expect("durable");
+    assert_eq!(verdict(&ledger, &case(1)), Verdict::Unknown, "the whole case is withdrawn");
+    assert_eq!(verdict(&ledger, &near(7, 0)), Verdict::Unknown);
+    assert!(ledger.check(&near(7, 0)).reasons.is_empty());
+}
+
+#[test]
+fn two_of_half_weight_must_agree_and_a_word_counts_once() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    let one = ledger.put_reporter("one", None).expect("durable").id;
+    let two = ledger.put_reporter("two", None).expect("durable").id;
+    for _ in 0..3 {
+        write(&ledger, Verb::Report, one, case(1)).expect("durable");
+        assert_eq!(verdict(&ledger, &case(1)), Verdict::Unknown);
+    }
+    let judgement = ledger.check(&case(1));
+    assert_eq!((judgement.reasons[0].weight, judgement.reasons[0].raw), (5, 3), "the total counts repeats");
+    write(&ledger, Verb::Report, two, exact(1)).expect("durable");
+    assert_eq!(verdict(&ledger, &case(1)), Verdict::Spam);
+    write(&ledger, Verb::Report, one, near(9, 0)).expect("durable");
+    assert_eq!(verdict(&ledger, &near(9, 0)), Verdict::Unknown, "beyond this machine a shingle needs two");
+    write(&ledger, Verb::Report, one, near(9, 1)).expect("durable");
+    assert_eq!(
+        verdict(&ledger, &near(9, 0)),
+        Verdict::Unknown,
+        "the same one with another copy is still one"
+    );
+    write(&ledger, Verb::Report, two, near(9, 0)).expect("durable");
+    assert_eq!(verdict(&ledger, &near(9, 0)), Verdict::Spam);
+}
+
+#[test]
+fn a_revocation_of_one_exact_signature_revokes_its_case_and_a_link_does_not() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    write(&ledger, Verb::Report, LOCAL, case(10)).expect("durable");
+    write(&ledger, Verb::Report, LOCAL, case(11)).expect("durable");
+    let mut link = seenit_ledger::Case::new();
+    link.push(seenit_signature::Kind::Url1, &digest::<20>(1 + (1 << 50))).expect("a digest");
+    write(&ledger, Verb::Revoke, LOCAL, link).expect("durable");
+    assert_eq!(verdict(&ledger, &exact(10)), Verdict::Spam, "never from a link");
+    write(&ledger, Verb::Revoke, LOCAL, pyzor(10)).expect("durable");
+    assert_eq!(verdict(&ledger, &exact(10)), Verdict::Ham);
+    assert_eq!(verdict(&ledger, &exact(11)), Verdict::Spam, "another case");
+}
+
+#[test]
+fn the_weight_of_many_outlives_one_revocation() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    for name in ["a", "b", "c", "d", "e"] {
+        let reporter = ledger.put_reporter(name, Some(10)).expect("durable").id;
+        write(&ledger, Verb::Report, reporter, case(1)).expect("durable");
+    }
+    let receipt = write(&ledger, Verb::Revoke, LOCAL, exact(1)).expect("durable");
+    assert_eq!(
+        (receipt.cleared, receipt.remaining),
+        (1, 2),
+        "50 points are more than 4 times 10; the link was unlisted"
+    );
+    assert_eq!(verdict(&ledger, &case(1)), Verdict::Spam);
+    write(&ledger, Verb::Revoke, OPERATOR, exact(1)).expect("durable");
+    assert_eq!(verdict(&ledger, &case(1)), Verdict::Unknown, "50 are not more than 4 times 20");
+}
+
+#[test]
+fn what_is_protected_no_report_makes_spam() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    ledger.protect(vec![case(1), near(5, 0)]).expect("durable");
+    write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+    write(&ledger, Verb::Report, LOCAL, near(5, 0)).expect("durable");
+    assert_eq!(verdict(&ledger, &case(1)), Verdict::Ham);
+    assert_eq!(verdict(&ledger, &near(5, 0)), Verdict::Unknown, "good shingles are no evidence");
+    write(&ledger, Verb::Unprotect, OPERATOR, case(1)).expect("durable");
+    assert_eq!(verdict(&ledger, &case(1)), Verdict::Spam);
+}
+
+#[test]
+fn twenty_recipients_make_bulk_and_a_forgotten_count_begins_anew() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    ledger.see(&[case(1)], 19).expect("accepted");
+    assert_eq!(verdict(&ledger, &case(1)), Verdict::Unknown);
+    ledger.see(&[case(1)], 1).expect("accepted");
+    ledger.snapshot().expect("the promotion is written before");
+    let judgement = ledger.check(&case(1));
+    assert_eq!((judgement.verdict, judgement.reasons[0].seen), (Verdict::Bulk, Some(20)));
+    let mut answers = [Answer::default()];
+    ledger.check_many(&[exact(1).iter().next().expect("one")], &mut answers);
+    assert_eq!(answers[0].verdict, Verdict::Bulk);
+
+    ledger.see(&[case(2)], 15).expect("accepted");
+    write(&ledger, Verb::Forget, OPERATOR, case(2)).expect("durable");
+    ledger.see(&[case(2)], 6).expect("accepted");
+    ledger.snapshot().expect("a promotion would be written");
+    assert_eq!(verdict(&ledger, &case(2)), Verdict::Unknown, "6, not 21");
+    write(&ledger, Verb::Many, LOCAL, case(3)).expect("durable");
+    assert_eq!(verdict(&ledger, &case(3)), Verdict::Bulk);
+}
+
+#[test]
+fn what_a_trusted_reporter_says_later_moves_the_weights_of_others() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let config = LedgerConfig { account_weight: 0, ..config() };
+    let ledger = open_with(folder.path(), &hands, config);
+    let new = ledger.put_reporter("new", None).expect("durable").id;
+    let echo = ledger.put_reporter("echo", None).expect("durable").id;
+    for number in 0..5 {
+        write(&ledger, Verb::Report, new, case(100 * number)).expect("durable");
+        write(&ledger, Verb::Report, LOCAL, case(100 * number)).expect("durable");
+        write(&ledger, Verb::Report, echo, case(100 * number)).expect("durable");
+    }
+    let weight = |name: &str| ledger.reporter(name).expect("known").weight;
+    assert_eq!((weight("new"), weight("echo")), (1, 0), "who comes after a trusted word gains nothing");
+    write(&ledger, Verb::Report, new, case(9000)).expect("durable");
+    write(&ledger, Verb::Revoke, LOCAL, case(9000)).expect("durable");
+    assert_eq!((weight("new"), ledger.reporter("new").expect("known").refuted), (0, 1));
+}
+
+#[test]
+fn everything_a_reporter_said_can_be_taken_back() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    let rogue = ledger.put_reporter("rogue", Some(10)).expect("durable").id;
+    for number in 0..30 {
+        write(&ledger, Verb::Report, rogue, case(1000 * number)).expect("durable");
+    }
+    write(&ledger, Verb::Report, LOCAL, case(0)).expect("durable");
+    assert_eq!(verdict(&ledger, &case(29_000)), Verdict::Spam);
+    assert_eq!(ledger.undo_reporter("rogue"), Ok(30));
+    assert_eq!(verdict(&ledger, &case(29_000)), Verdict::Unknown);
+    assert_eq!(verdict(&ledger, &case(0)), Verdict::Spam, "another said so, too");
+    assert_eq!(ledger.undo_reporter("nobody"), Err(WriteError::Reporter("nobody".into())));
+}
+
+#[test]
+fn digests_of_nothing_are_nobodys() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    let empty = seenit_signature::sign(b"", &Default::default());
+    let pyzor =
+        empty.iter().find(|one| one.kind == seenit_signature::Kind::Pyzor).expect("a digest of nothing");
+    let mut case = seenit_ledger::Case::new();
+    case.push(pyzor.kind, &pyzor.digest.to_bytes()).expect("a digest");
+    assert_eq!(write(&ledger, Verb::Report, LOCAL, case.clone()), Err(WriteError::Empty));
+    assert_eq!(verdict(&ledger, &case), Verdict::NoOpinion);
+}
+
+#[test]
+fn raw_totals_end_at_their_limit_and_a_full_ledger_says_so() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let config = LedgerConfig { raw_max: 100, capacity: 1000, ..config() };
+    let ledger = open_with(folder.path(), &hands, config);
+    for _ in 0..110 {
+        write(&ledger, Verb::Report, LOCAL, exact(1)).expect("durable");
+    }
+    assert_eq!(ledger.check(&exact(1)).reasons[0].raw, 100);
+    let mut number = 2;
+    let refused = loop {
+        number += 1;
+        assert!(number < 1100);
+        if let Err(error) = write(&ledger, Verb::Report, LOCAL, exact(number)) {
+            break error;
+        }
+    };
+    assert_eq!(refused, WriteError::Full { held: 1000, capacity: 1000 });
+    assert_eq!(verdict(&ledger, &exact(500)), Verdict::Spam, "reads go on");
+    write(&ledger, Verb::Revoke, LOCAL, exact(500)).expect("revocations go on");
+    assert!(ledger.stats().alarms.iter().any(|alarm| alarm.contains("signatures of 1000")));
+}
