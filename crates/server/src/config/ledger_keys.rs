@@ -1,0 +1,26 @@
+//! What the keys of `[ledger]` mean. Their defaults are the ledger's own.
+
+/// Each key and what it means.
+pub(super) const KEYS: &[(&str, &[&str])] = &[
+    ("capacity", &["Signatures that the tally of records holds. Memory is taken for all of them at start."]),
+    ("rate", &["The false-positive rate of filters: of a seen count, of a bulk mark."]),
+    ("seen_capacity", &["Signatures that are seen in one generation."]),
+    ("bulk_capacity", &["Signatures that are bulk within a month."]),
+    ("near_capacity", &["Texts (`near1`) whose shingles the tallies hold."]),
+    ("bulk_threshold", &["Recipients from which a signature is bulk."]),
+    ("generation_secs", &["Seconds of a generation."]),
+    ("seen_generations", &["Generations that seen counts are kept."]),
+    ("record_generations", &["Generations that records are kept."]),
+    ("quorum", &["Points that make a verdict of kinds that name one message."]),
+    ("quorum_shared", &["Points that make a verdict of kinds that many messages share: links and hosts."]),
+    ("ratio", &["How many times the ham weight the spam weight must exceed, and the other way round."]),
+    ("near_threshold", &["Shingles of 32 that make a replica."]),
+    ("near_threshold_careful", &["The same while little ham is known."]),
+    ("near_ham_min", &["Good texts from which enough ham is known."]),
+    ("raw_max", &["Reports of one reporter that raw totals count, for each signature and generation."]),
+    ("local_weight", &["Points of the built-in account `local`."]),
+    ("account_weight", &["Points that a new account begins with."]),
+    ("free_bytes_min", &["Bytes that stay free where the journal lies: below that, writes are refused."]),
+    ("delta_millis", &["Milliseconds between deltas of seen counts: what a crash may cost."]),
+    ("snapshot_secs", &["Seconds between snapshots."]),
+];

@@ -1,0 +1,184 @@
+//! The sections that the server itself reads.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+use super::Wrong;
+use super::section::section;
+
+/// The port of HTTP unless told otherwise.
+pub const HTTP_PORT: u16 = 8025;
+
+section! {
+    /// Where HTTP listens and whom it answers.
+    pub struct Http {
+        /// Addresses to listen on. Port 0 takes a free one.
+        pub listen: Vec<SocketAddr> = vec![SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), HTTP_PORT)],
+        /// Names that requests may be addressed to, besides `localhost` and addresses: every other Host is refused.
+        pub names: Vec<String> = Vec::new(),
+        /// Networks of proxies whose Forwarded or X-Forwarded-For header says who asks. From everybody else those
+        /// headers are refused.
+        pub trusted_proxies: Vec<IpNet> = Vec::new(),
+        /// Whether clients beyond loopback may check and see without a token.
+        pub anonymous_beyond_loopback: bool = false,
+        /// Whether to listen beyond loopback without TLS: only where something else encrypts.
+        pub insecure_plaintext: bool = false,
+        /// Connections at a time; more wait.
+        pub connections_max: u32 = 1024,
+        /// Connections at a time from one network (IPv4 /24, IPv6 /56) beyond loopback; more are closed.
+        pub connections_per_network_max: u32 = 128,
+        /// Seconds in which the head of a request, or a TLS handshake, must arrive. A kept connection may be idle as
+        /// long.
+        pub head_secs: u64 = 30,
+        /// Seconds in which the body of a request must arrive.
+        pub body_secs: u64 = 30,
+        /// Seconds in which a write must be durable before the answer is that it is not known to be.
+        pub write_secs: u64 = 30,
+        /// Seconds that requests under way get when the server is stopped.
+        pub shutdown_secs: u64 = 10,
+        /// Bytes of a message.
+        pub message_bytes_max: u64 = 32 << 20,
+        /// Bytes of any other body.
+        pub body_bytes_max: u64 = 4 << 20,
+        /// Messages that are signed at a time, and questions that need the journal; more wait.
+        pub at_a_time: u32 = 16,
+    }
+}
+
+section! {
+    /// The certificate of listeners beyond loopback.
+    pub struct Tls {
+        /// A PEM file with the certificate and those that lead to its root.
+        pub certificate: Option<PathBuf> = None,
+        /// A PEM file with its private key.
+        pub key: Option<PathBuf> = None,
+        /// Whether listeners on loopback speak TLS, too.
+        pub loopback: bool = false,
+    }
+}
+
+section! {
+    /// How much anybody may ask and say. A rate of 0 is no limit. The operator has none, nor has loopback as a network.
+    pub struct Limits {
+        /// Signatures that a network (IPv4 /24, IPv6 /56) may check in a second, on average.
+        pub network_checks_per_sec: u32 = 20_000,
+        /// Cases that a network may see, report, revoke or withdraw in a second, on average.
+        pub network_writes_per_sec: u32 = 200,
+        /// Signatures that an account may check in a second, on average.
+        pub account_checks_per_sec: u32 = 100_000,
+        /// Cases that an account may see, report, revoke or withdraw in a second, on average.
+        pub account_writes_per_sec: u32 = 1_000,
+        /// Seconds of silence that are saved up for a burst. The largest batch is always let through at once.
+        pub burst_secs: u32 = 10,
+        /// Networks that are remembered; the one unheard of for longest is forgotten first.
+        pub networks_max: u32 = 65_536,
+    }
+}
+
+section! {
+    /// What is logged, to standard error. Never a message's text.
+    pub struct Log {
+        /// `error`, `warn`, `info`, `debug` or `trace`. Digests are logged from `debug` on.
+        pub level: Level = Level::Info,
+        /// `text` for people, `json` for machines.
+        pub format: Format = Format::Text,
+    }
+}
+
+/// How much is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// What failed.
+    Error,
+    /// What somebody should look at, too.
+    Warn,
+    /// What is done, too.
+    Info,
+    /// Each request, too.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+/// How it is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// For people.
+    Text,
+    /// One object a line.
+    Json,
+}
+
+impl Http {
+    pub(super) fn check(&self) -> Result<(), Wrong> {
+        const SECS: &str = "must be from 1 to 3600 seconds";
+        const BYTES: &str = "must be from 1024 to 1073741824";
+        if self.listen.is_empty() || self.listen.len() > LISTENERS_MAX {
+            return Err(Wrong::of(
+                "http.listen",
+                format!("{:?}", self.listen),
+                "must have from 1 to 16 addresses",
+            ));
+        }
+        within("http.connections_max", self.connections_max.into(), 1, 1 << 20, "must be from 1 to 1048576")?;
+        let per_network: u64 = self.connections_per_network_max.into();
+        within("http.connections_per_network_max", per_network, 1, 1 << 20, "must be from 1 to 1048576")?;
+        within("http.head_secs", self.head_secs, 1, 3600, SECS)?;
+        within("http.body_secs", self.body_secs, 1, 3600, SECS)?;
+        within("http.write_secs", self.write_secs, 1, 3600, SECS)?;
+        within("http.shutdown_secs", self.shutdown_secs, 1, 3600, SECS)?;
+        within("http.message_bytes_max", self.message_bytes_max, 1024, 1 << 30, BYTES)?;
+        within("http.body_bytes_max", self.body_bytes_max, 1024, 1 << 30, BYTES)?;
+        within("http.at_a_time", self.at_a_time.into(), 1, 256, "must be from 1 to 256")?;
+        match self.names.iter().find(|name| !is_host_name(name)) {
+            Some(name) => Err(Wrong::of("http.names", name, "is no host name in lower case, without a port")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Sockets to listen on: one for each address of a machine that has many.
+const LISTENERS_MAX: usize = 16;
+
+impl Tls {
+    /// Whether there is a certificate.
+    pub fn is_set(&self) -> bool {
+        self.certificate.is_some() && self.key.is_some()
+    }
+
+    pub(super) fn check(&self) -> Result<(), Wrong> {
+        match (&self.certificate, &self.key) {
+            (Some(path), None) => {
+                Err(Wrong::of("tls.certificate", path.display(), "needs tls.key beside it"))
+            }
+            (None, Some(path)) => {
+                Err(Wrong::of("tls.key", path.display(), "needs tls.certificate beside it"))
+            }
+            (None, None) if self.loopback => {
+                Err(Wrong::of("tls.loopback", true, "needs certificate and key"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Limits {
+    pub(super) fn check(&self) -> Result<(), Wrong> {
+        within("limits.burst_secs", self.burst_secs.into(), 1, 3600, "must be from 1 to 3600 seconds")?;
+        within("limits.networks_max", self.networks_max.into(), 16, 1 << 24, "must be from 16 to 16777216")
+    }
+}
+
+fn within(key: &str, value: u64, least: u64, most: u64, why: &str) -> Result<(), Wrong> {
+    if (least..=most).contains(&value) { Ok(()) } else { Err(Wrong::of(key, value, why)) }
+}
+
+fn is_host_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-._".contains(c);
+    (1..=253).contains(&name.len()) && name.chars().all(is_plain)
+}

@@ -1,0 +1,100 @@
+//! That a wrong configuration is refused by line and key, and that the documents list every key.
+
+use super::*;
+
+fn refused(text: &str) -> String {
+    Config::parse(text).expect_err("a wrong configuration").to_string()
+}
+
+#[test]
+fn an_empty_file_is_all_defaults_and_so_is_the_documented_one() {
+    assert_eq!(Config::parse("").expect("nothing"), Config::default());
+    assert_eq!(Config::parse(&Config::documented()).expect("comments"), Config::default());
+}
+
+#[test]
+fn the_documented_keys_are_all_keys() {
+    let defaults = toml::Table::try_from(Config::default()).expect("a table");
+    let keys = Config::keys();
+    for (section, table) in &defaults {
+        for name in table.as_table().expect("a section").keys() {
+            assert!(keys.iter().any(|key| key.section == section && key.name == *name), "{section}.{name}");
+        }
+    }
+    // Taken out of its comment, every key is read.
+    let unset = "#certificate = \"\"\n";
+    assert!(Config::documented().contains(unset));
+    let all = Config::documented().replace(unset, "").replace("#key = \"\"\n", "");
+    let lines = all.lines().map(|line| match line.strip_prefix('#') {
+        Some(code) if !code.starts_with(' ') => code,
+        _ => line,
+    });
+    let all: String = lines.flat_map(|line| [line, "\n"]).collect();
+    assert_eq!(Config::parse(&all).expect("every key with its default"), Config::default());
+}
+
+#[test]
+fn errors_name_the_line_and_the_key() {
+    let unknown = refused("[http]\n\nlissten = 3\n");
+    assert!(unknown.starts_with("line 3: http.lissten: unknown field `lissten`"), "{unknown}");
+    let wrong_type = refused("[ledger]\n# how many\ncapacity = \"many\"\n");
+    assert!(wrong_type.starts_with("line 3: ledger.capacity: invalid type: string \"many\""), "{wrong_type}");
+    let value = refused("[log]\nlevel = \"info\"\n[ledger]\nrate = 0.5\n");
+    assert_eq!(value, "line 4: ledger.rate = 0.5: must be from 0.000001 to 0.1");
+    let section = refused("[legder]\n");
+    assert!(section.starts_with("line 1: ") && section.contains("`legder`"), "{section}");
+    let syntax = refused("[http]\nlisten = [\n");
+    assert!(syntax.starts_with("line 2: ") || syntax.starts_with("line 3: "), "{syntax}");
+    assert!(refused("[limits]\nnetworks_max = 1\n").starts_with("line 2: limits.networks_max = 1: "));
+    assert!(refused("[http]\nnames = [\"Example.ORG\"]\n").starts_with("line 2: http.names = Example.ORG: "));
+}
+
+#[test]
+fn beyond_loopback_it_takes_tls_or_a_word() {
+    let open = "[http]\nlisten = [\"192.0.2.1:80\"]\n";
+    assert!(refused(open).starts_with("line 2: http.listen = 192.0.2.1:80: is beyond loopback"));
+    Config::parse(&format!("{open}insecure_plaintext = true\n")).expect("told so");
+    Config::parse(&format!("{open}[tls]\ncertificate = \"a\"\nkey = \"b\"\n")).expect("TLS");
+    assert!(refused("[tls]\nkey = \"b\"\n").starts_with("line 2: tls.key = b: needs tls.certificate"));
+}
+
+#[test]
+fn a_file_is_named_in_errors() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("seenit.toml");
+    assert!(Config::read(&path).expect_err("no file").to_string().contains("seenit.toml: "));
+    fs::write(&path, "[log]\nlevel = 3\n").expect("written");
+    assert!(Config::read(&path).expect_err("a number").to_string().contains("seenit.toml:2: log.level: "));
+}
+
+fn document(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn the_example_file_is_what_the_code_says() {
+    // To write it anew: `cargo test -p seenit-server prints_the_example_file -- --ignored --nocapture`.
+    assert_eq!(document("seenit.toml"), Config::documented());
+}
+
+#[test]
+#[ignore = "prints docs/seenit.toml and the tables of docs/configuration.md"]
+fn prints_the_example_file() {
+    print!("{}", Config::documented());
+    Config::keys().iter().for_each(|key| println!("{}", table_line(key)));
+}
+
+fn table_line(key: &Key) -> String {
+    let default = key.default.as_ref().map_or("unset".to_owned(), |default| format!("`{default}`"));
+    format!("| `{}` | {default} | {} |", key.name, key.text)
+}
+
+#[test]
+fn the_explanation_lists_every_key_with_its_default() {
+    let text = document("configuration.md");
+    for key in Config::keys() {
+        assert!(text.contains(&format!("\n{}\n", table_line(&key))), "{} is missing or outdated", key.name);
+        assert!(text.contains(&format!("\n## [{}]\n", key.section)), "{} has no chapter", key.section);
+    }
+}

@@ -1,0 +1,31 @@
+//! The HTTP contract of `docs/http.md`.
+
+mod accounts;
+mod answer;
+mod ask;
+mod binary;
+mod blocking;
+mod body;
+mod check;
+mod forwarded;
+mod guard;
+mod json;
+mod problem;
+mod query;
+mod route;
+mod service;
+mod state;
+mod who;
+mod write;
+
+pub(crate) use service::serve;
+pub(crate) use state::{Peer, State};
+
+/// Signatures of one check: a second's work of a large site, and a few hundred microseconds of ours.
+pub(crate) const SIGNATURES_MAX: usize = 10_000;
+
+/// Cases of one write: more would keep others' writes waiting for its sync.
+pub(crate) const CASES_MAX: usize = 1_000;
+
+/// Recipients of one `see`: more than any mail server hands over at once.
+pub(crate) const RECIPIENTS_MAX: u64 = 1_000_000;

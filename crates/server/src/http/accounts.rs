@@ -1,0 +1,154 @@
+//! Accounts, for admins.
+
+use std::sync::Arc;
+
+use hyper::Request;
+use hyper::body::Incoming;
+use seenit_ledger::reporter::Reporter;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::answer::{self, Answered};
+use super::problem::Problem;
+use super::state::State;
+use super::{blocking, body};
+use crate::accounts::{Account, AccountError, Roles};
+
+/// The most points that a reporter's word weighs.
+const WEIGHT_MAX: u8 = 10;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    name: String,
+    roles: Roles,
+    #[serde(default)]
+    weight: Option<u8>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Weight {
+    weight: u8,
+}
+
+/// An account as it is shown. The token is there when it is new, and never again.
+#[derive(Serialize)]
+struct Shown {
+    name: String,
+    roles: Roles,
+    created: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reporter: Option<Reporter>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+impl Shown {
+    fn of(state: &State, account: &Account) -> Self {
+        let reporter = state.ledger.reporter(&account.name);
+        let (name, roles) = (account.name.clone(), account.roles);
+        Shown { name, roles, created: account.created, reporter, token: None }
+    }
+
+    fn find(state: &State, name: &str) -> Result<Self, Problem> {
+        let account = state.accounts.get(name).ok_or_else(|| AccountError::Unknown(name.to_owned()))?;
+        Ok(Shown::of(state, &account))
+    }
+}
+
+/// All accounts, by name.
+pub(crate) async fn list(state: &Arc<State>) -> Result<Answered, Problem> {
+    let all = blocking::run(state, |state| {
+        state.accounts.list().iter().map(|account| Shown::of(state, account)).collect::<Vec<_>>()
+    });
+    Ok(answer::json(&json!({"accounts": all.await?})))
+}
+
+/// One account.
+pub(crate) async fn show(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
+    let name = name.to_owned();
+    let shown = blocking::run(state, move |state| Shown::find(state, &name)).await??;
+    Ok(answer::json(&shown))
+}
+
+/// Makes an account and shows its token.
+pub(crate) async fn add(state: &Arc<State>, request: Request<Incoming>) -> Result<Answered, Problem> {
+    let wanted: Wanted = parse(&body::read_json(state, request).await?)?;
+    wanted.weight.map_or(Ok(()), check_weight)?;
+    let shown = blocking::run(state, move |state| {
+        state.accounts.check_new(&wanted.name, wanted.roles)?;
+        let reporter = state.ledger.put_reporter(&wanted.name, wanted.weight)?;
+        let token = state.accounts.add(&wanted.name, wanted.roles, reporter.id, state.clock.now_secs())?;
+        tracing::info!(account = wanted.name, "an account was made");
+        Ok::<_, Problem>(Shown {
+            token: Some(token.as_str().to_owned()),
+            ..Shown::find(state, &wanted.name)?
+        })
+    });
+    Ok(answer::json(&shown.await??))
+}
+
+/// Takes an account away.
+pub(crate) async fn remove(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
+    let name = name.to_owned();
+    blocking::run(state, move |state| {
+        state.accounts.remove(&name)?;
+        tracing::info!(account = name, "an account was taken away");
+        Ok::<_, Problem>(answer::json(&json!({"removed": name})))
+    })
+    .await?
+}
+
+/// Gives an account a new token and shows it.
+pub(crate) async fn renew(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
+    let name = name.to_owned();
+    let shown = blocking::run(state, move |state| {
+        let token = state.accounts.renew(&name)?;
+        tracing::info!(account = name, "an account has a new token");
+        Ok::<_, Problem>(Shown { token: Some(token.as_str().to_owned()), ..Shown::find(state, &name)? })
+    });
+    Ok(answer::json(&shown.await??))
+}
+
+/// Fixes the weight of an account's word.
+pub(crate) async fn weigh(
+    state: &Arc<State>,
+    name: &str,
+    request: Request<Incoming>,
+) -> Result<Answered, Problem> {
+    let Weight { weight } = parse(&body::read_json(state, request).await?)?;
+    check_weight(weight)?;
+    let name = name.to_owned();
+    let shown = blocking::run(state, move |state| {
+        Shown::find(state, &name)?;
+        state.ledger.put_reporter(&name, Some(weight))?;
+        tracing::info!(account = name, weight, "an account's weight was fixed");
+        Shown::find(state, &name)
+    });
+    Ok(answer::json(&shown.await??))
+}
+
+/// Takes back everything an account said. A name without an account may still have said something.
+pub(crate) async fn undo(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
+    let name = name.to_owned();
+    let words = blocking::run(state, move |state| {
+        let words = state.ledger.undo_reporter(&name);
+        tracing::info!(account = name, ?words, "everything an account said was taken back");
+        words
+    });
+    Ok(answer::json(&json!({"words": words.await??})))
+}
+
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(body).map_err(|error| Problem::bad_body(error.to_string()))
+}
+
+fn check_weight(weight: u8) -> Result<(), Problem> {
+    if weight <= WEIGHT_MAX {
+        Ok(())
+    } else {
+        Err(Problem::bad_body(format!("weight = {weight}: must be from 0 to {WEIGHT_MAX} points")))
+    }
+}

@@ -1,0 +1,154 @@
+//! Answers: what is sent back, and how answers of batches are written.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::{Response, StatusCode};
+use seenit_ledger::verdict::{ANSWER_BYTES, Answer, Verdict};
+use serde::Serialize;
+
+/// A response with all of its body.
+pub(crate) type Answered = Response<Full<Bytes>>;
+
+/// The content type of binary bodies.
+pub(crate) const BINARY: &str = "application/vnd.seenit.v1";
+
+/// The content type of JSON.
+pub(crate) const JSON: &str = "application/json";
+
+/// A body of a content type, with status 200. Answers change with every report: nobody may keep them.
+pub(crate) fn of(content_type: &'static str, body: impl Into<Bytes>) -> Answered {
+    let mut response = Response::new(Full::new(body.into()));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// A value as JSON.
+pub(crate) fn json(value: &impl Serialize) -> Answered {
+    of(JSON, serde_json::to_vec(value).expect("our own types have string keys and plain values"))
+}
+
+/// The same with another status.
+pub(crate) fn json_with(status: StatusCode, value: &impl Serialize) -> Answered {
+    let mut response = json(value);
+    *response.status_mut() = status;
+    response
+}
+
+/// Fixed-width answers, one after the other.
+pub(crate) fn binary_answers(answers: &[Answer]) -> Answered {
+    let mut body = Vec::with_capacity(answers.len() * ANSWER_BYTES);
+    answers.iter().for_each(|answer| body.extend_from_slice(&answer.to_bytes()));
+    of(BINARY, body)
+}
+
+/// `{"answers":[...]}`. What is zero is left out.
+pub(crate) fn json_answers(answers: &[Answer]) -> Answered {
+    of(JSON, write_answers(answers))
+}
+
+/// Room for an answer with a few numbers; most have none.
+const ANSWER_CHARS: usize = 32;
+
+fn write_answers(answers: &[Answer]) -> Vec<u8> {
+    let mut body = Vec::with_capacity(16 + answers.len() * ANSWER_CHARS);
+    body.extend_from_slice(b"{\"answers\":[");
+    for (index, answer) in answers.iter().enumerate() {
+        if index > 0 {
+            body.push(b',');
+        }
+        write_answer(&mut body, answer);
+    }
+    body.extend_from_slice(b"]}");
+    body
+}
+
+fn write_answer(body: &mut Vec<u8>, answer: &Answer) {
+    // Nearly all mail is a stranger: one copy of a constant.
+    if *answer == Answer::default() {
+        return body.extend_from_slice(b"{\"verdict\":\"unknown\"}");
+    }
+    body.extend_from_slice(match answer.verdict {
+        Verdict::Spam => b"{\"verdict\":\"spam\"".as_slice(),
+        Verdict::Bulk => b"{\"verdict\":\"bulk\"",
+        Verdict::Ham => b"{\"verdict\":\"ham\"",
+        Verdict::Unknown => b"{\"verdict\":\"unknown\"",
+        Verdict::NoOpinion => b"{\"verdict\":\"no opinion\"",
+    });
+    write_number(body, b",\"weight\":", answer.weight);
+    write_number(body, b",\"against\":", answer.against);
+    write_number(body, b",\"raw\":", answer.raw);
+    write_number(body, b",\"raw_against\":", answer.raw_against);
+    write_mark(body, b",\"protected\":true", answer.protected);
+    write_mark(body, b",\"many\":true", answer.many);
+    write_mark(body, b",\"saturated\":true", answer.saturated);
+    body.push(b'}');
+}
+
+fn write_number(body: &mut Vec<u8>, key: &[u8], number: u16) {
+    if number > 0 {
+        body.extend_from_slice(key);
+        body.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    }
+}
+
+fn write_mark(body: &mut Vec<u8>, text: &[u8], is_set: bool) {
+    if is_set {
+        body.extend_from_slice(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn answers_are_written_as_documented() {
+        let spam = Answer { verdict: Verdict::Spam, weight: 10, raw: 1, ..Answer::default() };
+        let no_opinion = Answer { verdict: Verdict::NoOpinion, ..Answer::default() };
+        let text = String::from_utf8(write_answers(&[spam, Answer::default(), no_opinion])).expect("text");
+        assert_eq!(
+            text,
+            r#"{"answers":[{"verdict":"spam","weight":10,"raw":1},{"verdict":"unknown"},{"verdict":"no opinion"}]}"#
+        );
+        assert_eq!(write_answers(&[]), b"{\"answers\":[]}");
+    }
+
+    fn answer() -> impl Strategy<Value = Answer> {
+        let verdict = prop::sample::select(vec![
+            Verdict::Spam,
+            Verdict::Bulk,
+            Verdict::Ham,
+            Verdict::Unknown,
+            Verdict::NoOpinion,
+        ]);
+        (verdict, any::<[u16; 4]>(), any::<[bool; 3]>()).prop_map(|(verdict, numbers, marks)| {
+            let [weight, against, raw, raw_against] = numbers;
+            let [protected, many, saturated] = marks;
+            Answer { verdict, weight, against, raw, raw_against, protected, many, saturated }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_json_parser_reads_what_is_written(answers in prop::collection::vec(answer(), 0..20)) {
+            let parsed: Value = serde_json::from_slice(&write_answers(&answers)).expect("JSON");
+            let list = parsed["answers"].as_array().expect("a list");
+            prop_assert_eq!(list.len(), answers.len());
+            for (value, answer) in list.iter().zip(&answers) {
+                let mut expected = json!({
+                    "verdict": answer.verdict.as_str(), "weight": answer.weight, "against": answer.against,
+                    "raw": answer.raw, "raw_against": answer.raw_against, "protected": answer.protected,
+                    "many": answer.many, "saturated": answer.saturated,
+                });
+                let object = expected.as_object_mut().expect("an object");
+                object.retain(|_, value| *value != json!(0) && *value != json!(false));
+                prop_assert_eq!(value, &expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Questions: receipts, explanations, statistics, health, metrics.
+
+use std::sync::Arc;
+
+use hyper::Uri;
+use seenit_ledger::Stats;
+use seenit_ledger::record::RecordId;
+use seenit_ledger::signature::Case;
+use seenit_ledger::verdict::Answer;
+use seenit_signature::Kind;
+use serde::Serialize;
+use serde_json::json;
+
+use super::answer::{self, Answered};
+use super::problem::Problem;
+use super::state::State;
+use super::{blocking, query};
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// What scrapers of metrics expect.
+const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The contract for machines.
+const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
+
+/// What a record did, and what holds now.
+pub(crate) async fn receipt(state: &Arc<State>, id: &str) -> Result<Answered, Problem> {
+    let id: RecordId = id.parse().map_err(|error| Problem::not_found(format!("{error}")))?;
+    let receipt = blocking::run(state, move |state| state.ledger.receipt(id)).await?;
+    let receipt =
+        receipt.ok_or_else(|| Problem::not_found(format!("the record {id} is not known (any more)")))?;
+    Ok(answer::json(&receipt))
+}
+
+/// Everything that is known of a signature.
+pub(crate) async fn explain(state: &Arc<State>, uri: &Uri) -> Result<Answered, Problem> {
+    let [kind, digest] = query::parse(uri, ["kind", "digest"])?;
+    let name = kind.ok_or_else(|| Problem::bad_query("the parameter kind is missing"))?;
+    let digest = digest.ok_or_else(|| Problem::bad_query("the parameter digest is missing"))?;
+    let kind =
+        Kind::from_name(name).ok_or_else(|| Problem::bad_query(format!("there is no kind {name:?}")))?;
+    let hex = Some(digest).filter(|digest| !digest.starts_with("0x"));
+    let bytes = hex.and_then(|digest| const_hex::decode(digest).ok());
+    let bytes =
+        bytes.ok_or_else(|| Problem::bad_query(format!("the digest {digest:?} is not hexadecimal")))?;
+    let mut case = Case::new();
+    case.push(kind, &bytes).map_err(|error| Problem::bad_query(error.to_string()))?;
+    let explanation =
+        blocking::run(state, move |state| case.iter().next().map(|one| state.ledger.explain(one)));
+    let explanation = explanation.await?.ok_or_else(|| Problem::broken("a case lost its signature"))?;
+    Ok(answer::json(&explanation))
+}
+
+#[derive(Serialize)]
+struct Told {
+    version: &'static str,
+    uptime_secs: u64,
+    #[serde(flatten)]
+    stats: Stats,
+}
+
+/// How the ledger is doing.
+pub(crate) async fn stats(state: &Arc<State>) -> Result<Answered, Problem> {
+    let stats = blocking::run(state, |state| state.ledger.stats()).await?;
+    let uptime_secs = state.started.elapsed().as_secs();
+    Ok(answer::json(&Told { version: env!("CARGO_PKG_VERSION"), uptime_secs, stats }))
+}
+
+/// The process serves: no more, no less.
+pub(crate) fn health() -> Answered {
+    answer::of(TEXT, "ok\n")
+}
+
+/// Checks and writes work.
+pub(crate) async fn ready(state: &Arc<State>) -> Result<Answered, Problem> {
+    blocking::run(state, |state| {
+        let mut probe = Case::new();
+        probe.push(Kind::RazorE8, &[0; 8]).map_err(Problem::from)?;
+        let signatures: Vec<_> = probe.iter().collect();
+        state.ledger.check_many(&signatures, &mut [Answer::default()]);
+        state.ledger.writable().map_err(Problem::from)
+    })
+    .await??;
+    Ok(answer::of(TEXT, "ready\n"))
+}
+
+/// Counters and gauges.
+pub(crate) async fn metrics(state: &Arc<State>) -> Result<Answered, Problem> {
+    let text = blocking::run(state, |state| {
+        let stats = state.ledger.stats();
+        state.metrics.encode(&stats, state.networks.len())
+    });
+    Ok(answer::of(METRICS, text.await?))
+}
+
+/// The contract for machines.
+pub(crate) fn openapi() -> Answered {
+    answer::of(answer::JSON, OPENAPI)
+}
+
+/// Accepts the present time after a jump of the clock.
+pub(crate) async fn confirm_clock(state: &Arc<State>) -> Result<Answered, Problem> {
+    blocking::run(state, |state| state.ledger.confirm_clock()).await??;
+    Ok(answer::json(&json!({"confirmed": true})))
+}
+
+/// Writes a snapshot.
+pub(crate) async fn snapshot(state: &Arc<State>) -> Result<Answered, Problem> {
+    blocking::run(state, |state| state.ledger.snapshot()).await??;
+    Ok(answer::json(&json!({"written": true})))
+}

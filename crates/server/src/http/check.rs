@@ -1,0 +1,121 @@
+//! `check` and `see`: what is known, and that something was seen.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::body::Incoming;
+use hyper::{Request, StatusCode};
+use seenit_ledger::ledger::Ledger;
+use seenit_ledger::signature::{Case, SignatureRef};
+use seenit_ledger::verdict::{Answer, Judgement, Verdict};
+use seenit_signature::razor::Ep4;
+use serde_json::json;
+
+use super::answer::{self, Answered};
+use super::body::{self, Media};
+use super::json::{self, Shape};
+use super::problem::Problem;
+use super::state::State;
+use super::who::Caller;
+use super::write::read_cases;
+use super::{RECIPIENTS_MAX, binary, blocking, query};
+use crate::limits::Spending;
+
+/// Answers for a message, a case, cases, or signatures one by one.
+///
+/// Signatures one by one are answered from memory, right here: nothing waits, nothing is allocated for each.
+pub(crate) async fn check(
+    state: &Arc<State>,
+    caller: &Caller,
+    request: Request<Incoming>,
+) -> Result<Answered, Problem> {
+    query::parse(request.uri(), [])?;
+    let (media, body) = body::read(state, request).await?;
+    match media {
+        Media::Message => check_message(state, caller, body).await,
+        Media::Binary => {
+            let signatures = binary::signatures(&body)?;
+            caller.spend(Spending::Checks, signatures.len())?;
+            Ok(answer::binary_answers(&answers(state, &signatures)))
+        }
+        Media::Json => {
+            let request = json::Request::parse(&body)?;
+            caller.spend(Spending::Checks, request.len().max(1))?;
+            if request.recipients.is_some() {
+                return Err(Problem::bad_body("a check has no \"recipients\""));
+            }
+            check_json(state, &request).await
+        }
+    }
+}
+
+fn answers(state: &State, signatures: &[SignatureRef<'_>]) -> Vec<Answer> {
+    let mut answers = vec![Answer::default(); signatures.len()];
+    state.ledger.check_many(signatures, &mut answers);
+    state.metrics.checked.inc_by(signatures.len() as u64);
+    answers
+}
+
+async fn check_json(state: &Arc<State>, request: &json::Request) -> Result<Answered, Problem> {
+    if request.shape == Shape::Signatures {
+        return Ok(answer::json_answers(&answers(state, &request.signatures())));
+    }
+    let cases = request.cases()?;
+    state.metrics.checked.inc_by(request.len() as u64);
+    let mut judgements = blocking::run(state, move |state| {
+        cases.iter().map(|case| judge(&state.ledger, case)).collect::<Vec<_>>()
+    })
+    .await?;
+    match request.shape {
+        Shape::Case => Ok(answer::json(&judgements.pop().unwrap_or_else(no_opinion))),
+        _ => Ok(answer::json(&json!({"judgements": judgements}))),
+    }
+}
+
+async fn check_message(state: &Arc<State>, caller: &Caller, mail: Bytes) -> Result<Answered, Problem> {
+    caller.spend(Spending::Checks, 1)?;
+    let judgement = blocking::run(state, move |state| {
+        let case = Case::of_message(&mail, &Ep4::default());
+        state.metrics.checked.inc_by(case.len() as u64);
+        judge(&state.ledger, &case)
+    });
+    Ok(answer::json(&judgement.await?))
+}
+
+/// Where there is nothing to ask about, that is said.
+fn judge(ledger: &Ledger, case: &Case) -> Judgement {
+    if case.is_empty() { no_opinion() } else { ledger.check(case) }
+}
+
+fn no_opinion() -> Judgement {
+    Judgement { verdict: Verdict::NoOpinion, reasons: Vec::new() }
+}
+
+/// Counts that somebody got these messages.
+pub(crate) async fn see(
+    state: &Arc<State>,
+    caller: &Caller,
+    request: Request<Incoming>,
+) -> Result<Answered, Problem> {
+    let [asked] = query::parse(request.uri(), ["recipients"])?;
+    let asked = asked.map(recipients_of_query).transpose()?;
+    let (cases, written) = read_cases(state, request).await?;
+    let recipients = match (asked, written) {
+        (Some(_), Some(_)) => return Err(Problem::bad_body("recipients are said twice")),
+        (asked, written) => asked.or(written).unwrap_or(1),
+    };
+    if !(1..=RECIPIENTS_MAX).contains(&recipients) {
+        let why = format!("recipients = {recipients}: must be from 1 to {RECIPIENTS_MAX}");
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "recipients", why));
+    }
+    caller.spend(Spending::Writes, cases.len())?;
+    state.ledger.see(&cases, recipients)?;
+    state.metrics.seen.inc_by(cases.len() as u64);
+    Ok(answer::json_with(StatusCode::ACCEPTED, &json!({"accepted": cases.len()})))
+}
+
+fn recipients_of_query(text: &str) -> Result<u64, Problem> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| is_number);
+    number.ok_or_else(|| Problem::bad_query(format!("recipients={text} is no number")))
+}

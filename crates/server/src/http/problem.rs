@@ -1,0 +1,158 @@
+//! Why a request is refused: a status, a code for machines, a sentence for people.
+
+use std::time::Duration;
+
+use hyper::header::{ALLOW, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{Response, StatusCode};
+use seenit_ledger::error::{SignatureError, WriteError};
+use serde::Serialize;
+
+use super::answer::{self, Answered};
+use super::{CASES_MAX, SIGNATURES_MAX};
+use crate::accounts::AccountError;
+use crate::limits::UsedUp;
+
+/// How long to wait after a refused write, in seconds: disks are not freed, and queues are worked off, at once.
+const WRITES_RETRY_SECS: u64 = 5;
+
+/// A request that is refused.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) status: StatusCode,
+    code: &'static str,
+    why: String,
+    retry_secs: Option<u64>,
+    allow: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    error: &'a str,
+    code: &'static str,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, code: &'static str, why: impl Into<String>) -> Self {
+        Problem { status, code, why: why.into(), retry_secs: None, allow: None }
+    }
+
+    pub(crate) fn bad_body(why: impl Into<String>) -> Self {
+        Problem::new(StatusCode::BAD_REQUEST, "bad-body", why)
+    }
+
+    pub(crate) fn bad_query(why: impl Into<String>) -> Self {
+        Problem::new(StatusCode::BAD_REQUEST, "bad-query", why)
+    }
+
+    pub(crate) fn not_found(why: impl Into<String>) -> Self {
+        Problem::new(StatusCode::NOT_FOUND, "not-found", why)
+    }
+
+    pub(crate) fn method(allow: &'static str, method: &str) -> Self {
+        let why = format!("{method} is not answered here, only {allow}");
+        Problem { allow: Some(allow), ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", why) }
+    }
+
+    pub(crate) fn too_many_signatures() -> Self {
+        Problem::batch(format!("a check has at most {SIGNATURES_MAX} signatures"))
+    }
+
+    pub(crate) fn too_many_cases() -> Self {
+        Problem::batch(format!("a request has at most {CASES_MAX} cases"))
+    }
+
+    fn batch(why: String) -> Self {
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "batch-too-large", why)
+    }
+
+    pub(crate) fn nothing_to_say(why: impl Into<String>) -> Self {
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "nothing-to-say", why)
+    }
+
+    pub(crate) fn unavailable(code: &'static str, why: impl Into<String>) -> Self {
+        let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, why);
+        Problem { retry_secs: Some(WRITES_RETRY_SECS), ..problem }
+    }
+
+    /// Something of ours is broken: the details are for the log.
+    pub(crate) fn broken(what: &str) -> Self {
+        tracing::error!(what, "a request could not be answered");
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "broken",
+            "something is broken here: see the server's log",
+        )
+    }
+
+    pub(crate) fn into_response(self) -> Answered {
+        let told = Told { error: &self.why, code: self.code };
+        let mut response = answer::json(&told);
+        *response.status_mut() = self.status;
+        self.add_headers(&mut response);
+        response
+    }
+
+    fn add_headers<B>(&self, response: &mut Response<B>) {
+        let headers = response.headers_mut();
+        if let Some(secs) = self.retry_secs {
+            headers.insert(RETRY_AFTER, HeaderValue::from(secs));
+        }
+        if let Some(allow) = self.allow {
+            headers.insert(ALLOW, HeaderValue::from_static(allow));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"seenit\""));
+        }
+    }
+}
+
+impl From<UsedUp> for Problem {
+    fn from(used_up: UsedUp) -> Self {
+        let secs = whole_secs(used_up.wait);
+        let why = format!("the limit {} is used up: try again in {secs} s", used_up.limit);
+        let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate-limit", why);
+        Problem { retry_secs: Some(secs), ..problem }
+    }
+}
+
+/// Rounded up, so that whoever waits that long is let in.
+fn whole_secs(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+impl From<SignatureError> for Problem {
+    fn from(error: SignatureError) -> Self {
+        match error {
+            SignatureError::TooMany { .. } => Problem::batch(error.to_string()),
+            _ => Problem::bad_body(error.to_string()),
+        }
+    }
+}
+
+impl From<WriteError> for Problem {
+    fn from(error: WriteError) -> Self {
+        let why = error.to_string();
+        match error {
+            WriteError::Empty => Problem::nothing_to_say(why),
+            WriteError::TooMany { .. } => Problem::batch(why),
+            WriteError::Reporter(_) => Problem::not_found(why),
+            WriteError::Reporters(_) => Problem::new(StatusCode::CONFLICT, "too-many-reporters", why),
+            _ => Problem::unavailable("writes-refused", why),
+        }
+    }
+}
+
+impl From<AccountError> for Problem {
+    fn from(error: AccountError) -> Self {
+        let why = error.to_string();
+        match error {
+            AccountError::Name(_) | AccountError::NoRoles => Problem::bad_body(why),
+            AccountError::Reserved(_) => Problem::new(StatusCode::CONFLICT, "name-reserved", why),
+            AccountError::Exists(_) => Problem::new(StatusCode::CONFLICT, "account-exists", why),
+            AccountError::TooMany => Problem::new(StatusCode::CONFLICT, "too-many-accounts", why),
+            AccountError::Unknown(_) => Problem::not_found(why),
+            AccountError::Reporter(error) => error.into(),
+            AccountError::Random(_) | AccountError::File(_) => Problem::unavailable("accounts-file", why),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! A request from its head to its answer.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hyper::body::Incoming;
+use hyper::{Method, Request};
+
+use super::answer::Answered;
+use super::problem::Problem;
+use super::route::Route;
+use super::state::{Peer, State};
+use super::who::Caller;
+use super::{accounts, ask, check, guard, write};
+
+/// Answers a request. There is always an answer.
+pub(crate) async fn serve(
+    state: Arc<State>,
+    peer: Arc<Peer>,
+    request: Request<Incoming>,
+) -> Result<Answered, Infallible> {
+    let began = Instant::now();
+    let uri = request.uri().clone();
+    let route = Route::find(uri.path());
+    let response = handle(&state, &peer, route, request).await.unwrap_or_else(Problem::into_response);
+    let (name, status, took) =
+        (route.map_or("none", Route::name), response.status().as_u16(), began.elapsed());
+    state.metrics.count(name, status, took);
+    tracing::debug!(route = name, status, micros = took.as_micros() as u64, client = %peer.address, "answered");
+    Ok(response)
+}
+
+async fn handle(
+    state: &Arc<State>,
+    peer: &Peer,
+    route: Option<Route<'_>>,
+    request: Request<Incoming>,
+) -> Result<Answered, Problem> {
+    guard::check(state, peer, &request)?;
+    let caller = Caller::identify(state, peer, request.headers())?;
+    let nothing = || Problem::not_found(format!("there is nothing at {}", shorten(request.uri().path())));
+    let route = route.ok_or_else(nothing)?;
+    if !route.takes(request.method()) {
+        return Err(Problem::method(route.methods(), request.method().as_str()));
+    }
+    caller.check(state, route)?;
+    tracing::trace!(caller = caller.name(), route = route.name(), "asked");
+    dispatch(state, &caller, route, request).await
+}
+
+async fn dispatch(
+    state: &Arc<State>,
+    caller: &Caller,
+    route: Route<'_>,
+    request: Request<Incoming>,
+) -> Result<Answered, Problem> {
+    match route {
+        Route::Check => check::check(state, caller, request).await,
+        Route::See => check::see(state, caller, request).await,
+        Route::Write(verb) => write::write(state, caller, verb, request).await,
+        Route::Receipt(id) => ask::receipt(state, id).await,
+        Route::Explain => ask::explain(state, request.uri()).await,
+        Route::Stats => ask::stats(state).await,
+        Route::Health => Ok(ask::health()),
+        Route::Ready => ask::ready(state).await,
+        Route::Metrics => ask::metrics(state).await,
+        Route::OpenApi => Ok(ask::openapi()),
+        Route::Accounts if request.method() == Method::POST => accounts::add(state, request).await,
+        Route::Accounts => accounts::list(state).await,
+        Route::Account(name) if request.method() == Method::DELETE => accounts::remove(state, name).await,
+        Route::Account(name) => accounts::show(state, name).await,
+        Route::AccountToken(name) => accounts::renew(state, name).await,
+        Route::AccountWeight(name) => accounts::weigh(state, name, request).await,
+        Route::AccountUndo(name) => accounts::undo(state, name).await,
+        Route::ConfirmClock => ask::confirm_clock(state).await,
+        Route::Snapshot => ask::snapshot(state).await,
+    }
+}
+
+fn shorten(path: &str) -> String {
+    path.chars().take(100).collect()
+}

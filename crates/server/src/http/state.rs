@@ -1,0 +1,60 @@
+//! What requests share, and what is known of a connection.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use seenit_ledger::clock::Clock;
+use seenit_ledger::ledger::Ledger;
+use tokio::sync::Semaphore;
+
+use crate::accounts::Accounts;
+use crate::config::Config;
+use crate::limits::{Budget, Networks};
+use crate::metrics::Metrics;
+use crate::network::{Network, plain};
+
+/// What all requests share.
+pub(crate) struct State {
+    pub(crate) config: Config,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) accounts: Arc<Accounts>,
+    pub(crate) networks: Networks,
+    pub(crate) metrics: Metrics,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) started: Instant,
+    /// Work in blocking threads: signing, and questions to the journal.
+    pub(crate) at_a_time: Arc<Semaphore>,
+}
+
+impl State {
+    /// The budget of whoever is at an address: loopback has none.
+    pub(crate) fn budget(&self, address: IpAddr) -> Option<Arc<Budget>> {
+        (!address.is_loopback()).then(|| self.networks.budget(Network::of(address)))
+    }
+
+    pub(crate) fn is_trusted_proxy(&self, address: IpAddr) -> bool {
+        self.config.http.trusted_proxies.iter().any(|network| network.contains(&address))
+    }
+}
+
+/// The other end of a connection.
+pub(crate) struct Peer {
+    pub(crate) address: IpAddr,
+    pub(crate) is_trusted_proxy: bool,
+    /// Whether the socket it came to is for this machine only.
+    pub(crate) is_at_loopback: bool,
+    pub(crate) budget: Option<Arc<Budget>>,
+}
+
+impl Peer {
+    pub(crate) fn new(state: &State, address: IpAddr, local: IpAddr) -> Self {
+        let address = plain(address);
+        Peer {
+            address,
+            is_trusted_proxy: state.is_trusted_proxy(address),
+            is_at_loopback: plain(local).is_loopback(),
+            budget: state.budget(address),
+        }
+    }
+}

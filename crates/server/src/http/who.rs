@@ -1,0 +1,121 @@
+//! Who asks, and whether they may.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use hyper::header::AUTHORIZATION;
+use hyper::{HeaderMap, StatusCode};
+use seenit_ledger::reporter::ReporterId;
+
+use super::problem::Problem;
+use super::route::{Need, Route};
+use super::state::{Peer, State};
+use crate::accounts::{Account, Role};
+use crate::limits::{Budget, Spending};
+
+use super::forwarded;
+
+/// Whoever asks.
+pub(crate) struct Caller {
+    account: Option<Arc<Account>>,
+    /// A process of this machine, as far as we can tell.
+    is_local: bool,
+    network: Option<Arc<Budget>>,
+}
+
+impl Caller {
+    /// Finds out who asks. A token that nobody holds is refused, even where none is needed.
+    pub(crate) fn identify(state: &State, peer: &Peer, headers: &HeaderMap) -> Result<Self, Problem> {
+        let client = forwarded::client(state, peer, headers)?;
+        let address: IpAddr = client.unwrap_or(peer.address);
+        let network = if client.is_some() { state.budget(address) } else { peer.budget.clone() };
+        // What comes through a proxy may come from anywhere, whatever the proxy says or leaves out.
+        let is_local = peer.address.is_loopback() && !peer.is_trusted_proxy;
+        let mut caller = Caller { account: None, is_local, network };
+        if let Some(token) = bearer(headers)? {
+            let holder = state.accounts.holder(token);
+            if holder.is_none() {
+                caller.spend(Spending::Writes, 1)?;
+                return Err(unauthorized("unknown-token", "nobody holds this token"));
+            }
+            caller.account = holder;
+        }
+        Ok(caller)
+    }
+
+    /// Refuses what this caller may not do.
+    pub(crate) fn check(&self, state: &State, route: Route<'_>) -> Result<(), Problem> {
+        let role = match route.need() {
+            Need::Nothing => return Ok(()),
+            Need::LocalOrAdmin if self.is_local && self.account.is_none() => return Ok(()),
+            Need::LocalOrAdmin => Role::Admin,
+            Need::Role(role) => role,
+        };
+        let Some(account) = &self.account else {
+            return self.check_anonymous(state, route, role);
+        };
+        if account.roles.allow(role) { Ok(()) } else { Err(forbidden(&account.name, role)) }
+    }
+
+    fn check_anonymous(&self, state: &State, route: Route<'_>, role: Role) -> Result<(), Problem> {
+        let is_open = match (self.is_local, role) {
+            (true, Role::Check) => return Ok(()),
+            (true, _) => false,
+            (false, _) => {
+                state.config.http.anonymous_beyond_loopback && matches!(route, Route::Check | Route::See)
+            }
+        };
+        if is_open {
+            return Ok(());
+        }
+        self.spend(Spending::Writes, 1)?;
+        Err(unauthorized("no-token", "this takes a token: Authorization: Bearer TOKEN"))
+    }
+
+    /// Spends from the budgets of the account and of the network. The operator has no limits.
+    pub(crate) fn spend(&self, what: Spending, number: usize) -> Result<(), Problem> {
+        if self.account.as_ref().is_some_and(|account| account.is_operator()) {
+            return Ok(());
+        }
+        if let Some(network) = &self.network {
+            network.spend(what, number)?;
+        }
+        if let Some(account) = &self.account {
+            account.budget.spend(what, number)?;
+        }
+        Ok(())
+    }
+
+    /// Whose word it is. Writes take a role, and only accounts have roles.
+    pub(crate) fn reporter(&self) -> Result<ReporterId, Problem> {
+        let account = self.account.as_ref();
+        account.map(|account| account.reporter).ok_or_else(|| unauthorized("no-token", "this takes a token"))
+    }
+
+    /// Its name, for the log.
+    pub(crate) fn name(&self) -> &str {
+        self.account.as_ref().map_or("anonymous", |account| &account.name)
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    let malformed = || unauthorized("unknown-token", "Authorization is not `Bearer TOKEN`");
+    if values.next().is_some() {
+        return Err(malformed());
+    }
+    let (scheme, token) = value.as_bytes().split_at_checked(7).ok_or_else(malformed)?;
+    if scheme.eq_ignore_ascii_case(b"bearer ") { Ok(Some(token.trim_ascii())) } else { Err(malformed()) }
+}
+
+fn unauthorized(code: &'static str, why: &str) -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, code, why)
+}
+
+fn forbidden(name: &str, role: Role) -> Problem {
+    let why = format!("the account {name} has not the role {}", role.as_str());
+    Problem::new(StatusCode::FORBIDDEN, "role-missing", why)
+}

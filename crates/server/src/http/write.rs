@@ -1,0 +1,90 @@
+//! `report`, `revoke`, `withdraw` and their kin: acknowledged when durable, never before.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::Request;
+use hyper::body::Incoming;
+use seenit_ledger::Write;
+use seenit_ledger::record::Verb;
+use seenit_ledger::signature::Case;
+use seenit_signature::razor::Ep4;
+use tokio::sync::oneshot;
+
+use super::answer::{self, Answered};
+use super::body::{self, Media};
+use super::json::{self, Shape};
+use super::problem::Problem;
+use super::state::State;
+use super::who::Caller;
+use super::{binary, blocking, query};
+use crate::limits::Spending;
+
+/// Says something of cases, and answers with a receipt once it is durable.
+pub(crate) async fn write(
+    state: &Arc<State>,
+    caller: &Caller,
+    verb: Verb,
+    request: Request<Incoming>,
+) -> Result<Answered, Problem> {
+    query::parse(request.uri(), [])?;
+    let reporter = caller.reporter()?;
+    let (cases, recipients) = read_cases(state, request).await?;
+    if recipients.is_some() {
+        return Err(Problem::bad_body("only /v1/see has \"recipients\""));
+    }
+    refuse_empty(&cases)?;
+    caller.spend(Spending::Writes, cases.len())?;
+    let number = cases.len() as u64;
+    let (done, acknowledged) = oneshot::channel();
+    state.ledger.write(Write { verb, reporter, cases }, move |result| {
+        // Whoever asked may have gone: the write stands.
+        let _ = done.send(result);
+    });
+    let secs = state.config.http.write_secs;
+    let unknown = || {
+        let why = format!("the write is not durable after {secs} s: it may be remembered or not");
+        Problem::unavailable("not-acknowledged", why)
+    };
+    let result = tokio::time::timeout(Duration::from_secs(secs), acknowledged).await;
+    let receipt = result.map_err(|_| unknown())?.map_err(|_| unknown())??;
+    state.metrics.written.inc_by(number);
+    Ok(answer::json(&receipt))
+}
+
+fn refuse_empty(cases: &[Case]) -> Result<(), Problem> {
+    if cases.is_empty() {
+        return Err(Problem::nothing_to_say("there is no case in it"));
+    }
+    match cases.iter().position(Case::is_empty) {
+        None => Ok(()),
+        Some(index) => {
+            let why = format!("case {index} has no signature that could be anybody's opinion");
+            Err(Problem::nothing_to_say(why))
+        }
+    }
+}
+
+/// The cases of a body of any kind, and the recipients that JSON may name.
+pub(crate) async fn read_cases(
+    state: &Arc<State>,
+    request: Request<Incoming>,
+) -> Result<(Vec<Case>, Option<u64>), Problem> {
+    let (media, body) = body::read(state, request).await?;
+    match media {
+        Media::Message => {
+            let case = blocking::run(state, move |_| Case::of_message(&body, &Ep4::default())).await?;
+            Ok((vec![case], None))
+        }
+        Media::Binary => Ok((binary::cases(&body)?, None)),
+        Media::Json => {
+            let request = json::Request::parse(&body)?;
+            if request.shape == Shape::Signatures {
+                return Err(Problem::bad_body(
+                    "only /v1/check takes \"signatures\"; say \"case\" or \"cases\"",
+                ));
+            }
+            Ok((request.cases()?, request.recipients))
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! How a site is asked: HTTP, accounts, limits, TLS, metrics.
+//!
+//! ```no_run
+//! use seenit_server::{Config, Server};
+//!
+//! let config = Config::default();
+//! let running = Server::new(config, "seenit-data").start().expect("a free port and a folder to write to");
+//! println!("listening on {:?}", running.addresses());
+//! running.wait_for_signal();
+//! running.shutdown();
+//! ```
+//!
+//! A request goes straight through: `listen` (sockets, TLS, time limits) -> `http::service` (who asks, may they) ->
+//! `http::route` -> one module a family of verbs -> the ledger. `docs/http.md` is the contract.
+
+pub mod accounts;
+pub mod config;
+mod http;
+mod limits;
+mod listen;
+pub mod log;
+mod metrics;
+mod network;
+pub mod operator;
+mod private_file;
+pub mod secrets;
+mod server;
+mod tls;
+pub mod token;
+
+pub use config::Config;
+pub use private_file::PrivateError;
+pub use server::{Running, Server, StartError};
+pub use tls::TlsError;

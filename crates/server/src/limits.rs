@@ -1,0 +1,151 @@
+//! How much anybody may ask and say: token buckets, one pair for each account and each network.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use governor::clock::Clock;
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use lru::LruCache;
+
+use crate::config::Limits;
+use crate::network::Network;
+
+/// What is spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spending {
+    /// Signatures that are checked.
+    Checks,
+    /// Cases that are seen, reported, revoked, withdrawn.
+    Writes,
+}
+
+/// A limit that is used up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UsedUp {
+    /// Its key in the configuration.
+    pub(crate) limit: &'static str,
+    /// When it pays to ask again.
+    pub(crate) wait: Duration,
+}
+
+/// The limits of one account or one network.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    checks: Option<DefaultDirectRateLimiter>,
+    writes: Option<DefaultDirectRateLimiter>,
+    names: [&'static str; 2],
+}
+
+impl Budget {
+    pub(crate) fn of_account(limits: &Limits) -> Self {
+        let names = ["account_checks_per_sec", "account_writes_per_sec"];
+        Budget::new(limits, limits.account_checks_per_sec, limits.account_writes_per_sec, names)
+    }
+
+    fn of_network(limits: &Limits) -> Self {
+        let names = ["network_checks_per_sec", "network_writes_per_sec"];
+        Budget::new(limits, limits.network_checks_per_sec, limits.network_writes_per_sec, names)
+    }
+
+    fn new(limits: &Limits, checks: u32, writes: u32, names: [&'static str; 2]) -> Self {
+        let limiter = |per_sec: u32, batch_max: usize| {
+            let rate = NonZeroU32::new(per_sec)?;
+            let burst = per_sec.saturating_mul(limits.burst_secs).max(batch_max as u32);
+            Some(RateLimiter::direct(Quota::per_second(rate).allow_burst(NonZeroU32::new(burst)?)))
+        };
+        Budget {
+            checks: limiter(checks, crate::http::SIGNATURES_MAX),
+            writes: limiter(writes, crate::http::CASES_MAX),
+            names,
+        }
+    }
+
+    /// Spends so many, or says how long to wait. Nothing is spent then.
+    pub(crate) fn spend(&self, what: Spending, number: usize) -> Result<(), UsedUp> {
+        let (limiter, limit) = match what {
+            Spending::Checks => (&self.checks, self.names[0]),
+            Spending::Writes => (&self.writes, self.names[1]),
+        };
+        let (Some(limiter), Some(number)) =
+            (limiter, NonZeroU32::new(u32::try_from(number).unwrap_or(u32::MAX)))
+        else {
+            return Ok(());
+        };
+        match limiter.check_n(number) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(not_until)) => {
+                Err(UsedUp { limit, wait: not_until.wait_time_from(limiter.clock().now()) })
+            }
+            // Batches are bounded below any burst before they come here.
+            Err(_) => Err(UsedUp { limit, wait: Duration::from_secs(1) }),
+        }
+    }
+}
+
+/// The budgets of networks, so many of them: the one unheard of for longest is forgotten first.
+#[derive(Debug)]
+pub(crate) struct Networks {
+    limits: Limits,
+    table: Mutex<LruCache<Network, Arc<Budget>>>,
+}
+
+impl Networks {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let most = NonZeroUsize::new(limits.networks_max as usize).unwrap_or(NonZeroUsize::MIN);
+        Networks { limits: limits.clone(), table: Mutex::new(LruCache::new(most)) }
+    }
+
+    /// The budget of a network. A connection asks once and keeps it.
+    pub(crate) fn budget(&self, network: Network) -> Arc<Budget> {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        table.get_or_insert(network, || Arc::new(Budget::of_network(&self.limits))).clone()
+    }
+
+    /// How many are remembered.
+    pub(crate) fn len(&self) -> usize {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits() -> Limits {
+        Limits { network_writes_per_sec: 1, burst_secs: 1, networks_max: 16, ..Limits::default() }
+    }
+
+    fn network(number: u8) -> Network {
+        Network::of([192, 0, number, 1].into())
+    }
+
+    #[test]
+    fn a_whole_batch_passes_and_then_there_is_a_wait_that_is_said() {
+        let budget = Budget::of_network(&limits());
+        budget.spend(Spending::Writes, crate::http::CASES_MAX).expect("the largest batch");
+        let used_up = budget.spend(Spending::Writes, 10).expect_err("nothing is left");
+        assert_eq!(used_up.limit, "network_writes_per_sec");
+        assert!(used_up.wait > Duration::from_secs(1) && used_up.wait <= Duration::from_secs(10));
+        budget.spend(Spending::Checks, 10).expect("another budget");
+        budget.spend(Spending::Writes, 0).expect("nothing");
+    }
+
+    #[test]
+    fn the_table_is_bounded_and_forgets_the_quietest() {
+        let networks = Networks::new(&limits());
+        networks.budget(network(0)).spend(Spending::Writes, crate::http::CASES_MAX).expect("the first batch");
+        for number in 1..100 {
+            networks.budget(network(number));
+            assert!(networks.budget(network(0)).spend(Spending::Writes, 10).is_err(), "still remembered");
+        }
+        assert_eq!(networks.len(), 16);
+    }
+
+    #[test]
+    fn a_rate_of_zero_is_no_limit() {
+        let free = Limits { account_writes_per_sec: 0, ..Limits::default() };
+        let budget = Budget::of_account(&free);
+        (0..100).for_each(|_| budget.spend(Spending::Writes, 1_000_000).expect("no limit"));
+    }
+}

@@ -1,0 +1,156 @@
+//! Counters and gauges, in the OpenMetrics text format.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use seenit_ledger::Stats;
+
+type Labels = Vec<(&'static str, String)>;
+type Seconds = Counter<f64, AtomicU64>;
+type Level = Gauge<f64, AtomicU64>;
+
+/// Routes whose counters are made beforehand, so that a request only adds to them: the busiest first.
+const ROUTES: [&str; 5] = ["check", "see", "report", "revoke", "withdraw"];
+
+/// What is counted.
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<Labels, Counter>,
+    seconds: Family<Labels, Seconds>,
+    busy: [Busy; ROUTES.len()],
+    /// Signatures that were checked.
+    pub(crate) checked: Counter,
+    /// Cases that were seen.
+    pub(crate) seen: Counter,
+    /// Cases that were reported, revoked, withdrawn and so on, and acknowledged.
+    pub(crate) written: Counter,
+    /// Connections that are open.
+    pub(crate) connections: Gauge,
+    /// Connections that were closed because their network has too many.
+    pub(crate) connections_refused: Counter,
+    networks: Gauge,
+    levels: Vec<(Level, fn(&Stats) -> f64)>,
+}
+
+/// A route that is asked often.
+struct Busy {
+    answered: Counter,
+    seconds: Seconds,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("seenit");
+        let requests = Family::<Labels, Counter>::default();
+        let seconds = Family::<Labels, Seconds>::default();
+        registry.register("http_requests", "Requests by route and status", requests.clone());
+        registry.register("http_seconds", "Seconds that requests took, by route", seconds.clone());
+        let busy = ROUTES.map(|route| Busy {
+            answered: requests.get_or_create(&labels(route, usual_status(route))).clone(),
+            seconds: seconds.get_or_create(&vec![("route", route.to_owned())]).clone(),
+        });
+        let mut counter = |name: &str, help: &str| {
+            let counter = Counter::default();
+            registry.register(name, help, counter.clone());
+            counter
+        };
+        let checked = counter("checked_signatures", "Signatures checked");
+        let seen = counter("seen_cases", "Cases seen");
+        let written = counter("written_cases", "Cases written and acknowledged");
+        let connections_refused =
+            counter("http_connections_refused", "Connections of networks with too many");
+        let mut gauge = |name: &str, help: &str| {
+            let gauge: Gauge = Gauge::default();
+            registry.register(name, help, gauge.clone());
+            gauge
+        };
+        let connections = gauge("http_connections", "Connections open");
+        let networks = gauge("limits_networks", "Networks whose limits are remembered");
+        let levels = register_levels(&mut registry);
+        Metrics {
+            registry,
+            requests,
+            seconds,
+            busy,
+            checked,
+            seen,
+            written,
+            connections,
+            connections_refused,
+            networks,
+            levels,
+        }
+    }
+
+    /// Counts an answer.
+    pub(crate) fn count(&self, route: &'static str, status: u16, took: Duration) {
+        let busy = ROUTES.iter().position(|known| *known == route).map(|index| &self.busy[index]);
+        match busy {
+            Some(busy) => busy.seconds.inc_by(took.as_secs_f64()),
+            None => self.seconds.get_or_create(&vec![("route", route.to_owned())]).inc_by(took.as_secs_f64()),
+        };
+        match busy {
+            Some(busy) if status == usual_status(route) => busy.answered.inc(),
+            _ => self.requests.get_or_create(&labels(route, status)).inc(),
+        };
+    }
+
+    /// All of it as text.
+    pub(crate) fn encode(&self, stats: &Stats, networks: usize) -> String {
+        self.networks.set(networks as i64);
+        for (level, value) in &self.levels {
+            level.set(value(stats));
+        }
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("text can be written to a string");
+        text
+    }
+}
+
+fn usual_status(route: &str) -> u16 {
+    if route == "see" { 202 } else { 200 }
+}
+
+fn labels(route: &'static str, status: u16) -> Labels {
+    vec![("route", route.to_owned()), ("status", status.to_string())]
+}
+
+/// One of the ledger's numbers: its name, what it is, and where it is found.
+type LedgerLevel = (&'static str, &'static str, fn(&Stats) -> f64);
+
+const LEDGER: [LedgerLevel; 16] = [
+    ("ledger_generation", "The generation written into", |stats| stats.generation as f64),
+    ("ledger_records", "Records written in this incarnation", |stats| stats.records as f64),
+    ("ledger_signatures", "Signatures in the tally", |stats| stats.signatures as f64),
+    ("ledger_capacity", "Signatures the tally was made for", |stats| stats.capacity as f64),
+    ("ledger_tally_rate", "The false-positive rate of the tally now", |stats| stats.tally_rate),
+    ("ledger_seen", "Signatures seen in this generation, estimated", |stats| stats.seen as f64),
+    ("ledger_seen_capacity", "Signatures a generation was made for", |stats| stats.seen_capacity as f64),
+    ("ledger_seen_rate", "The false-positive rate of seen counts now", |stats| stats.seen_rate),
+    ("ledger_bulk", "Bulk signatures, estimated", |stats| stats.bulk as f64),
+    ("ledger_memory_bytes", "Memory of filters and tallies", |stats| stats.memory_bytes as f64),
+    ("ledger_journal_bytes", "Bytes of the journal", |stats| stats.journal_bytes as f64),
+    ("ledger_free_bytes", "Bytes free on the journal's disk", |stats| stats.free_bytes as f64),
+    ("ledger_reporters", "Reporters known", |stats| stats.reporters as f64),
+    ("ledger_snapshot_age_seconds", "Seconds since the last snapshot; -1 where there is none", |stats| {
+        stats.snapshot_age_secs.map_or(-1.0, |secs| secs as f64)
+    }),
+    ("ledger_writes_refused", "1 while writes are refused", |stats| {
+        f64::from(u8::from(stats.writes_refused.is_some()))
+    }),
+    ("ledger_alarms", "Things somebody should look at", |stats| stats.alarms.len() as f64),
+];
+
+fn register_levels(registry: &mut Registry) -> Vec<(Level, fn(&Stats) -> f64)> {
+    let mut register = |(name, help, value): LedgerLevel| {
+        let level = Level::default();
+        registry.register(name, help, level.clone());
+        (level, value)
+    };
+    LEDGER.into_iter().map(&mut register).collect()
+}

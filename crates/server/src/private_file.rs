@@ -1,0 +1,134 @@
+//! Files and folders that only their owner may read, replaced as a whole or not at all.
+
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The rights of group and others.
+const OTHERS: u32 = 0o077;
+
+/// A private file or folder that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrivateError {
+    /// It cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// Others may look into it.
+    #[error("{0}: others may read it (mode {mode:03o}); run: chmod go= {0}", path.display())]
+    Open {
+        /// Which.
+        path: PathBuf,
+        /// Its rights.
+        mode: u32,
+    },
+    /// Its contents make no sense.
+    #[error("{}: {why}", path.display())]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl PrivateError {
+    pub(crate) fn file(path: &Path, error: io::Error) -> Self {
+        PrivateError::File { path: path.to_owned(), error }
+    }
+}
+
+/// Makes a folder of mode 0700, or checks one. An empty one is made private; one with files in it may be in use by
+/// others, so that is for its owner to do.
+pub(crate) fn folder(path: &Path) -> Result<(), PrivateError> {
+    let failed = |error| PrivateError::file(path, error);
+    if !path.exists() {
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+    }
+    let mode = fs::metadata(path).map_err(failed)?.permissions().mode() & 0o777;
+    if mode & OTHERS == 0 {
+        return Ok(());
+    }
+    if fs::read_dir(path).map_err(failed)?.next().is_some() {
+        return Err(PrivateError::Open { path: path.to_owned(), mode });
+    }
+    fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(failed)
+}
+
+/// Replaces a file: readers see the old one or the new one, also after a crash.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), PrivateError> {
+    replace(path, bytes).map_err(|error| PrivateError::file(path, error))
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    // Files of `tempfile` are made with mode 0600.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    File::open(folder)?.sync_all()
+}
+
+/// Reads a file that nobody else may read. `None` where there is none.
+pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, PrivateError> {
+    let failed = |error| PrivateError::file(path, error);
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(failed)?,
+    };
+    let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o777;
+    if mode & OTHERS != 0 {
+        return Err(PrivateError::Open { path: path.to_owned(), mode });
+    }
+    let mut bytes = Vec::new();
+    file.take(bytes_max + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > bytes_max {
+        let why = format!("has more than {bytes_max} bytes");
+        return Err(PrivateError::Damaged { path: path.to_owned(), why });
+    }
+    Ok(Some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).expect("there").permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn files_are_private_and_replaced() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("secret");
+        assert!(read(&path, 10).expect("nothing").is_none());
+        write(&path, b"one").expect("written");
+        write(&path, b"two").expect("replaced");
+        assert_eq!((read(&path, 10).expect("read"), mode(&path)), (Some(b"two".to_vec()), 0o600));
+        assert!(read(&path, 2).expect_err("too long").to_string().contains("more than 2 bytes"));
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("ours");
+        assert!(read(&path, 10).expect_err("open").to_string().contains("others may read it (mode 644)"));
+    }
+
+    #[test]
+    fn folders_are_made_private_while_empty_and_refused_when_in_use() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("a/b");
+        folder(&path).expect("made");
+        assert_eq!(mode(&path), 0o700);
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("ours");
+        folder(&path).expect("tightened");
+        assert_eq!(mode(&path), 0o700);
+        fs::write(path.join("file"), "").expect("written");
+        fs::set_permissions(&path, Permissions::from_mode(0o750)).expect("ours");
+        assert!(folder(&path).expect_err("in use").to_string().contains("chmod go= "));
+    }
+}

@@ -1,0 +1,191 @@
+//! Secrets of older protocols, which must be known in full to check a digest over them.
+//!
+//! They are sealed (XChaCha20-Poly1305) under a key in a file of its own: a copy of one file tells nothing. The
+//! account and the protocol are sealed in, so that a value moved to another's place does not open. An API token is
+//! never stored here.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use chacha20poly1305::aead::{Aead, Payload};
+use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
+use serde::{Deserialize, Serialize};
+
+use crate::accounts::{ACCOUNTS_MAX, Accounts};
+use crate::private_file::{self, PrivateError};
+
+/// The sealed secrets in the data folder.
+const FILE: &str = "secrets.json";
+
+/// The key they are sealed under.
+const KEY_FILE: &str = "secrets.key";
+
+const KEY_BYTES: usize = 32;
+const NONCE_BYTES: usize = 24;
+
+/// The longest secret: protocols with longer ones would send keys, not passwords.
+pub const SECRET_BYTES_MAX: usize = 256;
+
+/// Secrets in all: a few protocols for every account.
+pub const SECRETS_MAX: usize = 4 * ACCOUNTS_MAX;
+
+/// A sealed secret takes under 1,000 bytes in the file.
+const FILE_BYTES_MAX: u64 = 1000 * SECRETS_MAX as u64;
+
+/// A secret that cannot be kept or opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SecretError {
+    /// It would let whoever learns it use the API.
+    #[error("this secret is the API token of {0}: older protocols take one of their own")]
+    IsToken(String),
+    /// Empty, or too long.
+    #[error("a secret has 1 to {SECRET_BYTES_MAX} bytes, not {0}")]
+    Length(usize),
+    /// No more room.
+    #[error("there are {SECRETS_MAX} secrets already")]
+    TooMany,
+    /// The key does not open it: one of the two files is another's.
+    #[error("the secret of {account} for {protocol} does not open with this key")]
+    Sealed {
+        /// The account.
+        account: String,
+        /// The protocol.
+        protocol: String,
+    },
+    /// The system gave no random bits.
+    #[error("no random bits: {0}")]
+    Random(#[from] getrandom::Error),
+    /// A file.
+    #[error(transparent)]
+    File(#[from] PrivateError),
+}
+
+/// The secrets of a site.
+pub struct Secrets {
+    file: PathBuf,
+    cipher: XChaCha20Poly1305,
+    sealed: Mutex<Sealed>,
+}
+
+/// By account, then by protocol: nonce and sealed bytes, in hexadecimal.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Sealed(BTreeMap<String, BTreeMap<String, String>>);
+
+impl Secrets {
+    /// Reads the secrets in a folder. The key is made when there is none.
+    pub fn open(folder: &Path) -> Result<Self, SecretError> {
+        let key = read_or_make_key(&folder.join(KEY_FILE))?;
+        let file = folder.join(FILE);
+        let sealed = match private_file::read(&file, FILE_BYTES_MAX)? {
+            None => Sealed::default(),
+            Some(bytes) => {
+                serde_json::from_slice(&bytes).map_err(|error| damaged(&file, error.to_string()))?
+            }
+        };
+        let cipher = XChaCha20Poly1305::new(&key.into());
+        Ok(Secrets { file, cipher, sealed: Mutex::new(sealed) })
+    }
+
+    /// Keeps a secret; durable when it returns. An API token is refused.
+    pub fn put(
+        &self,
+        account: &str,
+        protocol: &str,
+        secret: &[u8],
+        tokens: &Accounts,
+    ) -> Result<(), SecretError> {
+        if !(1..=SECRET_BYTES_MAX).contains(&secret.len()) {
+            return Err(SecretError::Length(secret.len()));
+        }
+        if let Some(holder) = tokens.holder(secret) {
+            return Err(SecretError::IsToken(holder.name.clone()));
+        }
+        let sealed = self.seal(account, protocol, secret)?;
+        self.change(|all| {
+            if all.0.values().map(BTreeMap::len).sum::<usize>() >= SECRETS_MAX {
+                return Err(SecretError::TooMany);
+            }
+            all.0.entry(account.to_owned()).or_default().insert(protocol.to_owned(), sealed);
+            Ok(())
+        })
+    }
+
+    /// The secret of an account for a protocol.
+    pub fn get(&self, account: &str, protocol: &str) -> Result<Option<Vec<u8>>, SecretError> {
+        let all = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);
+        let sealed = all.0.get(account).and_then(|of_account| of_account.get(protocol));
+        sealed.map(|sealed| self.unseal(account, protocol, sealed)).transpose()
+    }
+
+    /// Forgets the secret of an account for a protocol. Says whether there was one.
+    pub fn remove(&self, account: &str, protocol: &str) -> Result<bool, SecretError> {
+        let mut was_there = false;
+        self.change(|all| {
+            if let Some(of_account) = all.0.get_mut(account) {
+                was_there = of_account.remove(protocol).is_some();
+                all.0.retain(|_, secrets| !secrets.is_empty());
+            }
+            Ok(())
+        })?;
+        Ok(was_there)
+    }
+
+    fn seal(&self, account: &str, protocol: &str, secret: &[u8]) -> Result<String, SecretError> {
+        let mut nonce = [0; NONCE_BYTES];
+        getrandom::fill(&mut nonce)?;
+        let place = place(account, protocol);
+        let sealed = self.cipher.encrypt(&nonce.into(), Payload { msg: secret, aad: &place });
+        let sealed = sealed.expect("a short secret is within the cipher's limits");
+        Ok(const_hex::encode([nonce.as_slice(), &sealed].concat()))
+    }
+
+    fn unseal(&self, account: &str, protocol: &str, sealed: &str) -> Result<Vec<u8>, SecretError> {
+        let open = || {
+            let bytes = const_hex::decode(sealed).ok()?;
+            let (nonce, msg) = bytes.split_first_chunk::<NONCE_BYTES>()?;
+            self.cipher.decrypt(nonce.into(), Payload { msg, aad: &place(account, protocol) }).ok()
+        };
+        let failed = || SecretError::Sealed { account: account.to_owned(), protocol: protocol.to_owned() };
+        open().ok_or_else(failed)
+    }
+
+    /// Changes the secrets: first on disk, then here.
+    fn change(&self, by: impl FnOnce(&mut Sealed) -> Result<(), SecretError>) -> Result<(), SecretError> {
+        let mut all = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = all.clone();
+        by(&mut changed)?;
+        let bytes = serde_json::to_vec(&changed).map_err(|error| damaged(&self.file, error.to_string()))?;
+        private_file::write(&self.file, &bytes)?;
+        *all = changed;
+        Ok(())
+    }
+}
+
+/// What is sealed in: lengths first, so that no two pairs of names give the same bytes.
+fn place(account: &str, protocol: &str) -> Vec<u8> {
+    let length = (account.len() as u64).to_le_bytes();
+    [length.as_slice(), account.as_bytes(), protocol.as_bytes()].concat()
+}
+
+fn read_or_make_key(path: &Path) -> Result<[u8; KEY_BYTES], SecretError> {
+    if let Some(bytes) = private_file::read(path, KEY_BYTES as u64)? {
+        let length = bytes.len();
+        let key = bytes.try_into();
+        return key
+            .map_err(|_| damaged(path, format!("has {length} bytes, and a key has {KEY_BYTES}")).into());
+    }
+    let mut key = [0; KEY_BYTES];
+    getrandom::fill(&mut key)?;
+    private_file::write(path, &key)?;
+    Ok(key)
+}
+
+fn damaged(path: &Path, why: String) -> PrivateError {
+    PrivateError::Damaged { path: path.to_owned(), why }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! That secrets outlive a restart, are sealed, and are never API tokens.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use seenit_ledger::reporter::ReporterId;
+
+use super::*;
+use crate::accounts::{Role, Roles};
+use crate::config::Limits;
+
+fn accounts(folder: &Path) -> Accounts {
+    Accounts::open(folder, &Limits::default(), |_| Ok(ReporterId(9))).expect("no accounts yet")
+}
+
+#[test]
+fn secrets_outlive_a_restart_and_are_not_in_the_file() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (secrets, accounts) = (Secrets::open(dir.path()).expect("new"), accounts(dir.path()));
+    secrets.put("mx", "razor", b"open sesame", &accounts).expect("kept");
+    secrets.put("mx", "razor", b"open barley", &accounts).expect("replaced");
+    secrets.put("mx", "pyzor", b"other", &accounts).expect("kept");
+    let again = Secrets::open(dir.path()).expect("there");
+    assert_eq!(again.get("mx", "razor").expect("opens"), Some(b"open barley".to_vec()));
+    assert_eq!(again.get("mx", "dcc").expect("nothing"), None);
+    for name in ["secrets.json", "secrets.key"] {
+        let path = dir.path().join(name);
+        assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+        assert!(!String::from_utf8_lossy(&fs::read(&path).expect("read")).contains("barley"));
+    }
+    assert!(again.remove("mx", "razor").expect("removed"));
+    assert!(!again.remove("mx", "razor").expect("nothing to remove"));
+    let again = Secrets::open(dir.path()).expect("there");
+    assert_eq!(again.get("mx", "razor").expect("gone"), None);
+    assert_eq!(again.get("mx", "pyzor").expect("kept"), Some(b"other".to_vec()));
+}
+
+#[test]
+fn an_api_token_is_refused() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (secrets, accounts) = (Secrets::open(dir.path()).expect("new"), accounts(dir.path()));
+    let token = accounts.add("mx", Roles::from_iter([Role::Check]), ReporterId(9), 0).expect("an account");
+    let why = secrets.put("other", "razor", token.as_str().as_bytes(), &accounts).expect_err("a token");
+    assert!(why.to_string().starts_with("this secret is the API token of mx"));
+    assert!(secrets.put("mx", "razor", b"", &accounts).is_err());
+    assert!(secrets.put("mx", "razor", &[1; SECRET_BYTES_MAX + 1], &accounts).is_err());
+}
+
+#[test]
+fn a_secret_moved_or_changed_does_not_open() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (secrets, accounts) = (Secrets::open(dir.path()).expect("new"), accounts(dir.path()));
+    secrets.put("a", "bc", b"open sesame", &accounts).expect("kept");
+    let path = dir.path().join("secrets.json");
+    let text = fs::read_to_string(&path).expect("read");
+    for (from, to) in [(r#""a""#, r#""ab""#), (r#""bc""#, r#""c""#)] {
+        fs::write(&path, text.replace(from, to)).expect("written");
+        let moved = Secrets::open(dir.path()).expect("a store");
+        for (account, protocol) in [("ab", "bc"), ("a", "c")] {
+            assert!(!matches!(moved.get(account, protocol), Ok(Some(_))));
+        }
+    }
+    fs::write(&path, &text[..text.len() - 3]).expect("written");
+    assert!(Secrets::open(dir.path()).is_err());
+    fs::write(&path, &text).expect("written");
+    fs::write(dir.path().join("secrets.key"), [1; 31]).expect("written");
+    assert!(Secrets::open(dir.path()).err().expect("no key").to_string().contains("has 31 bytes"));
+    fs::write(dir.path().join("secrets.key"), [1; 32]).expect("written");
+    let other = Secrets::open(dir.path()).expect("another key");
+    assert_eq!(
+        other.get("a", "bc").expect_err("sealed").to_string(),
+        "the secret of a for bc does not open with this key"
+    );
+}

@@ -1,0 +1,302 @@
+//! The server as a whole: started, running, stopped.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use seenit_ledger::clock::{Clock, SystemClock};
+use seenit_ledger::error::OpenError;
+use seenit_ledger::ledger::Ledger;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+use crate::accounts::{AccountError, Accounts};
+use crate::config::{Config, Http, Wrong};
+use crate::http::State;
+use crate::limits::Networks;
+use crate::listen::Listening;
+use crate::metrics::Metrics;
+use crate::operator;
+use crate::private_file::{self, PrivateError};
+use crate::tls::{self, TlsError};
+use crate::token::Token;
+
+/// Connections that wait to be accepted, for each socket: a burst of reconnecting clients.
+const BACKLOG: u32 = 1024;
+
+/// A server that does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// A value of the configuration.
+    #[error("{0}")]
+    Config(#[from] Wrong),
+    /// A port that was asked for is taken.
+    #[error("{address} is in use by another process")]
+    Busy {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The default port is taken, and nothing else would listen.
+    #[error("{address}, the default, is in use by another process; take a free port with --http 127.0.0.1:0")]
+    BusyDefault {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// An address that cannot be listened on.
+    #[error("cannot listen on {address}: {error}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// The data folder or the operator's token.
+    #[error(transparent)]
+    Private(#[from] PrivateError),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] OpenError),
+    /// The accounts.
+    #[error("accounts: {0}")]
+    Accounts(#[from] AccountError),
+    /// The certificate.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// No threads, or no random bits.
+    #[error("the system does not give what a server needs: {0}")]
+    System(String),
+}
+
+/// A server that can be started.
+pub struct Server {
+    config: Config,
+    data: PathBuf,
+    http: Option<SocketAddr>,
+    token_folders: Option<Vec<PathBuf>>,
+    clock: Arc<dyn Clock>,
+}
+
+/// A server that runs. Dropped, it stops at once; [`Running::shutdown`] lets requests finish.
+pub struct Running {
+    runtime: Option<Runtime>,
+    listeners: JoinSet<()>,
+    stop: watch::Sender<bool>,
+    addresses: Vec<SocketAddr>,
+    token: Token,
+    token_files: Vec<PathBuf>,
+    state: Arc<State>,
+}
+
+impl Server {
+    /// A server with its data in a folder.
+    pub fn new(config: Config, data: impl Into<PathBuf>) -> Self {
+        Server {
+            config,
+            data: data.into(),
+            http: None,
+            token_folders: None,
+            clock: Arc::new(SystemClock::default()),
+        }
+    }
+
+    /// Listens on this address only, whatever the configuration says.
+    pub fn http(mut self, address: SocketAddr) -> Self {
+        self.http = Some(address);
+        self
+    }
+
+    /// Writes the operator's token there, not to the user's state folder.
+    pub fn token_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.token_folders = Some(vec![folder.into()]);
+        self
+    }
+
+    /// Takes the time from elsewhere.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Opens the ledger, listens, and writes the operator's token. Ports are taken before the ledger is opened, so that
+    /// a second server fails at once.
+    pub fn start(mut self) -> Result<Running, StartError> {
+        let asked = self.http.is_some() || self.config.http.listen != Http::default().listen;
+        if let Some(address) = self.http {
+            self.config.http.listen = vec![address];
+        }
+        self.config.check()?;
+        let acceptor = tls::acceptor(&self.config.tls)?;
+        let runtime = runtime()?;
+        let sockets = {
+            let _guard = runtime.enter();
+            let addresses = self.config.http.listen.iter();
+            addresses.map(|address| bind(*address, asked)).collect::<Result<Vec<_>, _>>()?
+        };
+        private_file::folder(&self.data)?;
+        let state = self.open()?;
+        let token = Token::random().map_err(|error| StartError::System(error.to_string()))?;
+        state.accounts.set_operator(&token, self.clock.now_secs());
+        let addresses = addresses_of(&sockets)?;
+        let token_files = self.write_token(&addresses, &token)?;
+        let (stop, _) = watch::channel(false);
+        let listeners = spawn_listeners(&runtime, &state, sockets, acceptor, &stop);
+        tracing::info!(?addresses, data = %self.data.display(), "serving");
+        Ok(Running { runtime: Some(runtime), listeners, stop, addresses, token, token_files, state })
+    }
+
+    fn open(&self) -> Result<Arc<State>, StartError> {
+        let ledger = Arc::new(Ledger::open(&self.data, self.config.ledger.clone(), Arc::clone(&self.clock))?);
+        let reporter = |name: &str| match ledger.reporter(name) {
+            Some(reporter) => Ok(reporter.id),
+            None => ledger.put_reporter(name, None).map(|reporter| reporter.id),
+        };
+        let accounts = Arc::new(Accounts::open(&self.data, &self.config.limits, reporter)?);
+        Ok(Arc::new(State {
+            networks: Networks::new(&self.config.limits),
+            metrics: Metrics::new(),
+            clock: Arc::clone(&self.clock),
+            started: Instant::now(),
+            at_a_time: Arc::new(Semaphore::new(self.config.http.at_a_time as usize)),
+            config: self.config.clone(),
+            ledger,
+            accounts,
+        }))
+    }
+
+    fn write_token(&self, addresses: &[SocketAddr], token: &Token) -> Result<Vec<PathBuf>, PrivateError> {
+        let folders = self.token_folders.clone().unwrap_or_else(|| operator::folders(Some(&self.data)));
+        let mut ports: Vec<u16> = addresses.iter().map(SocketAddr::port).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports.into_iter().map(|port| operator::write(&folders, port, token)).collect()
+    }
+}
+
+impl Running {
+    /// Where it listens, in the order of the configuration.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The files with the operator's token: one for each port.
+    pub fn token_files(&self) -> &[PathBuf] {
+        &self.token_files
+    }
+
+    /// The operator's token, for a client in the same process.
+    pub fn operator_token(&self) -> &Token {
+        &self.token
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> &Arc<Ledger> {
+        &self.state.ledger
+    }
+
+    /// The accounts.
+    pub fn accounts(&self) -> &Arc<Accounts> {
+        &self.state.accounts
+    }
+
+    /// Waits until the process is told to end: by SIGINT, SIGTERM, or where signals cannot be heard, not at all.
+    pub fn wait_for_signal(&self) {
+        let Some(runtime) = &self.runtime else {
+            return;
+        };
+        if let Err(error) = runtime.block_on(signal()) {
+            tracing::error!(%error, "signals cannot be heard: stopping");
+        }
+    }
+
+    /// Stops listening, lets requests under way finish for `http.shutdown_secs`, and closes the ledger.
+    pub fn shutdown(mut self) {
+        let Some(runtime) = self.runtime.take() else {
+            return;
+        };
+        self.stop.send_replace(true);
+        let deadline = Duration::from_secs(self.state.config.http.shutdown_secs);
+        let mut listeners = std::mem::take(&mut self.listeners);
+        let finished = runtime.block_on(async {
+            tokio::time::timeout(deadline, async { while listeners.join_next().await.is_some() {} }).await
+        });
+        if finished.is_err() {
+            tracing::warn!(secs = deadline.as_secs(), "requests were cut off");
+        }
+        runtime.shutdown_timeout(deadline);
+        self.state.ledger.close();
+        tracing::info!("stopped");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.token_files.iter().for_each(|path: &PathBuf| operator::remove(Path::new(path), &self.token));
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn runtime() -> Result<Runtime, StartError> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let built = builder.enable_all().thread_name("seenit-http").build();
+    built.map_err(|error| StartError::System(error.to_string()))
+}
+
+fn bind(address: SocketAddr, asked: bool) -> Result<TcpListener, StartError> {
+    let listen = || {
+        let socket = if address.is_ipv4() {
+            tokio::net::TcpSocket::new_v4()
+        } else {
+            tokio::net::TcpSocket::new_v6()
+        }?;
+        // A port whose last connections are only just closed is free.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
+    };
+    listen().map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse if asked => StartError::Busy { address },
+        io::ErrorKind::AddrInUse => StartError::BusyDefault { address },
+        _ => StartError::Listen { address, error },
+    })
+}
+
+fn addresses_of(sockets: &[TcpListener]) -> Result<Vec<SocketAddr>, StartError> {
+    let addresses: io::Result<Vec<_>> = sockets.iter().map(TcpListener::local_addr).collect();
+    addresses.map_err(|error| StartError::System(error.to_string()))
+}
+
+fn spawn_listeners(
+    runtime: &Runtime,
+    state: &Arc<State>,
+    sockets: Vec<TcpListener>,
+    acceptor: Option<TlsAcceptor>,
+    stop: &watch::Sender<bool>,
+) -> JoinSet<()> {
+    let listening = Arc::new(Listening::new(Arc::clone(state)));
+    let mut listeners = JoinSet::new();
+    for socket in sockets {
+        let is_loopback = socket.local_addr().is_ok_and(|address| address.ip().is_loopback());
+        let tls = acceptor.clone().filter(|_| !is_loopback || state.config.tls.loopback);
+        listeners.spawn_on(Arc::clone(&listening).run(socket, tls, stop.subscribe()), runtime.handle());
+    }
+    listeners
+}
+
+async fn signal() -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    tokio::select! {
+        _ = interrupt.recv() => (),
+        _ = terminate.recv() => (),
+    }
+    Ok(())
+}
