@@ -22,7 +22,10 @@ use crowd::Crowd;
 /// Fields of a head. Browsers send about 20.
 const HEADERS_MAX: usize = 64;
 
-/// Bytes of a head, and of what is read of a body at once.
+/// Bytes of a head: a long token, a long query, and what browsers send take under 8 KiB.
+const HEAD_BYTES_MAX: usize = 32 << 10;
+
+/// Bytes that are read at once.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// A pause after a failed accept: with no file descriptors left, the next try would fail as well.
@@ -133,6 +136,7 @@ impl Listening {
             .timer(TokioTimer::new())
             .header_read_timeout(self.head_time())
             .max_headers(HEADERS_MAX)
+            .max_header_size(HEAD_BYTES_MAX)
             .max_buf_size(BUFFER_BYTES)
             .pipeline_flush(true)
             .serve_connection(TokioIo::new(stream), service);
