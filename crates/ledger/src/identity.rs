@@ -40,23 +40,25 @@ struct Stored {
 }
 
 impl Identity {
-    /// Reads the identity of a folder, or makes one. The folder and the file are for nobody else's eyes.
+    /// Reads the identity of a folder, or makes one.
     pub(crate) fn open(folder: &Path, now_secs: u64) -> Result<Self, OpenError> {
-        let path = folder.join(FILE);
-        match fs::read(&path) {
-            Ok(bytes) => {
-                let damaged = |why: String| OpenError::Damaged { path: path.clone(), why };
-                let stored: Stored =
-                    serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-                Identity::from_stored(&stored).map_err(damaged)
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let identity = Identity::random(now_secs).map_err(OpenError::file(&path))?;
+        match Identity::read(folder) {
+            Err(OpenError::File { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                let identity = Identity::random(now_secs).map_err(OpenError::file(folder))?;
                 identity.save(folder)?;
                 Ok(identity)
             }
-            Err(error) => Err(OpenError::File { path, error }),
+            read => read,
         }
+    }
+
+    /// Reads the identity of a folder.
+    pub(crate) fn read(folder: &Path) -> Result<Self, OpenError> {
+        let path = folder.join(FILE);
+        let bytes = fs::read(&path).map_err(OpenError::file(&path))?;
+        let damaged = |why: String| OpenError::Damaged { path: path.clone(), why };
+        let stored: Stored = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        Identity::from_stored(&stored).map_err(damaged)
     }
 
     fn random(now_secs: u64) -> io::Result<Self> {
@@ -151,6 +153,51 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Makes the names in a folder durable.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
+}
+
+/// The number of a record that was durable, kept beside the journal: a store that lost its end without a word is found
+/// out by it.
+#[derive(Debug)]
+pub(crate) struct HighMark {
+    file: File,
+    written: u64,
+}
+
+impl HighMark {
+    /// Opens the mark of a folder, and what it says; 0 where it says nothing.
+    pub(crate) fn open(folder: &Path) -> Result<Self, OpenError> {
+        use std::os::unix::fs::FileExt;
+        let path = folder.join("journal.mark");
+        let file =
+            OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(&path);
+        let file = file.map_err(OpenError::file(&path))?;
+        let mut bytes = [0; 16];
+        // A mark that is too short, or whose halves differ, was cut off when it was made or changed: it says nothing.
+        let _ = file.read_at(&mut bytes, 0).map_err(OpenError::file(&path))?;
+        let (number, check) = bytes.split_at(8);
+        let number = u64::from_le_bytes(std::array::from_fn(|index| number[index]));
+        let check = u64::from_le_bytes(std::array::from_fn(|index| check[index]));
+        Ok(HighMark { file, written: if check == !number { number } else { 0 } })
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.written
+    }
+
+    /// Raises the mark, durably.
+    pub(crate) fn raise(&mut self, number: u64) -> io::Result<()> {
+        use std::os::unix::fs::FileExt;
+        if number <= self.written {
+            return Ok(());
+        }
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&number.to_le_bytes());
+        bytes[8..].copy_from_slice(&(!number).to_le_bytes());
+        self.file.write_all_at(&bytes, 0)?;
+        self.file.sync_data()?;
+        self.written = number;
+        Ok(())
+    }
 }
 
 /// Keeps a second process out of a folder for as long as it lives.

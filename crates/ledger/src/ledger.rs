@@ -17,7 +17,7 @@ use crate::error::{OpenError, WriteError};
 use crate::identity::FolderLock;
 use crate::journal::is_mark;
 use crate::judge::{answers, judge};
-use crate::open;
+use crate::open::{self, Tallies};
 use crate::record::{RecordId, Verb, Word};
 use crate::reporter::{OPERATOR, Reporter, ReporterId};
 use crate::seen::RECIPIENTS_MAX;
@@ -49,8 +49,26 @@ pub struct Ledger {
 impl Ledger {
     /// Opens the ledger in a folder, or begins one. Starts the thread that writes.
     pub fn open(folder: &Path, config: LedgerConfig, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        Ledger::start(folder, config, clock, Tallies::OfSnapshot)
+    }
+
+    /// The same with tallies made anew from the journal.
+    pub(crate) fn open_anew(
+        folder: &Path,
+        config: LedgerConfig,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, OpenError> {
+        Ledger::start(folder, config, clock, Tallies::Anew)
+    }
+
+    fn start(
+        folder: &Path,
+        config: LedgerConfig,
+        clock: Arc<dyn Clock>,
+        tallies: Tallies,
+    ) -> Result<Self, OpenError> {
         let (sender, receiver) = mpsc::sync_channel(QUEUE_MAX);
-        let (lock, writer) = open::open(folder, config, clock, receiver)?;
+        let (lock, writer) = open::open(folder, config, clock, tallies, receiver)?;
         let shared = Arc::clone(&writer.shared);
         let thread = std::thread::Builder::new().name("ledger".into()).spawn(move || writer.run());
         let thread = thread.map_err(OpenError::file(folder))?;
@@ -157,7 +175,7 @@ impl Ledger {
         let (mut words, mut more) = (Vec::new(), false);
         let (hash, mut spoken) = (shared.memory.sip.hash(&signature), HashSet::new());
         let journal = shared.journal();
-        for generation in journal.iter().flat_map(|journal| journal.generations().into_iter().rev()) {
+        for generation in journal.iter().flat_map(|journal| journal.live()) {
             let rows = journal.as_ref().and_then(|journal| journal.rows_of(generation, hash, WORDS_MAX).ok());
             for (reporter, row) in rows.unwrap_or_default() {
                 if is_mark(reporter) || !spoken.insert(reporter) {

@@ -11,7 +11,7 @@ use crate::age;
 use crate::clock::{Calendar, Clock};
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
-use crate::identity::{FolderLock, Identity, private_folder};
+use crate::identity::{FolderLock, HighMark, Identity, private_folder};
 use crate::journal::{Journal, JournalError, LASTING};
 use crate::memory::Memory;
 use crate::reporter::{LOCAL, OPERATOR, Reporter, ReporterId};
@@ -24,6 +24,15 @@ use crate::writer::{Job, Writer};
 
 /// Where the journal lies in the data folder.
 pub(crate) const JOURNAL_FOLDER: &str = "journal";
+
+/// Where tallies come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tallies {
+    /// From the newest snapshot that is whole, if it is of the same size.
+    OfSnapshot,
+    /// From the rows of the journal.
+    Anew,
+}
 
 /// Memory, and how far it is.
 struct Opened {
@@ -38,12 +47,14 @@ pub(crate) fn open(
     folder: &Path,
     config: LedgerConfig,
     clock: Arc<dyn Clock>,
+    tallies: Tallies,
     jobs: Receiver<Job>,
 ) -> Result<(FolderLock, Writer), OpenError> {
     private_folder(folder).map_err(OpenError::file(folder))?;
     let lock = FolderLock::take(folder)?;
     let mut identity = Identity::open(folder, clock.now_secs())?;
     let journal = Journal::open(&folder.join(JOURNAL_FOLDER))?;
+    check_slices(folder, &journal, &config)?;
     let kept_secs = journal.number("high").map_err(rows)?;
     let mut calendar = Calendar::new(&*clock, kept_secs, config.generation_secs);
     calendar.tick(&*clock);
@@ -52,12 +63,14 @@ pub(crate) fn open(
     journal.ensure(LASTING).map_err(rows)?;
 
     let mut recovery = Vec::new();
-    let opened = memory(folder, &config, &identity, &journal, now, &mut recovery)?;
+    let opened = memory(folder, (&config, tallies), &identity, &journal, now, &mut recovery)?;
     let last = journal.last_number().map_err(rows)?;
-    let position = opened.heads.iter().flatten().map(|head| head.position).max().unwrap_or(0);
+    let mark = HighMark::open(folder)?;
+    let position = opened.heads.iter().flatten().map(|head| head.position).fold(mark.number(), u64::max);
     if position > last {
         recovery.push(format!(
-            "the journal ends at record {last} and a snapshot at {position}: records are lost, a new incarnation begins"
+            "the journal ends at record {last}, but record {position} was acknowledged: it is an older copy, or the \
+             disk lost its end; a new incarnation begins"
         ));
         identity.begin_incarnation(folder, position + 1, clock.now_secs())?;
     }
@@ -83,25 +96,43 @@ pub(crate) fn open(
     };
     let kept_secs = kept_secs.unwrap_or(0);
     let shared = Arc::new(shared);
-    Ok((lock, Writer { shared, jobs, calendar, next, hidden_before, heads, kept_secs }))
+    Ok((lock, Writer { shared, jobs, calendar, next, hidden_before, heads, kept_secs, mark }))
+}
+
+/// Generations are numbered by their length: with another length the numbers in the journal mean other days.
+fn check_slices(folder: &Path, journal: &Journal, config: &LedgerConfig) -> Result<(), OpenError> {
+    match journal.number("generation_secs").map_err(rows)? {
+        Some(secs) if secs != config.generation_secs => {
+            let why = format!(
+                "its generations have {secs} s, so generation_secs cannot be {}",
+                config.generation_secs
+            );
+            Err(OpenError::Damaged { path: folder.to_owned(), why })
+        }
+        Some(_) => Ok(()),
+        None => {
+            let mut batch = journal.batch();
+            batch.number("generation_secs", config.generation_secs);
+            batch.commit().map_err(rows)
+        }
+    }
 }
 
 fn memory(
     folder: &Path,
-    config: &LedgerConfig,
+    (config, tallies): (&LedgerConfig, Tallies),
     identity: &Identity,
     journal: &Journal,
     now: u64,
     recovery: &mut Vec<String>,
 ) -> Result<Opened, OpenError> {
     let hidden_before = (now + 1).saturating_sub(config.record_generations);
-    let mut heads = [None, None];
-    let mut found = None;
+    let (mut heads, mut memory) = ([None, None], None);
     for (name, head) in FILES.into_iter().zip(&mut heads) {
         let path = folder.join(name);
         let opened = Snapshot::open(&path).and_then(|opened| match opened {
-            Some(snapshot) if found.is_none() && is_like(&snapshot.head.config, config) => {
-                found = Some(restore(&snapshot, config, identity)?);
+            Some(snapshot) if memory.is_none() => {
+                memory = Some(restored(&snapshot, config, tallies, identity)?);
                 Ok(Some(snapshot))
             }
             other => Ok(other),
@@ -115,19 +146,22 @@ fn memory(
             }
         }
     }
-    let memory = match found {
-        Some((memory, head)) => {
+    let memory = match memory {
+        Some((memory, Some(head))) => {
             let replayed = catch_up(&memory, &head, journal, hidden_before).map_err(rows)?;
             if replayed > 0 {
                 recovery.push(format!("{replayed} records were replayed after the last snapshot"));
             }
             memory
         }
-        None => {
-            let memory = Memory::new(config, identity.hash_key())?;
+        other => {
+            let memory = match other {
+                Some((memory, _)) => memory,
+                None => Memory::new(config, identity.hash_key())?,
+            };
             let mut folded = 0u64;
-            let live = age::live(journal, now, config.record_generations);
-            age::fold(&memory, journal, &live, || folded += 1).map_err(rows)?;
+            journal.hide_before(hidden_before);
+            age::fold(&memory, journal, || folded += 1).map_err(rows)?;
             if folded > 0 {
                 recovery.push(format!("the tallies were made anew from {folded} rows of the journal"));
             }
@@ -139,36 +173,50 @@ fn memory(
     Ok(Opened { memory, hidden_before, heads })
 }
 
-/// Whether memory made with one configuration can be used with another: sizes and slices of time are the same.
+/// Memory of a snapshot, and its head where its tallies can be used; else empty tallies. Seen counts are always those of
+/// the snapshot: a generation keeps the size it began with.
+fn restored(
+    snapshot: &Snapshot,
+    config: &LedgerConfig,
+    tallies: Tallies,
+    identity: &Identity,
+) -> Result<(Memory, Option<Head>), SnapshotError> {
+    if tallies == Tallies::OfSnapshot && is_like(&snapshot.head.config, config) {
+        return Ok((restore(snapshot, config, identity)?, Some(snapshot.head.clone())));
+    }
+    let memory = Memory::new(config, identity.hash_key())?;
+    restore_seen(&memory, snapshot)?;
+    Ok((memory, None))
+}
+
+/// Whether tallies made with one configuration can be used with another.
 fn is_like(one: &LedgerConfig, other: &LedgerConfig) -> bool {
-    let sizes = |config: &LedgerConfig| {
-        let LedgerConfig {
-            capacity, seen_capacity, near_capacity, generation_secs, seen_generations, ..
-        } = *config;
-        let near = (near_capacity, config.near_threshold);
-        (capacity, seen_capacity, near, generation_secs, seen_generations, config.rate.to_bits())
-    };
+    let sizes = |config: &LedgerConfig| (config.capacity, config.near_capacity, config.near_threshold);
     sizes(one) == sizes(other)
 }
 
 /// Memory as a snapshot has it.
-fn restore(
+pub(crate) fn restore(
     snapshot: &Snapshot,
     config: &LedgerConfig,
     identity: &Identity,
-) -> Result<(Memory, Head), SnapshotError> {
+) -> Result<Memory, SnapshotError> {
     let sip = identity.hash_key();
     let table = snapshot.table(config, &sip)?;
-    let near = snapshot.near(config)?;
-    let memory = Memory::of(config, sip, table, near)?;
-    for &(hi, lo, count) in &snapshot.head.forgotten {
-        memory.forget(seenit_filter::hash::Hash128 { lo, hi }, count);
+    let memory = Memory::of(config, sip, table, snapshot.near(config)?)?;
+    for (hash, count) in snapshot.forgotten()? {
+        memory.forget(hash, count);
     }
+    restore_seen(&memory, snapshot)?;
+    Ok(memory)
+}
+
+fn restore_seen(memory: &Memory, snapshot: &Snapshot) -> Result<(), SnapshotError> {
     for &(generation, sequence) in &snapshot.head.seen {
         let [own, others] = snapshot.seen(generation)?;
         memory.seen.restore(generation, own, others, sequence)?;
     }
-    Ok((memory, snapshot.head.clone()))
+    Ok(())
 }
 
 /// Applies the records after a snapshot, and hides what has become too old since.
@@ -179,6 +227,7 @@ fn catch_up(
     hidden_before: u64,
 ) -> Result<u64, JournalError> {
     let mut replayed = 0;
+    journal.hide_before(head.hidden_before);
     for generation in journal.generations() {
         journal.each_record(generation, head.position + 1, |_, record| {
             replay(memory, journal, generation, &record);
@@ -191,6 +240,7 @@ fn catch_up(
             age::hide(memory, journal, generation)?;
         }
     }
+    journal.hide_before(hidden_before);
     Ok(replayed)
 }
 

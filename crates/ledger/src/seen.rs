@@ -5,6 +5,7 @@
 //! short interval, as the very bytes that other sites apply.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -26,7 +27,7 @@ const LOW_BITS: u32 = 3;
 const CHUNKS: u64 = 64;
 
 /// The most recipients that one call adds: more is a mistake or an attack, and MANY is a verb of its own.
-pub const RECIPIENTS_MAX: u64 = 1_000_000;
+pub(crate) const RECIPIENTS_MAX: u64 = 1_000_000;
 
 pub(crate) type Owned = CountingFilter<Refined, AnyLayout, SplitCells>;
 
@@ -102,8 +103,8 @@ impl Seen {
     pub(crate) fn advance(&self, newest: u64) -> Result<(), GeometryError> {
         let mut all = (*self.all()).clone();
         all.retain(|&number, _| number + self.live > newest);
-        if !all.contains_key(&newest) {
-            all.insert(newest, Arc::new(Generation::new(self.empty()?, self.empty()?, 0)?));
+        if let Entry::Vacant(place) = all.entry(newest) {
+            place.insert(Arc::new(Generation::new(self.empty()?, self.empty()?, 0)?));
         }
         *self.generations.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(all);
         Ok(())

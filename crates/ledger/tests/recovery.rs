@@ -17,19 +17,6 @@ fn killed(folder: &Path) -> tempfile::TempDir {
     copy
 }
 
-fn copy_all(from: &Path, to: &Path) {
-    for entry in fs::read_dir(from).expect("readable") {
-        let entry = entry.expect("an entry");
-        let target = to.join(entry.file_name());
-        if entry.file_type().expect("a type").is_dir() {
-            fs::create_dir(&target).expect("a folder");
-            copy_all(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).expect("a copy");
-        }
-    }
-}
-
 /// A day of everything: reports, repeats, revocations, protections, texts, bulk.
 fn a_day(ledger: &Ledger, from: u64) {
     for number in from..from + 40 {
@@ -85,7 +72,6 @@ fn a_clean_end_needs_no_replay() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     a_day(&ledger, 0);
-    std::thread::sleep(std::time::Duration::from_millis(100));
     let said = sayings(&ledger, 0);
     drop(ledger);
     let again = open(folder.path(), &hands);
@@ -100,10 +86,8 @@ fn a_damaged_snapshot_is_put_aside_and_memory_comes_from_the_one_before_or_the_j
             let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
             let ledger = open(folder.path(), &hands);
             a_day(&ledger, 0);
-            std::thread::sleep(std::time::Duration::from_millis(50));
             ledger.snapshot().expect("a snapshot");
             a_day(&ledger, 1000);
-            std::thread::sleep(std::time::Duration::from_millis(50));
             ledger.snapshot().expect("a snapshot");
             let (first, second) = (sayings(&ledger, 0), sayings(&ledger, 1000));
             let copy = killed(folder.path());
@@ -135,7 +119,7 @@ fn damage(path: &Path, how: &str) {
     match how {
         "cut" => bytes.truncate(bytes.len() / 2),
         "flip" => {
-            let middle = (1 << 20) + 100;
+            let middle = (64 << 10) + 100;
             bytes[middle] ^= 1;
         }
         "empty" => bytes.clear(),
@@ -149,7 +133,6 @@ fn another_capacity_makes_the_tallies_anew() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     a_day(&ledger, 0);
-    std::thread::sleep(std::time::Duration::from_millis(50));
     let said = sayings(&ledger, 0);
     drop(ledger);
     let larger = LedgerConfig { capacity: 30_000, near_capacity: 2000, ..config() };
@@ -178,10 +161,73 @@ fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
     assert_eq!(receipt.id.incarnation, again.stats().incarnation);
 }
 
+/// The store opens a log with a damaged record in it as if that were its end.
+#[test]
+fn a_store_that_lost_its_end_without_a_word_is_found_out() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+    let backup = killed(folder.path());
+    for number in 2..10 {
+        write(&ledger, Verb::Report, LOCAL, case(number * 10)).expect("durable");
+    }
+    settle(&ledger);
+    fs::copy(folder.path().join("journal.mark"), backup.path().join("journal.mark"))
+        .expect("the mark is newer");
+    let again = open(backup.path(), &hands);
+    let recovery = again.stats().recovery;
+    assert!(recovery.iter().any(|line| line.contains("but record 9 was acknowledged")), "{recovery:?}");
+    assert_eq!(write(&again, Verb::Report, LOCAL, case(3)).expect("durable").id.number, 10);
+}
+
 #[test]
 fn a_second_process_is_kept_out() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let _ledger = open(folder.path(), &hands);
     let second = Ledger::open(folder.path(), config(), hands);
     assert!(second.err().expect("refused").to_string().contains("another seenit is using this folder"));
+}
+
+#[test]
+fn a_rebuild_makes_index_and_tallies_anew_and_keeps_seen_counts() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    a_day(&ledger, 0);
+    ledger.see(&[case(990)], 7).expect("accepted");
+    let said = sayings(&ledger, 0);
+    drop(ledger);
+    let larger = LedgerConfig { capacity: 50_000, ..config() };
+    let mut records = 0;
+    let stats = seenit_ledger::rebuild(folder.path(), larger.clone(), hands.clone(), || records += 1);
+    assert_eq!(stats.expect("rebuilt").capacity, 50_000);
+    assert_eq!(records, 40 * 2 + 10 * 3 + 1 + 1 + 2, "with the promotions of both exact signatures");
+    let again = open_with(folder.path(), &hands, larger);
+    assert_eq!(sayings(&again, 0), said);
+    again.see(&[case(990)], 13).expect("accepted");
+    again.snapshot().expect("the promotion is written before");
+    assert_eq!(again.check(&case(990)).reasons[0].seen, Some(20));
+}
+
+#[test]
+fn a_snapshot_answers_without_its_server_and_says_how_old_it_is() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    a_day(&ledger, 0);
+    ledger.snapshot().expect("a snapshot");
+    let local = seenit_ledger::Local::open(folder.path()).expect("beside the running ledger");
+    assert_eq!(local.taken_secs(), FIRST_DAY * DAY);
+    for number in (0..45).map(|number| number * 10).chain([5, 7]) {
+        assert_eq!(local.check(&case(number)).verdict, ledger.check(&case(number)).verdict, "{number}");
+    }
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    assert!(seenit_ledger::Local::open(elsewhere.path()).is_err());
+}
+
+#[test]
+fn another_length_of_generations_is_refused() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    drop(open(folder.path(), &hands));
+    let hours = LedgerConfig { generation_secs: 3600, ..config() };
+    let error = Ledger::open(folder.path(), hours, hands).err().expect("refused").to_string();
+    assert!(error.contains("its generations have 86400 s, so generation_secs cannot be 3600"), "{error}");
 }

@@ -1,0 +1,53 @@
+//! A snapshot without its server: what `check --local` asks.
+
+use std::path::Path;
+
+use crate::config::LedgerConfig;
+use crate::error::OpenError;
+use crate::identity::Identity;
+use crate::judge::judge;
+use crate::memory::{BULK_GENERATIONS, Memory};
+use crate::open::restore;
+use crate::signature::Case;
+use crate::snapshot::{FILES, Snapshot};
+use crate::verdict::Judgement;
+
+/// A site's memory as its last snapshot has it. It knows no journal: reasons have no reporters, and what was said since
+/// is not in it.
+pub struct Local {
+    memory: Memory,
+    config: LedgerConfig,
+    generation: u64,
+    time: u64,
+}
+
+impl Local {
+    /// Reads the snapshot of a data folder. A server may be running on it.
+    pub fn open(folder: &Path) -> Result<Self, OpenError> {
+        let identity = Identity::read(folder)?;
+        let path = folder.join(FILES[0]);
+        let damaged = |why: String| OpenError::Damaged { path: path.clone(), why };
+        let snapshot = Snapshot::open(&path).map_err(|error| damaged(error.to_string()))?;
+        let snapshot = snapshot.ok_or_else(|| damaged("there is no snapshot yet".into()))?;
+        let config = snapshot.head.config.clone();
+        let memory = restore(&snapshot, &config, &identity).map_err(|error| damaged(error.to_string()))?;
+        let head = &snapshot.head;
+        for (generation, hash) in snapshot.bulk().map_err(|error| damaged(error.to_string()))? {
+            if generation <= head.generation && generation + BULK_GENERATIONS > head.generation {
+                memory.promote(generation, hash);
+            }
+        }
+        let (generation, time) = (head.generation, head.time);
+        Ok(Local { memory, config, generation, time })
+    }
+
+    /// Judges a message.
+    pub fn check(&self, case: &Case) -> Judgement {
+        judge(&self.memory, None, &self.config, self.generation, case)
+    }
+
+    /// When the snapshot was taken, in seconds since the Unix epoch.
+    pub fn taken_secs(&self) -> u64 {
+        self.time
+    }
+}
