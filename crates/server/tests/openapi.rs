@@ -65,6 +65,9 @@ fn run(command: &mut Command) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(text(&output)) }
 }
 
+/// What a program said, without the ends of lines that hold whole bodies.
 fn text(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    let all =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    all.lines().flat_map(|line| line.chars().take(300).chain(['\n'])).collect()
 }

@@ -70,7 +70,7 @@ fn large_bodies_and_batches_are_refused() {
 #[test]
 fn large_heads_are_refused() {
     let site = Site::start(config());
-    let long = site.ask("GET", "/healthz").header("X-Long", &"x".repeat(100_000)).send();
+    let long = site.ask("GET", "/healthz").header("X-Long", &"x".repeat(40_000)).send();
     assert_eq!(long.status, 431);
     let many =
         (0..100).fold(site.ask("GET", "/healthz"), |ask, number| ask.header(&format!("X-{number}"), "1"));

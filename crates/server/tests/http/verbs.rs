@@ -103,7 +103,9 @@ fn what_many_see_is_bulk() {
     ] {
         assert_eq!(see(path, JSON, &body.to_string()).0, 400, "{path}");
     }
-    assert_eq!(site.ask("POST", "/v1/check").body(MESSAGE, MAIL).send().json()["verdict"], "bulk");
+    // A `see` is accepted, and counted soon after.
+    let is_bulk = || site.ask("POST", "/v1/check").body(MESSAGE, MAIL).send().json()["verdict"] == "bulk";
+    assert!((0..1000).any(|_| is_bulk()));
 }
 
 #[test]
