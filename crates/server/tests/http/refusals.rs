@@ -70,8 +70,9 @@ fn large_bodies_and_batches_are_refused() {
 #[test]
 fn large_heads_are_refused() {
     let site = Site::start(config());
-    let long = site.ask("GET", "/healthz").header("X-Long", &"x".repeat(40_000)).send();
-    assert_eq!(long.status, 431);
+    // As much as is read of a head and no more: what a server leaves unread takes its answer along.
+    let long = format!("{:x<32768}", "GET /healthz HTTP/1.1\r\nX-Long: ");
+    assert_eq!(Reply::parse(&site.send_raw(long.as_bytes())).status, 431);
     let many =
         (0..100).fold(site.ask("GET", "/healthz"), |ask, number| ask.header(&format!("X-{number}"), "1"));
     assert_eq!(many.send().status, 431);

@@ -100,6 +100,7 @@ fn what_many_see_is_bulk() {
         ("/v1/see?recipients=1000001", case()),
         ("/v1/see?people=1", case()),
         ("/v1/see", json!({"case": [], "recipients": 0})),
+        ("/v1/see?recipients=1", json!({"case": [], "recipients": 1_000_001})),
     ] {
         assert_eq!(see(path, JSON, &body.to_string()).0, 400, "{path}");
     }
