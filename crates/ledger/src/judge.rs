@@ -128,6 +128,9 @@ pub(crate) fn reason(
     if is_bulk && verdict == Verdict::Unknown {
         (verdict, rule) = (Verdict::Bulk, Some(Rule::Seen));
     }
+    if seen > 0 {
+        rule = rule.or(Some(Rule::Seen));
+    }
     let mut reason = Reason {
         digest: Some(hex::encode(signature.digest())),
         weight: tally.spam,
@@ -139,6 +142,7 @@ pub(crate) fn reason(
         ..Reason::new(kind, verdict, rule?)
     };
     reason.seen = Some(seen).filter(|&seen| seen > 0);
+    let journal = journal.filter(|_| tally != Tally::default());
     match journal.map(|journal| details(journal, hash, &tally)) {
         // The tally mistook a stranger for a signature it holds: the journal knows nothing of it.
         Some(Ok(None)) if rule != Some(Rule::Seen) => None,

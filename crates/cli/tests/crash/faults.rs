@@ -41,7 +41,13 @@ fn base(library: &Path, data: &Path) -> Environment {
 }
 
 /// Every Nth write or sync fails while the switch exists.
-pub(crate) fn every(library: &Path, data: &Path, switch: &Path, fault: &'static str, every: u64) -> Environment {
+pub(crate) fn every(
+    library: &Path,
+    data: &Path,
+    switch: &Path,
+    fault: &'static str,
+    every: u64,
+) -> Environment {
     let mut environment = base(library, data);
     environment.push((fault, every.to_string()));
     environment.push(("FAULTS_SWITCH", switch.to_str().expect("text").to_owned()));
