@@ -19,10 +19,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::http::{self, Peer, State};
 use crowd::Crowd;
 
-/// Fields of a head. Browsers send about 20.
-const HEADERS_MAX: usize = 64;
-
-/// Bytes of a head, and of what is read of a body at once.
+/// Bytes that are read at once: a head that is larger by far ends the connection.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// A pause after a failed accept: with no file descriptors left, the next try would fail as well.
@@ -132,7 +129,6 @@ impl Listening {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.head_time())
-            .max_headers(HEADERS_MAX)
             .max_buf_size(BUFFER_BYTES)
             .pipeline_flush(true)
             .serve_connection(TokioIo::new(stream), service);

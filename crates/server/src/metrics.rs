@@ -13,6 +13,7 @@ use seenit_ledger::Stats;
 type Labels = Vec<(&'static str, String)>;
 type Seconds = Counter<f64, AtomicU64>;
 type Level = Gauge<f64, AtomicU64>;
+type ReadLevel = fn(&Stats) -> f64;
 
 /// Routes whose counters are made beforehand, so that a request only adds to them: the busiest first.
 const ROUTES: [&str; 5] = ["check", "see", "report", "revoke", "withdraw"];
@@ -34,7 +35,7 @@ pub(crate) struct Metrics {
     /// Connections that were closed because their network has too many.
     pub(crate) connections_refused: Counter,
     networks: Gauge,
-    levels: Vec<(Level, fn(&Stats) -> f64)>,
+    levels: Vec<(Level, ReadLevel)>,
 }
 
 /// A route that is asked often.
@@ -121,7 +122,7 @@ fn labels(route: &'static str, status: u16) -> Labels {
 }
 
 /// One of the ledger's numbers: its name, what it is, and where it is found.
-type LedgerLevel = (&'static str, &'static str, fn(&Stats) -> f64);
+type LedgerLevel = (&'static str, &'static str, ReadLevel);
 
 const LEDGER: [LedgerLevel; 16] = [
     ("ledger_generation", "The generation written into", |stats| stats.generation as f64),
@@ -146,7 +147,7 @@ const LEDGER: [LedgerLevel; 16] = [
     ("ledger_alarms", "Things somebody should look at", |stats| stats.alarms.len() as f64),
 ];
 
-fn register_levels(registry: &mut Registry) -> Vec<(Level, fn(&Stats) -> f64)> {
+fn register_levels(registry: &mut Registry) -> Vec<(Level, ReadLevel)> {
     let mut register = |(name, help, value): LedgerLevel| {
         let level = Level::default();
         registry.register(name, help, level.clone());

@@ -100,18 +100,21 @@ pub(crate) async fn see(
     let [asked] = query::parse(request.uri(), ["recipients"])?;
     let asked = asked.map(recipients_of_query).transpose()?;
     let (cases, written) = read_cases(state, request).await?;
-    let recipients = match (asked, written) {
-        (Some(_), Some(_)) => return Err(Problem::bad_body("recipients are said twice")),
-        (asked, written) => asked.or(written).unwrap_or(1),
-    };
-    if !(1..=RECIPIENTS_MAX).contains(&recipients) {
-        let why = format!("recipients = {recipients}: must be from 1 to {RECIPIENTS_MAX}");
-        return Err(Problem::new(StatusCode::BAD_REQUEST, "recipients", why));
-    }
+    asked.into_iter().chain(written).try_for_each(check_recipients)?;
+    // The address of a request is what proxies and logs show: it counts before the body.
+    let recipients = asked.or(written).unwrap_or(1);
     caller.spend(Spending::Writes, cases.len())?;
     state.ledger.see(&cases, recipients)?;
     state.metrics.seen.inc_by(cases.len() as u64);
     Ok(answer::json_with(StatusCode::ACCEPTED, &json!({"accepted": cases.len()})))
+}
+
+fn check_recipients(recipients: u64) -> Result<(), Problem> {
+    if (1..=RECIPIENTS_MAX).contains(&recipients) {
+        return Ok(());
+    }
+    let why = format!("recipients = {recipients}: must be from 1 to {RECIPIENTS_MAX}");
+    Err(Problem::new(StatusCode::BAD_REQUEST, "recipients", why))
 }
 
 fn recipients_of_query(text: &str) -> Result<u64, Problem> {

@@ -10,15 +10,33 @@ use super::state::{Peer, State};
 
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
+/// Fields of a head. Browsers send about 20.
+const FIELDS_MAX: usize = 64;
+
+/// Bytes of a head: a long token, a long query, and what browsers send take under 8 KiB.
+const HEAD_BYTES_MAX: usize = 32 << 10;
+
 /// Refuses what is not for us. A page from elsewhere can make a browser on this machine send requests here: its name
 /// leads to this address (Host gives it away) or it is honest about where it comes from (Origin, Sec-Fetch-Site).
 pub(crate) fn check<B>(state: &State, peer: &Peer, request: &Request<B>) -> Result<(), Problem> {
+    check_head(request)?;
     let host = host(request)?;
     if !is_ours(state, peer, name_of(host)) {
         let why = format!("{host:?} is not this server; its names are `localhost` and those in http.names");
         return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "wrong-host", why));
     }
     check_origin(request.headers(), host)
+}
+
+fn check_head<B>(request: &Request<B>) -> Result<(), Problem> {
+    let headers = request.headers();
+    let path_bytes = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
+    let field_bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    if headers.len() <= FIELDS_MAX && path_bytes + field_bytes <= HEAD_BYTES_MAX {
+        return Ok(());
+    }
+    let why = format!("a head has at most {FIELDS_MAX} fields and {HEAD_BYTES_MAX} bytes");
+    Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "large-head", why))
 }
 
 fn host<B>(request: &Request<B>) -> Result<&str, Problem> {

@@ -26,7 +26,7 @@ fn accounts_and_reports_outlive_a_restart_and_the_operator_token_does_not() {
 fn the_operator_token_is_in_a_private_file_of_its_port_while_the_server_runs() {
     let mut site = Site::start(config());
     let path = site.folder.path().join(format!("state/operator-{}.token", site.address.port()));
-    assert_eq!(site.running.as_ref().expect("running").token_files(), [path.clone()]);
+    assert_eq!(site.running.as_ref().expect("running").token_files(), std::slice::from_ref(&path));
     assert_eq!(fs::read_to_string(&path).expect("the token").trim_end(), site.token);
     let mode = |path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(&site.folder.path().join("data"))), (0o600, 0o700));

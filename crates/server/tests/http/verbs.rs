@@ -99,11 +99,14 @@ fn what_many_see_is_bulk() {
         ("/v1/see?recipients=", case()),
         ("/v1/see?recipients=1000001", case()),
         ("/v1/see?people=1", case()),
-        ("/v1/see?recipients=1", json!({"case": [], "recipients": 1})),
+        ("/v1/see", json!({"case": [], "recipients": 0})),
+        ("/v1/see?recipients=1", json!({"case": [], "recipients": 1_000_001})),
     ] {
         assert_eq!(see(path, JSON, &body.to_string()).0, 400, "{path}");
     }
-    assert_eq!(site.ask("POST", "/v1/check").body(MESSAGE, MAIL).send().json()["verdict"], "bulk");
+    // A `see` is accepted, and counted soon after.
+    let is_bulk = || site.ask("POST", "/v1/check").body(MESSAGE, MAIL).send().json()["verdict"] == "bulk";
+    assert!((0..1000).any(|_| is_bulk()));
 }
 
 #[test]
