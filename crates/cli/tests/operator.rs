@@ -159,6 +159,32 @@ fn a_configuration_is_obeyed() {
 }
 
 #[test]
+fn certificates_are_those_the_system_trusts() {
+    let folder = Folder::new();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    folder.write("certificate.pem", made.cert.pem());
+    folder.write("key.pem", made.signing_key.serialize_pem());
+    let paths = ["certificate.pem", "key.pem"].map(|name| folder.path(name).display().to_string());
+    folder.write(
+        "tls.toml",
+        format!("[tls]\ncertificate = {:?}\nkey = {:?}\nloopback = true\n", paths[0], paths[1]),
+    );
+    let serving = Serving::start_with(&folder, "--config tls.toml");
+    let url = serving.url().replace("127.0.0.1", "localhost");
+    assert!(url.starts_with("https://"), "{url}");
+    let run = |trusted: &str| {
+        let mut command = folder.command(&format!("selftest --server {url}"));
+        command.env_remove("SSL_CERT_DIR").env("SSL_CERT_FILE", trusted).output().expect("it ends")
+    };
+    let trusted = run(&paths[0]);
+    assert_eq!(trusted.status.code(), Some(0), "{}", String::from_utf8_lossy(&trusted.stdout));
+    folder.write("nobody.pem", "");
+    let stranger = run(&folder.path("nobody.pem").display().to_string());
+    assert_eq!(stranger.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&stranger.stdout).contains("certificate"), "{stranger:?}");
+}
+
+#[test]
 fn a_rebuilt_folder_of_another_size_says_the_same() {
     let folder = Folder::new();
     folder.write("a.eml", mail(1));
