@@ -117,6 +117,20 @@ fn refusals_have_their_own_code_and_say_which_it_was() {
 }
 
 #[test]
+fn a_message_too_large_is_refused_and_not_cut_off() {
+    let folder = Folder::new();
+    folder.write("seenit.toml", "[http]\nmessage_bytes_max = 2000000\n");
+    let serving = Serving::start_with(&folder, "--config seenit.toml");
+    let large = |bytes: usize| mail(1) + &"more of it\n".repeat(bytes / 11);
+    folder.write("large.eml", large(1_900_000));
+    folder.write("larger.eml", large(30_000_000));
+    let ran = serving.run("report large.eml larger.eml");
+    assert_eq!((ran.code, ran.err.lines().count()), (77, 1), "{}", ran.err);
+    assert!(ran.err.contains("larger.eml") && ran.err.contains("413"), "{}", ran.err);
+    assert!(ran.out.contains("large.eml: reported"), "{}", ran.out);
+}
+
+#[test]
 fn a_snapshot_answers_without_its_server_and_says_how_old_it_is() {
     let folder = Folder::new();
     folder.write("a.eml", mail(1));

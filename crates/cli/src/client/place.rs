@@ -72,7 +72,7 @@ impl Place {
         if let Some(path) = &self.token_file {
             return read_token(path).map(Some);
         }
-        if let Ok(token) = std::env::var("SEENIT_TOKEN") {
+        if let Some(token) = std::env::var("SEENIT_TOKEN").ok().filter(|token| !token.is_empty()) {
             let name = Path::new("SEENIT_TOKEN");
             return check_token(&token).map(Some).ok_or_else(|| Problem::Token { path: name.to_owned() });
         }
