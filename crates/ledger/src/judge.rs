@@ -122,7 +122,9 @@ pub(crate) fn reason(
     let (kind, hash) = (signature.kind(), memory.sip.hash(&signature));
     let tally = memory.tally(hash);
     let (mut verdict, mut rule) = judge_tally(&tally, kind, config);
-    let is_bulk = kind.is_exact() && memory.is_bulk(generation, hash);
+    let seen = if kind.is_exact() { memory.seen_count(hash).value } else { 0 };
+    // The count is known before its promotion is durable.
+    let is_bulk = kind.is_exact() && (seen >= config.bulk_threshold || memory.is_bulk(generation, hash));
     if is_bulk && verdict == Verdict::Unknown {
         (verdict, rule) = (Verdict::Bulk, Some(Rule::Seen));
     }
@@ -136,9 +138,7 @@ pub(crate) fn reason(
         saturated: tally.is_saturated(),
         ..Reason::new(kind, verdict, rule?)
     };
-    if kind.is_exact() {
-        reason.seen = Some(memory.seen_count(hash).value).filter(|&seen| seen > 0);
-    }
+    reason.seen = Some(seen).filter(|&seen| seen > 0);
     match journal.map(|journal| details(journal, hash, &tally)) {
         // The tally mistook a stranger for a signature it holds: the journal knows nothing of it.
         Some(Ok(None)) if rule != Some(Rule::Seen) => None,

@@ -346,6 +346,7 @@ impl Ledger {
     pub fn close(&self) {
         // A thread that is gone needs no telling.
         let _ = self.ask(Job::Close);
+        self.shared.state().refused = Some(WriteError::Closed);
         let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
             let _ = thread.join();
