@@ -52,6 +52,23 @@ fn machines_get_an_array_of_file_verdict_and_reasons_and_receipts_with_records()
 }
 
 #[test]
+fn the_receipt_of_a_revocation_can_be_asked_for_again() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    folder.write("a.eml", mail(1));
+    assert_eq!(serving.run("report a.eml").code, 0);
+    let revoked = serving.run("revoke --json a.eml").json();
+    let first = &revoked[0]["receipt"];
+    let record = first["id"].as_str().expect("a record");
+    let again = serving.run(&format!("receipt {record} --json")).json();
+    assert_eq!((&again["id"], &again["verb"]), (&first["id"], &"revoke".into()));
+    assert_eq!((&again["cleared"], &again["remaining"]), (&first["cleared"], &0.into()));
+    let told = serving.run(&format!("receipt {record}")).out;
+    assert!(told.contains("are not spam, 0 stay spam") && told.contains("  applied at site "), "{told}");
+    serving.run("receipt 0-0-0").refused(77, "0-0-0");
+}
+
+#[test]
 fn bulk_mail_is_told_apart_and_spam_outranks_it() {
     let folder = Folder::new();
     let serving = Serving::start(&folder);

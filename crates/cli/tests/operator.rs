@@ -224,6 +224,7 @@ fn every_command_has_an_example() {
         "withdraw",
         "see",
         "explain",
+        "receipt",
         "protect",
         "stats",
         "account list",
