@@ -27,6 +27,10 @@ const ANSWER: Duration = Duration::from_secs(60);
 /// Bytes of an answer that are read: lists of accounts are the longest, and have some hundred bytes a line.
 const ANSWER_BYTES_MAX: u64 = 64 << 20;
 
+/// Bytes of a body from which the server is asked first whether it wants it: a refusal is then read, not cut off by a
+/// closed connection. Below, the question costs more than it saves.
+const ASK_FIRST_BYTES: usize = 1 << 20;
+
 /// A message as it is.
 pub(crate) const MESSAGE: &str = "message/rfc822";
 
@@ -125,6 +129,9 @@ impl Client {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
+        }
+        if body.len() >= ASK_FIRST_BYTES {
+            request = request.header("expect", "100-continue");
         }
         let sent = if method == "POST" {
             let request = request.header("content-type", media).body(body);

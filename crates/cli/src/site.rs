@@ -9,6 +9,7 @@ mod messages;
 mod protect;
 mod reason;
 mod rebuild;
+mod receipt;
 mod say;
 mod see;
 mod selftest;
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     See(see::Arguments),
     /// Tell everything that is known of messages, signature by signature: who said what, and when
     Explain(explain::Arguments),
+    /// What became of a record: what it matched, what is cleared, at which sites
+    Receipt(receipt::Arguments),
     /// Feed known-good mail: no report makes it spam
     Protect(protect::Arguments),
     /// How a server is doing
@@ -72,6 +75,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode, Problem> {
         Command::Withdraw(arguments) => say::run(say::Verb::Withdraw, arguments),
         Command::See(arguments) => see::run(arguments),
         Command::Explain(arguments) => explain::run(arguments),
+        Command::Receipt(arguments) => receipt::run(arguments),
         Command::Protect(arguments) => protect::run(arguments),
         Command::Stats(arguments) => stats::run(arguments),
         Command::Account(command) => account::run(command),

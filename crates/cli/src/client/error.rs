@@ -12,11 +12,15 @@ pub(crate) enum AskError {
     #[error("{url}: no answer: {why}")]
     NoAnswer { url: String, why: String },
     /// Exit 77: the server will not.
-    #[error("{url}: refused: {why} (HTTP status {status}){}", .hint.as_ref().map_or(String::new(), |hint| format!("; {hint}")))]
+    #[error("{url}: refused: {why} (HTTP status {status}){}", behind(.hint.as_deref()))]
     Refused { url: String, status: u16, why: String, hint: Option<String> },
     /// Exit 65: there is nothing in the file to ask about.
     #[error("{0}")]
     Nothing(String),
+}
+
+fn behind(hint: Option<&str>) -> String {
+    hint.map_or(String::new(), |hint| format!("; {hint}"))
 }
 
 /// What a token lacks: 401, 403; a Host that is not served: 421.

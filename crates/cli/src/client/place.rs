@@ -72,7 +72,7 @@ impl Place {
         if let Some(path) = &self.token_file {
             return read_token(path).map(Some);
         }
-        if let Ok(token) = std::env::var("SEENIT_TOKEN") {
+        if let Some(token) = std::env::var("SEENIT_TOKEN").ok().filter(|token| !token.is_empty()) {
             let name = Path::new("SEENIT_TOKEN");
             return check_token(&token).map(Some).ok_or_else(|| Problem::Token { path: name.to_owned() });
         }
@@ -117,4 +117,59 @@ fn check_token(text: &str) -> Option<String> {
     let token = text.trim();
     let is_one_word = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
     is_one_word.then(|| token.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(server: &str) -> Place {
+        Place { server: server.to_owned(), token_file: None }
+    }
+
+    #[test]
+    fn only_this_machine_is_loopback_whatever_a_name_looks_like() {
+        for server in
+            ["http://127.0.0.1:8025", "http://localhost", "https://LOCALHOST:1", "http://[::1]:8025/x/"]
+        {
+            assert!(place(server).url().is_ok_and(|url| url.is_loopback()), "{server}");
+        }
+        for server in ["http://127.0.0.1.example.com", "https://localhost.example.com:8025", "http://[::2]"] {
+            let is_loopback = |url: Url| url.is_loopback();
+            assert!(!place(server).url().is_ok_and(is_loopback), "{server}");
+            assert_eq!(place(server).operator_files().expect("a URL"), Vec::<PathBuf>::new(), "{server}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_a_plain_url() {
+        let text = |server: &str| {
+            place(server).url().map(|url| url.text().to_owned()).map_err(|why| why.to_string())
+        };
+        assert_eq!(text("https://mx.example/seenit/"), Ok("https://mx.example/seenit".into()));
+        for server in
+            ["", "mx.example", "ftp://mx.example", "http://127.0.0.1@mx.example", "http://mx.example/?a"]
+        {
+            assert!(text(server).is_err_and(|why| why.contains(server)), "{server}");
+        }
+    }
+
+    #[test]
+    fn the_port_chooses_the_operator_s_token() {
+        let named = |server: &str| {
+            let files = place(server).operator_files().expect("a URL");
+            files.iter().map(|path| path.file_name().expect("a name").to_owned()).collect::<Vec<_>>()
+        };
+        assert!(named("http://localhost:8026").iter().all(|name| name == "operator-8026.token"));
+        assert!(named("http://localhost").iter().all(|name| name == "operator-80.token"));
+        assert!(!named("https://localhost").is_empty());
+    }
+
+    #[test]
+    fn a_token_is_one_word() {
+        assert_eq!(check_token(" seenit_abc\n"), Some("seenit_abc".into()));
+        for text in ["", "\n", "two words", "a\r\nHost: b", "\u{e9}"] {
+            assert_eq!(check_token(text), None, "{text:?}");
+        }
+    }
 }

@@ -80,3 +80,42 @@ pub(crate) fn words(reason: &Value) -> String {
         rule => format!("its {kind}: {rule}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_rule_of_the_ledger_has_words() {
+        let told = |rule: &str| {
+            words(&json!({
+                "kind": "exact1", "rule": rule, "weight": 12, "against": 3, "quorum": 10, "raw": 7, "raw_against": 1,
+                "seen": 25, "shingles": 20, "shingles_needed": 17, "reporters": 2, "saturated": true, "line": "line 3",
+            }))
+        };
+        assert_eq!(
+            told("reported"),
+            "its exact1 was reported as spam by 2 reporters, at least 7 times, with 12 points where 10 are needed"
+        );
+        assert_eq!(
+            told("revoked"),
+            "its exact1 was said to be good by 2 reporters, with 3 points where 10 are needed"
+        );
+        assert_eq!(told("disputed"), "its exact1 has 12 points for spam and 3 against, which is no verdict");
+        assert_eq!(told("seen"), "its exact1 was seen by at least 25 recipients");
+        assert_eq!(told("listed"), "its exact1 is on a list: line 3");
+        for rule in ["protected", "replica", "resembles", "many"] {
+            assert_ne!(told(rule), told("something new").replace("something new", rule), "{rule}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_missing_are_not_made_up() {
+        let reason = |rule: &str| words(&json!({"kind": "pyzor", "rule": rule}));
+        assert_eq!(reason("seen"), "its pyzor is marked as bulk");
+        assert_eq!(reason("disputed"), "what was said of its pyzor is taken back, or weighs nothing");
+        assert_eq!(words(&json!(null)), "its : ", "a foreign answer is no panic");
+    }
+}

@@ -6,6 +6,7 @@ use clap::Args;
 use seenit_ledger::Verdict;
 use serde::Serialize;
 
+use super::reason::Judged;
 use super::say::Verb;
 use super::{check, say};
 use crate::client::{AskError, Client, Place};
@@ -27,8 +28,7 @@ pub(crate) struct Arguments {
 /// One way to ask a server. Each protocol that mail programs speak adds its own.
 trait FrontEnd {
     fn name(&self) -> &'static str;
-    /// The verdict of a message.
-    fn check(&self, mail: &[u8]) -> Result<String, AskError>;
+    fn check(&self, mail: &[u8]) -> Result<Judged, AskError>;
     /// Says something of it, and waits until that is durable.
     fn say(&self, verb: Verb, mail: &[u8]) -> Result<(), AskError>;
 }
@@ -40,8 +40,8 @@ impl FrontEnd for Http<'_> {
         "HTTP"
     }
 
-    fn check(&self, mail: &[u8]) -> Result<String, AskError> {
-        check::ask(self.0, mail).map(|judged| judged.verdict)
+    fn check(&self, mail: &[u8]) -> Result<Judged, AskError> {
+        check::ask(self.0, mail)
     }
 
     fn say(&self, verb: Verb, mail: &[u8]) -> Result<(), AskError> {
@@ -92,7 +92,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 fn take(front_end: &dyn FrontEnd, step: &Step, mail: &[u8]) -> Row {
     let said = step.verb.map_or(Ok(()), |verb| front_end.say(verb, mail));
     let (works, told) = match said.and_then(|()| front_end.check(mail)) {
-        Ok(verdict) => (verdict == step.expected.as_str(), format!("it is {verdict}")),
+        Ok(judged) => (judged.is(step.expected), format!("it is {}: {}", judged.verdict, judged.why())),
         Err(error) => (false, error.to_string()),
     };
     Row { front_end: front_end.name(), step: step.what, works, told }

@@ -1,6 +1,8 @@
 //! What the command-line tests share: a folder of their own, and `seenit` run in it.
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
+pub(crate) mod serving;
+
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
@@ -30,6 +32,11 @@ impl Ran {
         assert_eq!(self.err.lines().count(), 1, "{:?}", self.err);
         assert!(self.err.contains(says), "{:?} does not say {says:?}", self.err);
     }
+
+    /// Words that make no command.
+    pub(crate) fn refused_as_usage(&self) {
+        assert_eq!((self.code, self.out.as_str()), (2, ""), "{}", self.err);
+    }
 }
 
 impl Folder {
@@ -56,9 +63,8 @@ impl Folder {
 
     /// The same with `input` on standard input.
     pub(crate) fn run_with(&self, words: &str, input: &[u8]) -> Ran {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_seenit"))
-            .args(words.split_whitespace())
-            .current_dir(self.0.path())
+        let mut child = self
+            .command(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -72,6 +78,15 @@ impl Folder {
             out: String::from_utf8(output.stdout).expect("text"),
             err: String::from_utf8(output.stderr).expect("text"),
         }
+    }
+
+    /// The command itself. It finds no server and no token but those of this folder.
+    pub(crate) fn command(&self, words: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_seenit"));
+        command.args(words.split_whitespace()).current_dir(self.0.path());
+        command.env_remove("SEENIT_SERVER").env_remove("SEENIT_TOKEN");
+        command.env("XDG_STATE_HOME", self.path("state"));
+        command
     }
 
     /// A key file with a line for each number.

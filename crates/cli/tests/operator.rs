@@ -1,0 +1,266 @@
+//! Guards what operators do: start, stop, accounts, configuration, rebuilding, documents.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{ChildStdout, Stdio};
+
+use common::Folder;
+use common::serving::{DATA, Guarded, Serving, mail};
+
+#[test]
+fn what_was_acknowledged_is_there_after_a_stop_and_after_a_kill() {
+    let folder = Folder::new();
+    folder.write("a.eml", mail(1));
+    folder.write("b.eml", mail(2));
+    let first = Serving::start(&folder);
+    let token = first.said["token_files"][0].as_str().expect("a path").to_owned();
+    assert!(std::path::Path::new(&token).is_file());
+    assert_eq!(first.run("report a.eml").code, 0);
+    first.stop();
+    assert!(!std::path::Path::new(&token).exists(), "an operator's token is good for one server");
+    let mut second = Serving::start(&folder);
+    assert_eq!(second.verdict("a.eml").1, 10);
+    assert_eq!(second.run("report b.eml").code, 0);
+    second.process.signal("KILL");
+    second.process.wait();
+    let third = Serving::start(&folder);
+    assert_eq!((third.verdict("a.eml").1, third.verdict("b.eml").1), (10, 10));
+    assert!(third.said["recovery"].is_array());
+}
+
+/// A server that speaks to people, and what it says.
+fn greeted(folder: &Folder) -> (Guarded, BufReader<ChildStdout>, Vec<String>) {
+    let mut command = folder.command(&format!("serve --data {DATA} --http 127.0.0.1:0"));
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("seenit starts");
+    let mut process = Guarded(child);
+    let mut out = BufReader::new(process.0.stdout.take().expect("piped"));
+    let lines: Vec<String> = out.by_ref().lines().map_while(Result::ok).take(5).collect();
+    assert_eq!(lines.len(), 5, "{lines:#?}");
+    (process, out, lines)
+}
+
+#[test]
+fn people_are_told_where_it_listens_and_one_thing_to_try() {
+    let folder = Folder::new();
+    let (_process, _, lines) = greeted(&folder);
+    assert!(lines[0].contains(DATA) && lines[1].contains("http://127.0.0.1:"), "{lines:#?}");
+    assert!(lines[2].contains("operator-"), "{lines:#?}");
+    assert!(lines[4].contains(" selftest --server http://127.0.0.1:"), "{lines:#?}");
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let folder = Folder::new();
+    let (mut process, mut out, lines) = greeted(&folder);
+    // A request whose body never comes holds the first signal up.
+    let (_, address) = lines[1].split_once("http://").expect("an address");
+    let mut held = TcpStream::connect(address).expect("it listens");
+    let head = "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: message/rfc822\r\n\
+                Content-Length: 9\r\n\r\n";
+    held.write_all(head.as_bytes()).expect("sent");
+    assert_eq!(
+        folder.run(&format!("stats --server http://{address}")).code,
+        0,
+        "it has taken the one before"
+    );
+    process.signal("TERM");
+    let mut line = String::new();
+    out.read_line(&mut line).expect("text");
+    assert_eq!(line, "Stopping.\n");
+    process.signal("TERM");
+    assert_eq!(process.wait().code(), Some(128 + 15));
+}
+
+#[test]
+fn two_servers_do_not_share_a_folder_nor_a_port() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    let second = folder.run(&format!("serve --data {DATA} --http 127.0.0.1:0"));
+    second.refused(69, "another seenit is using this folder");
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("bound");
+    folder.run(&format!("serve --data other --http {address}")).refused(69, &address.to_string());
+    assert_eq!(serving.run("stats").code, 0, "the first is not disturbed");
+    assert!(!folder.path("other/identity.json").exists(), "nothing is made where nothing can be served");
+}
+
+#[test]
+fn accounts_do_what_their_roles_say_and_no_more() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    folder.write("a.eml", mail(1));
+    let added = serving.run("account add mx1 --role report --weight 10");
+    assert_eq!((added.code, added.out.lines().count()), (0, 1), "{}", added.err);
+    assert!(added.out.starts_with("seenit_"), "the token alone");
+    folder.write("mx1.token", &added.out);
+    let as_mx1 = |words: &str| serving.run(&format!("{words} --token-file mx1.token"));
+    assert_eq!(as_mx1("report a.eml").code, 0);
+    assert_eq!(serving.verdict("a.eml").1, 10);
+    let revoked = as_mx1("revoke a.eml");
+    assert_eq!(revoked.code, 77);
+    assert!(revoked.err.contains("has not the role revoke"), "{}", revoked.err);
+    as_mx1("account list").refused(77, "has not the role admin");
+    let list = serving.run("account list --json").json();
+    let names: Vec<_> =
+        list["accounts"].as_array().expect("a list").iter().map(|one| one["name"].as_str()).collect();
+    assert!(names.contains(&Some("mx1")) && names.contains(&Some("operator")), "{names:?}");
+    let renewed = serving.run("account token mx1");
+    assert_ne!(renewed.out, added.out);
+    assert_eq!(as_mx1("report a.eml").code, 77, "the old token is nobody's");
+    assert!(serving.run("account weight mx1 3").out.contains("weight 3 (fixed)"));
+    assert_eq!(serving.run("account undo mx1").out, "1 words of mx1 are taken back\n");
+    assert_eq!(serving.verdict("a.eml").0, "unknown");
+    assert_eq!(serving.run("account remove mx1").code, 0);
+    serving.run("account remove mx1").refused(77, "mx1");
+    serving.run("account remove ../stats").refused(77, "404");
+    folder.run("account add mx2 --role owner").refused_as_usage();
+}
+
+#[test]
+fn tokens_come_from_the_environment_too() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    let token = serving.run("account add mx1").out;
+    let run = |token: &str| {
+        let mut command = folder.command("account list");
+        command.env("SEENIT_SERVER", serving.url()).env("SEENIT_TOKEN", token).output().expect("it ends")
+    };
+    let refused = run(&token);
+    assert_eq!(refused.status.code(), Some(77), "mx1 is no admin");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("role admin"));
+    assert_eq!(run("two words").status.code(), Some(65));
+}
+
+#[test]
+fn a_configuration_is_shown_and_its_bad_line_is_named() {
+    let folder = Folder::new();
+    let shown = folder.run("config show");
+    assert_eq!(shown.code, 0);
+    folder.write("seenit.toml", &shown.out);
+    assert_eq!(folder.run("config check seenit.toml").out, "seenit.toml: all is well\n");
+    folder.write("bad.toml", "[ledger]\nquorum = 10\nqorum = 12\n");
+    folder.run("config check bad.toml").refused(78, "bad.toml:3: ");
+    folder.write("worse.toml", "[ledger]\n\nbulk_threshold = 1\n");
+    folder.run("config check worse.toml").refused(78, "worse.toml:3: ledger.bulk_threshold = 1");
+    folder.run(&format!("serve --data {DATA} --config worse.toml")).refused(78, "worse.toml:3: ");
+    folder.run("config check nowhere.toml").refused(78, "nowhere.toml");
+}
+
+#[test]
+fn a_configuration_is_obeyed() {
+    let folder = Folder::new();
+    folder.write("seenit.toml", "[ledger]\nbulk_threshold = 3\n");
+    folder.write("a.eml", mail(1));
+    let serving = Serving::start_with(&folder, "--config seenit.toml");
+    assert_eq!(serving.run("see --recipients 3 a.eml").code, 0);
+    assert_eq!(serving.verdict("a.eml").1, 11);
+}
+
+#[test]
+fn certificates_are_those_the_system_trusts() {
+    let folder = Folder::new();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    folder.write("certificate.pem", made.cert.pem());
+    folder.write("key.pem", made.signing_key.serialize_pem());
+    let paths = ["certificate.pem", "key.pem"].map(|name| folder.path(name).display().to_string());
+    folder.write(
+        "tls.toml",
+        format!("[tls]\ncertificate = {:?}\nkey = {:?}\nloopback = true\n", paths[0], paths[1]),
+    );
+    let serving = Serving::start_with(&folder, "--config tls.toml");
+    let url = serving.url().replace("127.0.0.1", "localhost");
+    assert!(url.starts_with("https://"), "{url}");
+    let run = |trusted: &str| {
+        let mut command = folder.command(&format!("selftest --server {url}"));
+        command.env_remove("SSL_CERT_DIR").env("SSL_CERT_FILE", trusted).output().expect("it ends")
+    };
+    let trusted = run(&paths[0]);
+    assert_eq!(trusted.status.code(), Some(0), "{}", String::from_utf8_lossy(&trusted.stdout));
+    folder.write("nobody.pem", "");
+    let stranger = run(&folder.path("nobody.pem").display().to_string());
+    assert_eq!(stranger.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&stranger.stdout).contains("certificate"), "{stranger:?}");
+}
+
+#[test]
+fn a_rebuilt_folder_of_another_size_says_the_same() {
+    let folder = Folder::new();
+    folder.write("a.eml", mail(1));
+    let rebuild = format!("rebuild --data {DATA} --capacity 20000 --json");
+    folder.run(&rebuild).refused(66, DATA);
+    let serving = Serving::start(&folder);
+    assert_eq!(serving.run("report a.eml").code, 0);
+    folder.run(&rebuild).refused(69, "another seenit is using this folder");
+    serving.stop();
+    let stats = folder.run(&rebuild).json();
+    assert_eq!((stats["capacity"].as_u64(), stats["signatures"].as_u64() > Some(0)), (Some(20_000), true));
+    assert_eq!(folder.run(&format!("check --local {DATA} a.eml")).code, 10);
+    assert_eq!(Serving::start(&folder).verdict("a.eml").1, 10);
+    folder.run(&format!("rebuild --data {DATA} --capacity 1")).refused(2, "ledger.capacity = 1");
+}
+
+#[test]
+fn statistics_snapshots_and_the_clock_are_an_operator_s_to_ask_for() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    let stats = serving.run("stats --json").json();
+    assert!(stats["version"].is_string() && stats["capacity"].as_u64() > Some(0), "{stats}");
+    assert!(serving.run("stats").out.contains("\nsnapshot      none yet\n"));
+    assert_eq!(serving.run("snapshot").out, "A snapshot is written.\n");
+    assert!(serving.run("stats").out.contains(" s ago\n"));
+    assert_eq!(serving.run("clock confirm").out, "The present time is confirmed.\n");
+}
+
+#[test]
+fn every_command_has_an_example() {
+    let folder = Folder::new();
+    let commands = [
+        "serve",
+        "check",
+        "report",
+        "revoke",
+        "withdraw",
+        "see",
+        "explain",
+        "receipt",
+        "protect",
+        "stats",
+        "account list",
+        "account add",
+        "account remove",
+        "account token",
+        "account weight",
+        "account undo",
+        "selftest",
+        "rebuild",
+        "clock confirm",
+        "snapshot",
+        "config check",
+        "config show",
+        "completions",
+        "man",
+    ];
+    for command in commands {
+        let help = folder.run(&format!("{command} --help"));
+        assert_eq!(help.code, 0, "{command}");
+        assert!(
+            help.out.contains("Example") && help.out.contains(&format!("seenit {command}")),
+            "{}",
+            help.out
+        );
+    }
+}
+
+#[test]
+fn shells_and_man_are_served() {
+    let folder = Folder::new();
+    let bash = folder.run("completions bash");
+    assert!(bash.code == 0 && bash.out.contains("selftest"));
+    assert!(folder.run("man").out.contains(".TH seenit 1"));
+    assert_eq!(folder.run("man --output pages").code, 0);
+    for page in ["seenit.1", "seenit-serve.1", "seenit-account-add.1"] {
+        assert!(folder.path("pages").join(page).is_file(), "{page}");
+    }
+}
