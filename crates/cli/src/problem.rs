@@ -176,7 +176,7 @@ fn words_code(error: &WordsError) -> u8 {
 fn start_code(error: &StartError) -> u8 {
     match error {
         StartError::Config(_) | StartError::Tls(_) => 78,
-        StartError::Busy { .. } | StartError::BusyDefault { .. } | StartError::Listen { .. } => 69,
+        StartError::Busy { .. } | StartError::Listen { .. } => 69,
         StartError::Private(_) => 73,
         _ => 71,
     }

@@ -4,7 +4,8 @@
 //!    than `ratio` times its ham weight; ham when the same holds the other way round; else, when there is weight on
 //!    either side, disputed.
 //! 2. Of a text's shingles: spam when as many are known as make a replica.
-//! 3. Of a message: signatures that name one message decide before those that many messages share. Spam from some and ham
+//! 3. Of a message: signatures that name one message decide before those that many messages share. Spam from some and
+//!    ham
 //!    from others of the same rank is no verdict. Bulk is said only where neither is.
 
 use seenit_filter::hash::{Hash128, KeyHasher};
@@ -33,7 +34,7 @@ pub(crate) fn judge_tally(tally: &Tally, kind: Kind, config: &LedgerConfig) -> (
         (Verdict::Ham, Some(Rule::Revoked))
     } else if tally.marks.many && kind.is_exact() {
         (Verdict::Bulk, Some(Rule::Many))
-    } else if tally.spam > 0 || tally.ham > 0 || tally.raw_spam > 0 || tally.raw_ham > 0 {
+    } else if tally.spam > 0 || tally.ham > 0 {
         (Verdict::Unknown, Some(Rule::Disputed))
     } else {
         (Verdict::Unknown, None)

@@ -26,8 +26,8 @@
 //! # The way of a write
 //!
 //! [`Ledger::write`] queues it; the one thread that writes (`writer`) takes what waits, works out what it will do
-//! (`stage`), commits it to the `journal` in one batch, changes `memory`, and answers. A commit is synced first, so what
-//! is acknowledged is durable; and memory never says what the journal does not know.
+//! (`stage`), commits it to the `journal` in one batch, changes `memory`, and answers. A commit is synced first, so
+//! what is acknowledged is durable; and memory never says what the journal does not know.
 //!
 //! # The way of a check
 //!
@@ -37,9 +37,10 @@
 //!
 //! # Size and error
 //!
-//! Memory is fixed by the configuration: 8.9 bytes for each signature of `capacity`, at most two cache lines a lookup, and
-//! 8.6e-7 false hits at capacity; counting filters for what is seen and for shingles; a tagged filter for bulk. A capacity
-//! that is nearly used up is an alarm, and a full tally refuses new reports.
+//! Memory is fixed by the configuration: 8.9 bytes for each signature of `capacity`, at most two cache lines a
+//! lookup, and
+//! 8.6e-7 false hits at capacity; counting filters for what is seen and for shingles; a tagged filter for bulk. A
+//! capacity that is nearly used up is an alarm, and a full tally refuses new reports.
 
 mod age;
 mod answers;

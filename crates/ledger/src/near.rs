@@ -1,7 +1,8 @@
 //! Near replicas: the shingles of reported and of good texts, in two counting filters.
 //!
-//! A shingle is *known* when its spam units reach [`SHINGLE_UNITS_MIN`] and exceed the ham units clearly. How many known
-//! shingles of 32 make a replica depends on how much good mail the site knows: see `LedgerConfig::near_threshold`.
+//! A shingle is *known* when its spam units reach [`SHINGLE_UNITS_MIN`] and exceed the ham units clearly. How many
+//! known shingles of 32 make a replica depends on how much good mail the site knows: see
+//! `LedgerConfig::near_threshold`.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::AtomicU64;

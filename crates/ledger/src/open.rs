@@ -173,8 +173,8 @@ fn memory(
     Ok(Opened { memory, hidden_before, heads })
 }
 
-/// Memory of a snapshot, and its head where its tallies can be used; else empty tallies. Seen counts are always those of
-/// the snapshot: a generation keeps the size it began with.
+/// Memory of a snapshot, and its head where its tallies can be used; else empty tallies. Seen counts are always those
+/// of the snapshot: a generation keeps the size it began with.
 fn restored(
     snapshot: &Snapshot,
     config: &LedgerConfig,

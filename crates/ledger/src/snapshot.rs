@@ -9,9 +9,9 @@
 //! ```
 //!
 //! Sections are named, and the head has the length and BLAKE3 of each: `table` (words of 8 bytes, lowest first),
-//! `near-spam`, `near-ham`, `seen-G` and `others-G` (filter files, docs/format.md), `bulk` (generation, 8 bytes, highest
-//! first, and hash, 16), `forgotten` (hash, 16 bytes, and count, 8, highest first). A file appears under its name whole or not at all. One that is damaged is put aside, and memory
-//! is made from the journal.
+//! `near-spam`, `near-ham`, `seen-G` and `others-G` (filter files, docs/format.md), `bulk` (generation, 8 bytes,
+//! highest first, and hash, 16), `forgotten` (hash, 16 bytes, and count, 8, highest first). A file appears under its
+//! name whole or not at all. One that is damaged is put aside, and memory is made from the journal.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

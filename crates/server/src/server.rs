@@ -42,12 +42,6 @@ pub enum StartError {
         /// The address.
         address: SocketAddr,
     },
-    /// The default port is taken, and nothing else would listen.
-    #[error("{address}, the default, is in use by another process; take a free port with --http 127.0.0.1:0")]
-    BusyDefault {
-        /// The address.
-        address: SocketAddr,
-    },
     /// An address that cannot be listened on.
     #[error("cannot listen on {address}: {error}")]
     Listen {
@@ -250,23 +244,28 @@ fn runtime() -> Result<Runtime, StartError> {
     built.map_err(|error| StartError::System(error.to_string()))
 }
 
+/// Takes a port. Where nobody asked for this one and it is taken, any free one does.
 fn bind(address: SocketAddr, asked: bool) -> Result<TcpListener, StartError> {
-    let listen = || {
-        let socket = if address.is_ipv4() {
-            tokio::net::TcpSocket::new_v4()
-        } else {
-            tokio::net::TcpSocket::new_v6()
-        }?;
-        // A port whose last connections are only just closed is free.
-        socket.set_reuseaddr(true)?;
-        socket.bind(address)?;
-        socket.listen(BACKLOG)
+    match listen(address) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse && !asked => {
+            tracing::warn!(%address, "the default port is in use by another process: a free one is taken");
+            let free = SocketAddr::new(address.ip(), 0);
+            listen(free).map_err(|error| StartError::Listen { address: free, error })
+        }
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(StartError::Busy { address }),
+        listened => listened.map_err(|error| StartError::Listen { address, error }),
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => tokio::net::TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => tokio::net::TcpSocket::new_v6()?,
     };
-    listen().map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse if asked => StartError::Busy { address },
-        io::ErrorKind::AddrInUse => StartError::BusyDefault { address },
-        _ => StartError::Listen { address, error },
-    })
+    // A port whose last connections are only just closed is free.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 fn addresses_of(sockets: &[TcpListener]) -> Result<Vec<SocketAddr>, StartError> {

@@ -1,6 +1,6 @@
 //! Crashes of the real server: killed at random moments under load, on disks that fail, fill up, or forget what was not
-//! synced. Each time: what was acknowledged is found, nothing is found that was not sent, nothing is unreadable, and seen
-//! counts are not below what was accepted some intervals before.
+//! synced. Each time: what was acknowledged is found, nothing is found that was not sent, nothing is unreadable, and
+//! seen counts are not below what was accepted some intervals before.
 //!
 //! `SEENIT_LONG=1` runs many more rounds. A failing round prints its seed.
 

@@ -23,7 +23,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   cargo run --release -p seenit-lab --bin race -- store
   cargo run --release -p seenit-lab --bin race -- store --rows 10000000 --json > store.json
-  cargo run --release -p seenit-lab --bin race -- store --commit 1000 --pattern log+index --only fjall-default,fjall-cache-1";
+  cargo run --release -p seenit-lab --bin race -- store --commit 1000 --only fjall-default,fjall-cache-1";
 
 /// The contenders of a race when nobody names others.
 const CONTENDERS: [&str; 2] = ["redb", "fjall"];
