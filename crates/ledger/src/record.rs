@@ -284,6 +284,22 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        /// A journal may hold anything after a disk went mad.
+        #[test]
+        fn any_bytes_are_a_record_or_an_error(bytes: Vec<u8>) {
+            let mut bytes = bytes;
+            let _ = Record::decode(&bytes);
+            if let Some(version) = bytes.first_mut() {
+                *version = VERSION;
+            }
+            if let Ok(record) = Record::decode(&bytes) {
+                proptest::prop_assert_eq!(Record::decode(&record.encode()), Ok(record));
+            }
+            let _ = Case::decode(&bytes);
+        }
+    }
+
     #[test]
     fn names_of_records_lead_back_to_them() {
         let id = RecordId { site: 0xabc, incarnation: 17, number: 42 };

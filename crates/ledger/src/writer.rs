@@ -9,6 +9,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use seenit_filter::hash::Hash128;
+
 use crate::age;
 use crate::answers::{Receipt, Write};
 use crate::clock::{Calendar, Trust};
@@ -155,9 +157,13 @@ impl Writer {
     /// Stages all writes of `jobs`, commits them, and answers. What is no write goes to `later`.
     fn commit(&mut self, jobs: Vec<Job>, later: &mut Vec<Job>) {
         let shared = Arc::clone(&self.shared);
+        let promoted = promoted_by(&shared, &jobs);
         let journal = match self.writable(&shared) {
             Ok(journal) => journal,
-            Err(error) => return refuse_all(jobs, &error, later),
+            Err(error) => {
+                forget_promoting(&shared, &promoted);
+                return refuse_all(jobs, &error, later);
+            }
         };
         let known = shared.reporters();
         let (generation, time) = (self.calendar.generation(), self.calendar.secs());
@@ -218,8 +224,7 @@ impl Writer {
                 added.into_iter().filter_map(|(_, done)| done).for_each(|done| done(Err(error.clone())));
             }
         }
-        let mut promoting = shared.promoting.lock().unwrap_or_else(PoisonError::into_inner);
-        promoting.clear();
+        forget_promoting(&shared, &promoted);
     }
 
     fn stage(
@@ -476,6 +481,23 @@ impl From<JournalError> for Problem {
     fn from(error: JournalError) -> Self {
         Problem::Journal(error)
     }
+}
+
+/// The signatures whose promotion is among these jobs.
+fn promoted_by(shared: &Shared, jobs: &[Job]) -> Vec<Hash128> {
+    let case = |job: &Job| match job {
+        Job::Promote(case) => shared.memory.keys_of(case),
+        _ => Vec::new(),
+    };
+    jobs.iter().flat_map(case).map(|key| key.hash).collect()
+}
+
+/// Memory knows them now; or they were refused, and whoever sees them next asks again.
+fn forget_promoting(shared: &Shared, promoted: &[Hash128]) {
+    let mut promoting = shared.promoting.lock().unwrap_or_else(PoisonError::into_inner);
+    promoted.iter().for_each(|hash| {
+        promoting.remove(hash);
+    });
 }
 
 fn refuse_all(jobs: Vec<Job>, error: &WriteError, later: &mut Vec<Job>) {

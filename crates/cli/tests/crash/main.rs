@@ -7,6 +7,7 @@
 mod faults;
 mod load;
 mod server;
+mod soak;
 
 use std::time::Duration;
 

@@ -67,6 +67,10 @@ impl Server {
         Client { address: self.address.clone(), token: self.token.clone(), stream: None }
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills it: no handler runs, nothing is flushed.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("it runs");
