@@ -115,6 +115,11 @@ impl Identity {
         *self.incarnations.last().expect("there is always one")
     }
 
+    /// The lives of the folder from one of them on, or all; the present one is the last.
+    pub(crate) fn incarnations_from(&self, first: Option<u64>) -> impl Iterator<Item = u64> {
+        self.incarnations.iter().map(|one| one.id).filter(move |&id| first.is_none_or(|first| id >= first))
+    }
+
     /// The life a record belongs to.
     pub(crate) fn incarnation_of(&self, number: u64) -> u64 {
         let born = self.incarnations.iter().rev().find(|one| one.first <= number);

@@ -15,7 +15,7 @@
 //! dropping its two keyspaces. The index holds nothing that the log does not say: `reindex` makes it anew.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -143,12 +143,21 @@ impl Row {
 /// What the store says when it fails, or rows that make no sense.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JournalError {
-    #[error("{0}")]
+    #[error("{}", plain(.0))]
     Store(#[from] fjall::Error),
     #[error("{0}")]
     Io(#[from] std::io::Error),
     #[error("{0}")]
     Rows(String),
+}
+
+/// What the store says, without its own words where the system has said it.
+fn plain(error: &fjall::Error) -> String {
+    match error {
+        fjall::Error::Io(error) => error.to_string(),
+        fjall::Error::Poisoned => "an earlier write failed".into(),
+        other => other.to_string(),
+    }
 }
 
 /// One generation's keyspaces.
@@ -168,7 +177,6 @@ pub(crate) struct Journal {
     seen: Keyspace,
     reporters: Keyspace,
     meta: Keyspace,
-    path: PathBuf,
 }
 
 /// What is committed together.
@@ -219,21 +227,7 @@ impl Journal {
         let (bulk, seen) = (keyspace("bulk")?, keyspace("seen")?);
         let (reporters, meta) = (keyspace("reporters")?, keyspace("meta")?);
         let (generations, hidden_before) = (RwLock::new(generations), AtomicU64::new(0));
-        Ok(Journal {
-            database,
-            generations,
-            hidden_before,
-            bulk,
-            seen,
-            reporters,
-            meta,
-            path: path.to_owned(),
-        })
-    }
-
-    /// Where it lies.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+        Ok(Journal { database, generations, hidden_before, bulk, seen, reporters, meta })
     }
 
     /// The generations that have keyspaces, oldest first, hidden ones included.

@@ -1,6 +1,8 @@
 //! Opening a ledger: memory from the newest snapshot that is whole, brought up to date by the journal; or from the
 //! journal alone. What happened is said.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -40,6 +42,8 @@ struct Opened {
     hidden_before: u64,
     /// The heads of the snapshots that are whole, the newest first.
     heads: [Option<Head>; 2],
+    /// The life of the folder in which the snapshot was taken that its seen counts come from.
+    seen_of: Option<u64>,
 }
 
 /// Opens everything a writer needs.
@@ -74,10 +78,12 @@ pub(crate) fn open(
         ));
         identity.begin_incarnation(folder, position + 1, clock.now_secs())?;
     }
+    let taken_in = opened.seen_of;
+    seen(&opened.memory, taken_in, &identity, &journal, now, &mut recovery)?;
     let reporters = reporters(&journal, &config)?;
     remove_litter(folder);
 
-    let Opened { memory, hidden_before, heads } = opened;
+    let Opened { memory, hidden_before, heads, .. } = opened;
     let next = last.max(position) + 1;
     let snapshot_secs = heads[0].as_ref().map(|head| head.time);
     let shared = Shared {
@@ -127,12 +133,13 @@ fn memory(
     recovery: &mut Vec<String>,
 ) -> Result<Opened, OpenError> {
     let hidden_before = (now + 1).saturating_sub(config.record_generations);
-    let (mut heads, mut memory) = ([None, None], None);
+    let (mut heads, mut memory, mut seen_of) = ([None, None], None, None);
     for (name, head) in FILES.into_iter().zip(&mut heads) {
         let path = folder.join(name);
         let opened = Snapshot::open(&path).and_then(|opened| match opened {
             Some(snapshot) if memory.is_none() => {
                 memory = Some(restored(&snapshot, config, tallies, identity)?);
+                seen_of = Some(snapshot.head.incarnation);
                 Ok(Some(snapshot))
             }
             other => Ok(other),
@@ -169,8 +176,7 @@ fn memory(
         }
     };
     age::fold_bulk(&memory, journal, now).map_err(rows)?;
-    seen(&memory, identity, journal, now, recovery)?;
-    Ok(Opened { memory, hidden_before, heads })
+    Ok(Opened { memory, hidden_before, heads, seen_of })
 }
 
 /// Memory of a snapshot, and its head where its tallies can be used; else empty tallies. Seen counts are always those
@@ -244,27 +250,45 @@ fn catch_up(
     Ok(replayed)
 }
 
-/// Seen counts: those of the snapshot, brought up to date by the deltas after it.
+/// Seen counts: those of the snapshot, brought up to date by the deltas after it, life by life of the folder. What was
+/// counted in an earlier life is frozen: it counts as another's.
 fn seen(
     memory: &Memory,
+    taken_in: Option<u64>,
     identity: &Identity,
     journal: &Journal,
     now: u64,
     recovery: &mut Vec<String>,
 ) -> Result<(), OpenError> {
-    let incarnation = identity.incarnation().id;
-    let mut catching: std::collections::BTreeMap<u64, Catching> = Default::default();
-    let mut lost = None;
+    for (position, incarnation) in identity.incarnations_from(taken_in).enumerate() {
+        if position > 0 {
+            memory.seen.freeze()?;
+        }
+        if let Some(why) = catch_up_seen(memory, incarnation, journal, now)? {
+            recovery.push(format!("seen counts are not complete: {why}"));
+        }
+    }
+    Ok(memory.seen.advance(now)?)
+}
+
+/// Applies the deltas of one life of the folder. Says what could not be applied.
+fn catch_up_seen(
+    memory: &Memory,
+    incarnation: u64,
+    journal: &Journal,
+    now: u64,
+) -> Result<Option<String>, OpenError> {
+    let (mut catching, mut lost) = (BTreeMap::new(), None);
     let read = journal.each_delta(incarnation, |generation, sequence, bytes| {
         if generation > now {
             return Ok(());
         }
         let follower = match catching.entry(generation) {
-            std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::btree_map::Entry::Vacant(entry) => {
-                let own =
-                    memory.seen.taken(generation).map_err(|error| JournalError::Rows(error.to_string()))?;
-                entry.insert(Catching::new(own.0, own.1))
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let own = memory.seen.taken(generation);
+                let (own, sequence) = own.map_err(|error| JournalError::Rows(error.to_string()))?;
+                entry.insert(Catching::new(own, sequence))
             }
         };
         if let Err(why) = follower.apply(bytes) {
@@ -277,10 +301,7 @@ fn seen(
         let (own, sequence) = follower.finish();
         memory.seen.put_own(generation, own, sequence)?;
     }
-    if let Some(why) = lost {
-        recovery.push(format!("seen counts are not complete: {why}"));
-    }
-    Ok(memory.seen.advance(now)?)
+    Ok(lost)
 }
 
 /// The reporters of the journal, the built-in ones among them with the weights of the configuration.

@@ -141,6 +141,25 @@ impl Seen {
         self.restore(number, own, others, sequence)
     }
 
+    /// Begins own cells anew; what they held counts as another's.
+    pub(crate) fn freeze(&self) -> Result<(), GeometryError> {
+        for (&number, generation) in self.all().iter() {
+            let (own, mut others) = (generation.own.snapshot()?, generation.others.snapshot()?);
+            let begun = CountingFilter::new(
+                *own.layout(),
+                SplitCells::zeroed(own.cells().split(), own.layout().bits(), HugePages::Default)?,
+                own.promise(),
+                own.fingerprint(),
+            )?;
+            if others.merge(&own).is_err() {
+                // Others' cells are of another size only where there are none yet.
+                others = own;
+            }
+            self.restore(number, begun, others, 0)?;
+        }
+        Ok(())
+    }
+
     /// Counts `recipients` more of a key in a generation, and says how many it has over all of them.
     pub(crate) fn add(&self, generation: u64, hash: Hash128, recipients: u64) -> Count {
         let all = self.all();

@@ -402,16 +402,19 @@ impl Writer {
         let Some(previous) = &self.heads[1] else {
             return Ok(());
         };
-        let incarnation = shared.identity.incarnation().id;
         let oldest = shared.generation().saturating_sub(shared.config.seen_generations);
         let mut batch = journal.batch();
-        journal.each_delta(incarnation, |generation, sequence, _| {
-            let has = previous.seen.iter().any(|&(known, last)| known == generation && sequence <= last);
-            if has && previous.incarnation == incarnation || generation < oldest {
-                batch.remove_delta(incarnation, generation, sequence);
-            }
-            Ok(())
-        })?;
+        for incarnation in shared.identity.incarnations_from(None) {
+            journal.each_delta(incarnation, |generation, sequence, _| {
+                let has = previous.seen.iter().any(|&(known, last)| known == generation && sequence <= last);
+                let is_taken =
+                    incarnation < previous.incarnation || incarnation == previous.incarnation && has;
+                if is_taken || generation < oldest {
+                    batch.remove_delta(incarnation, generation, sequence);
+                }
+                Ok(())
+            })?;
+        }
         batch.commit()
     }
 
@@ -421,21 +424,16 @@ impl Writer {
         if free_bytes(&shared.folder).is_some_and(|free| free < shared.config.free_bytes_min) {
             return;
         }
-        let mut slot = shared.journal.write().unwrap_or_else(PoisonError::into_inner);
-        let path = match slot.take() {
-            // Others may still read it; then it is tried again later.
-            Some(journal) => match Arc::try_unwrap(journal) {
-                Ok(journal) => journal.path().to_owned(),
-                Err(journal) => {
-                    *slot = Some(journal);
-                    return;
-                }
-            },
-            None => shared.folder.join(crate::open::JOURNAL_FOLDER),
-        };
-        match self.opened_again(&shared, &path) {
+        // Nobody waits for the store: without it, checks are answered from memory.
+        let taken = shared.journal.write().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Err(journal)) = taken.map(Arc::try_unwrap) {
+            // Others still read it; it is tried again later.
+            *shared.journal.write().unwrap_or_else(PoisonError::into_inner) = Some(journal);
+            return;
+        }
+        match self.opened_again(&shared, &shared.folder.join(crate::open::JOURNAL_FOLDER)) {
             Ok(journal) => {
-                *slot = Some(Arc::new(journal));
+                *shared.journal.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(journal));
                 let mut state = shared.state();
                 state.refused = None;
                 state.recovery.push("the journal failed and was opened again".into());

@@ -148,6 +148,7 @@ fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
     write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
     let backup = killed(folder.path());
     write(&ledger, Verb::Report, LOCAL, case(2)).expect("durable");
+    ledger.see(&[case(900)], 11).expect("accepted");
     let before = ledger.stats().incarnation;
     drop(ledger);
     // The journal of the backup under the newer snapshot.
@@ -159,6 +160,13 @@ fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
     let receipt = write(&again, Verb::Report, LOCAL, case(3)).expect("durable");
     assert_eq!(receipt.id.number, 3, "no number is given twice");
     assert_eq!(receipt.id.incarnation, again.stats().incarnation);
+    // What was counted in the life before is frozen and still counts, in this life and after a kill of it.
+    let seen = |ledger: &Ledger| ledger.check(&case(900)).reasons[0].seen;
+    assert_eq!(seen(&again), Some(11));
+    again.see(&[case(900)], 4).expect("accepted");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let after = killed(folder.path());
+    assert_eq!((seen(&again), seen(&open(after.path(), &hands))), (Some(15), Some(15)));
 }
 
 /// The store opens a log with a damaged record in it as if that were its end.
