@@ -8,7 +8,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-use seenit_ledger::ledger::Stats;
+use seenit_ledger::Stats;
 
 type Labels = Vec<(&'static str, String)>;
 type Seconds = Counter<f64, AtomicU64>;

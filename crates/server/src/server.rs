@@ -97,7 +97,13 @@ pub struct Running {
 impl Server {
     /// A server with its data in a folder.
     pub fn new(config: Config, data: impl Into<PathBuf>) -> Self {
-        Server { config, data: data.into(), http: None, token_folders: None, clock: Arc::new(SystemClock) }
+        Server {
+            config,
+            data: data.into(),
+            http: None,
+            token_folders: None,
+            clock: Arc::new(SystemClock::default()),
+        }
     }
 
     /// Listens on this address only, whatever the configuration says.
@@ -224,6 +230,7 @@ impl Running {
             tracing::warn!(secs = deadline.as_secs(), "requests were cut off");
         }
         runtime.shutdown_timeout(deadline);
+        self.state.ledger.close();
         tracing::info!("stopped");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyper::Uri;
-use seenit_ledger::ledger::Stats;
+use seenit_ledger::Stats;
 use seenit_ledger::record::RecordId;
 use seenit_ledger::signature::Case;
 use seenit_ledger::verdict::Answer;
@@ -101,7 +101,7 @@ pub(crate) fn openapi() -> Answered {
 
 /// Accepts the present time after a jump of the clock.
 pub(crate) async fn confirm_clock(state: &Arc<State>) -> Result<Answered, Problem> {
-    blocking::run(state, |state| state.ledger.confirm_clock()).await?;
+    blocking::run(state, |state| state.ledger.confirm_clock()).await??;
     Ok(answer::json(&json!({"confirmed": true})))
 }
 

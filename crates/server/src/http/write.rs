@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hyper::Request;
 use hyper::body::Incoming;
-use seenit_ledger::ledger::Write;
+use seenit_ledger::Write;
 use seenit_ledger::record::Verb;
 use seenit_ledger::signature::Case;
 use seenit_signature::razor::Ep4;

@@ -1,0 +1,119 @@
+//! Who may do what.
+
+use serde_json::json;
+
+use super::site::{JSON, Site, config};
+
+const CASE: &str = r#"{"case":[{"kind":"razor-e8","digest":"0102030405060708"}]}"#;
+
+fn status(site: &Site, token: Option<&str>, method: &str, path: &str) -> u16 {
+    let ask = site.ask(method, path);
+    let ask = if let Some(token) = token { ask.token(token) } else { ask };
+    let body = match path {
+        "/v1/accounts" => r#"{"name":"new","roles":["check"]}"#,
+        _ => CASE,
+    };
+    if method == "POST" { ask.body(JSON, body).send().status } else { ask.send().status }
+}
+
+#[test]
+fn each_role_does_what_it_is_for() {
+    let site = Site::start(config());
+    let check = site.account("checker", r#"["check"]"#);
+    let report = site.account("reporter", r#"["report"]"#);
+    let revoke = site.account("revoker", r#"["revoke"]"#);
+    let admin = site.account("chief", r#"["admin"]"#);
+    for (method, path, allowed) in [
+        ("POST", "/v1/check", [200, 200, 200, 200, 200]),
+        ("POST", "/v1/see", [202, 202, 202, 202, 202]),
+        ("GET", "/v1/stats", [200, 200, 200, 200, 200]),
+        ("POST", "/v1/report", [401, 403, 200, 403, 200]),
+        ("POST", "/v1/withdraw", [401, 403, 200, 403, 200]),
+        ("POST", "/v1/revoke", [401, 403, 403, 200, 200]),
+        ("POST", "/v1/protect", [401, 403, 403, 403, 200]),
+        ("POST", "/v1/many", [401, 403, 403, 403, 200]),
+        ("POST", "/v1/forget", [401, 403, 403, 403, 200]),
+        ("GET", "/v1/accounts", [401, 403, 403, 403, 200]),
+        ("POST", "/v1/accounts", [401, 403, 403, 403, 200]),
+        ("POST", "/v1/snapshot", [401, 403, 403, 403, 200]),
+        ("GET", "/metrics", [200, 403, 403, 403, 200]),
+        ("GET", "/healthz", [200, 200, 200, 200, 200]),
+    ] {
+        let tokens = [None, Some(&check), Some(&report), Some(&revoke), Some(&admin)];
+        let got = tokens.map(|token| status(&site, token.map(String::as_str), method, path));
+        assert_eq!(got, allowed, "{method} {path}");
+    }
+}
+
+#[test]
+fn a_token_that_nobody_holds_is_refused_everywhere() {
+    let site = Site::start(config());
+    for path in ["/v1/stats", "/healthz", "/v1/accounts"] {
+        let reply = site.ask("GET", path).token("seenit_guess").send();
+        assert_eq!(reply.problem(), (401, "unknown-token".into()), "{path}");
+        assert!(reply.header("www-authenticate").is_some());
+    }
+    for value in ["Basic abc", "Bearer", "seenit"] {
+        assert_eq!(site.ask("GET", "/healthz").header("Authorization", value).send().status, 401, "{value}");
+    }
+}
+
+#[test]
+fn accounts_are_made_shown_renewed_weighed_undone_and_removed() {
+    let site = Site::start(config());
+    let made = site.post("/v1/accounts", JSON, r#"{"name":"mx1","roles":["report"],"weight":10}"#).json();
+    let token = made["token"].as_str().expect("a token").to_owned();
+    assert!(token.starts_with("seenit_") && token.len() == 50);
+    assert_eq!((&made["name"], &made["roles"]), (&json!("mx1"), &json!(["report"])));
+
+    let get = |path: &str| site.ask("GET", path).token(&site.token).send();
+    let shown = get("/v1/accounts/mx1");
+    assert!(!shown.text().contains(&token) && shown.json()["reporter"]["weight"] == 10, "{}", shown.text());
+    let names: Vec<_> = get("/v1/accounts").json()["accounts"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|account| account["name"].clone())
+        .collect();
+    assert_eq!(names, ["mx1", "operator"]);
+
+    assert_eq!(status(&site, Some(&token), "POST", "/v1/report"), 200);
+    let renewed =
+        site.post("/v1/accounts/mx1/token", JSON, "").json()["token"].as_str().expect("a token").to_owned();
+    assert_eq!(status(&site, Some(&token), "GET", "/v1/stats"), 401);
+    assert_eq!(status(&site, Some(&renewed), "GET", "/v1/stats"), 200);
+
+    let lighter = site.post("/v1/accounts/mx1/weight", JSON, r#"{"weight":3}"#);
+    assert_eq!((lighter.status, &lighter.json()["reporter"]["weight"]), (200, &json!(3)));
+    assert_eq!(site.post("/v1/accounts/mx1/weight", JSON, r#"{"weight":11}"#).status, 400);
+    assert_eq!(site.post("/v1/accounts/mx1/undo", JSON, "").json(), json!({"words": 1}));
+
+    let remove = || site.ask("DELETE", "/v1/accounts/mx1").token(&site.token).send();
+    assert_eq!((remove().status, remove().problem()), (200, (404, "not-found".into())));
+    assert_eq!(status(&site, Some(&renewed), "GET", "/v1/stats"), 401);
+    for path in ["mx1/token", "mx1/weight"] {
+        assert_eq!(site.post(&format!("/v1/accounts/{path}"), JSON, r#"{"weight":3}"#).status, 404, "{path}");
+    }
+    assert_eq!(site.post("/v1/accounts/nobody/undo", JSON, "").status, 404);
+}
+
+#[test]
+fn accounts_that_make_no_sense_are_refused() {
+    let site = Site::start(config());
+    site.account("mx", r#"["check"]"#);
+    let refused = |body: &str| site.post("/v1/accounts", JSON, body).problem();
+    assert_eq!(refused(r#"{"name":"mx","roles":["check"]}"#), (409, "account-exists".into()));
+    assert_eq!(refused(r#"{"name":"operator","roles":["check"]}"#), (409, "name-reserved".into()));
+    for body in [
+        "{",
+        r#"{"name":"a"}"#,
+        r#"{"name":"a","roles":[]}"#,
+        r#"{"name":"a","roles":["king"]}"#,
+        r#"{"name":"A","roles":["check"]}"#,
+        r#"{"name":"a","roles":["check"],"weight":11}"#,
+        r#"{"name":"a","roles":["check"],"colour":"red"}"#,
+    ] {
+        assert_eq!(refused(body), (400, "bad-body".into()), "{body}");
+    }
+    assert_eq!(site.post("/v1/accounts", "text/plain", "{}").problem(), (415, "media-type".into()));
+}
