@@ -3,6 +3,7 @@
 //! The binary is a thin skin: each subcommand parses its arguments, calls one of the rooms, and prints. What a
 //! command prints for machines (`--json`) is one JSON document on standard output and nothing else there.
 
+mod client;
 mod filter;
 mod keys;
 mod lab;
@@ -12,6 +13,7 @@ mod output;
 mod problem;
 mod progress;
 mod sign;
+mod site;
 mod words;
 
 use std::process::ExitCode;
@@ -27,6 +29,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    #[command(flatten)]
+    Site(site::Command),
     /// Build, inspect, query, count, unite, retouch and update filter files
     #[command(subcommand)]
     Filter(filter::Command),
@@ -41,12 +45,16 @@ enum Command {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 all is well, 1 some keys were missed (filter query, filter count query), 2 wrong usage, 65 damaged or \
-foreign data, 66 an input that cannot be opened, 71 no memory, 73 the output cannot be written, 74 input/output error.";
+Exit codes: 0 all is well, 1 some keys were missed (filter query, filter count query) or something does not work \
+(selftest), 2 wrong usage, 10 some of it is spam (check), 11 some of it is bulk (check), 65 damaged or foreign data, \
+66 an input that cannot be opened, 69 a port or a folder that another process uses (serve), 71 no memory, 73 the output \
+cannot be written, 74 input/output error, 75 no answer from the server, 77 refused by the server, 78 a configuration \
+that is wrong.";
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
+        Command::Site(command) => site::run(&command),
         Command::Filter(command) => filter::run(command),
         Command::Lab(command) => lab::run(command),
         Command::Sign(arguments) => sign::run(&arguments),

@@ -7,8 +7,13 @@ use std::process::ExitCode;
 use seenit_filter::delta::DeltaError;
 use seenit_filter::{BinError, CutError, FormatError, GeometryError, RetouchError, Unlike};
 use seenit_lab::LabError;
+use seenit_ledger::OpenError;
 use seenit_mailbox::MailError;
+use seenit_server::StartError;
+use seenit_server::config::ConfigError;
 use seenit_words::WordsError;
+
+use crate::client::AskError;
 
 /// Why a command stopped. The codes are those of sysexits.h.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +64,27 @@ pub(crate) enum Problem {
     /// them from one pipe.
     #[error("{0}")]
     Mail(#[from] MailError),
+    /// Exit 75, 77 or 65: a server that does not answer, or refuses.
+    #[error("{0}")]
+    Ask(#[from] AskError),
+    /// Exit 2: a server that cannot be.
+    #[error("--server {server}: {why}")]
+    Server { server: String, why: String },
+    /// Exit 65: a file or variable that holds no token.
+    #[error("{}: there is no token in it", path.display())]
+    Token { path: PathBuf },
+    /// Exit 78: a configuration that is wrong.
+    #[error("{0}")]
+    Config(#[from] ConfigError),
+    /// Exit 2: an option that makes no sense.
+    #[error("{0}")]
+    Value(String),
+    /// Exit 69, 78, 71 or 74: a server that does not start.
+    #[error("{0}")]
+    Start(#[from] StartError),
+    /// Exit 69, 65, 71 or 74: a data folder that cannot be opened.
+    #[error("{0}")]
+    Ledger(#[from] OpenError),
     /// Exit 66: an input that cannot be opened.
     #[error("cannot open {}: {error}", path.display())]
     Input { path: PathBuf, error: io::Error },
@@ -125,6 +151,12 @@ impl Problem {
             Problem::Mail(error) | Problem::Lab(LabError::Mail(error)) => mail_code(error),
             Problem::Lab(LabError::Figure { .. }) => 74,
             Problem::Lab(_) => 2,
+            Problem::Ask(error) => error.exit_code(),
+            Problem::Server { .. } | Problem::Value(_) => 2,
+            Problem::Token { .. } => 65,
+            Problem::Config(_) => 78,
+            Problem::Start(StartError::Ledger(error)) | Problem::Ledger(error) => open_code(error),
+            Problem::Start(error) => start_code(error),
             Problem::Input { error, .. } | Problem::Io { error, .. } if no_memory(error) => 71,
             Problem::Input { .. } => 66,
             Problem::Output { .. } => 73,
@@ -138,6 +170,25 @@ fn words_code(error: &WordsError) -> u8 {
         WordsError::Filter(BinError::Geometry(GeometryError::Memory { .. })) => 71,
         WordsError::Filter(_) | WordsError::Bins { .. } => 2,
         _ => 65,
+    }
+}
+
+fn start_code(error: &StartError) -> u8 {
+    match error {
+        StartError::Config(_) | StartError::Tls(_) => 78,
+        StartError::Busy { .. } | StartError::BusyDefault { .. } | StartError::Listen { .. } => 69,
+        StartError::Private(_) => 73,
+        _ => 71,
+    }
+}
+
+fn open_code(error: &OpenError) -> u8 {
+    match error {
+        OpenError::Locked(_) => 69,
+        OpenError::Damaged { .. } | OpenError::Rows(_) => 65,
+        OpenError::Geometry(_) => 71,
+        OpenError::File { error, .. } if error.kind() == io::ErrorKind::NotFound => 66,
+        _ => 74,
     }
 }
 

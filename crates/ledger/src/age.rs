@@ -12,19 +12,14 @@ use crate::record::{Record, Verb, Word};
 use crate::reporter::ReporterId;
 use crate::stage::{exact_tally, row_after, whose};
 
-/// Generations whose records count at `now`, of those the journal has; protections last.
-pub(crate) fn live(journal: &Journal, now: u64, kept: u64) -> Vec<u64> {
-    journal.generations().into_iter().filter(|&one| one == LASTING || one + kept > now).collect()
-}
-
 /// Adds all live rows to empty tallies; `progress` hears of each.
 pub(crate) fn fold(
     memory: &Memory,
     journal: &Journal,
-    live: &[u64],
     mut progress: impl FnMut(),
 ) -> Result<(), JournalError> {
-    for &generation in live {
+    let live = journal.live();
+    for &generation in &live {
         let newer: Vec<u64> =
             live.iter().copied().filter(|&one| one > generation && one != LASTING).collect();
         journal.each_row(generation, |hash, reporter, row| {

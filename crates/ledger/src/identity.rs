@@ -155,6 +155,51 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// The number of a record that was durable, kept beside the journal: a store that lost its end without a word is found
+/// out by it.
+#[derive(Debug)]
+pub(crate) struct HighMark {
+    file: File,
+    written: u64,
+}
+
+impl HighMark {
+    /// Opens the mark of a folder, and what it says; 0 where it says nothing.
+    pub(crate) fn open(folder: &Path) -> Result<Self, OpenError> {
+        use std::os::unix::fs::FileExt;
+        let path = folder.join("journal.mark");
+        let file =
+            OpenOptions::new().create(true).truncate(false).read(true).write(true).mode(0o600).open(&path);
+        let file = file.map_err(OpenError::file(&path))?;
+        let mut bytes = [0; 16];
+        // A mark that is too short, or whose halves differ, was cut off when it was made or changed: it says nothing.
+        let _ = file.read_at(&mut bytes, 0).map_err(OpenError::file(&path))?;
+        let (number, check) = bytes.split_at(8);
+        let number = u64::from_le_bytes(std::array::from_fn(|index| number[index]));
+        let check = u64::from_le_bytes(std::array::from_fn(|index| check[index]));
+        Ok(HighMark { file, written: if check == !number { number } else { 0 } })
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.written
+    }
+
+    /// Raises the mark, durably.
+    pub(crate) fn raise(&mut self, number: u64) -> io::Result<()> {
+        use std::os::unix::fs::FileExt;
+        if number <= self.written {
+            return Ok(());
+        }
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&number.to_le_bytes());
+        bytes[8..].copy_from_slice(&(!number).to_le_bytes());
+        self.file.write_all_at(&bytes, 0)?;
+        self.file.sync_data()?;
+        self.written = number;
+        Ok(())
+    }
+}
+
 /// Keeps a second process out of a folder for as long as it lives.
 #[derive(Debug)]
 pub(crate) struct FolderLock(#[expect(dead_code, reason = "held, never read")] File);

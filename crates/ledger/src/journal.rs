@@ -16,6 +16,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use fjall::compaction::Leveled;
@@ -143,6 +145,8 @@ pub(crate) enum JournalError {
     #[error("{0}")]
     Store(#[from] fjall::Error),
     #[error("{0}")]
+    Io(#[from] std::io::Error),
+    #[error("{0}")]
     Rows(String),
 }
 
@@ -157,6 +161,8 @@ struct Generation {
 pub(crate) struct Journal {
     database: Database,
     generations: RwLock<BTreeMap<u64, Generation>>,
+    /// Generations before this one are hidden: they wait to be dropped, and nothing in them counts.
+    hidden_before: AtomicU64,
     bulk: Keyspace,
     seen: Keyspace,
     reporters: Keyspace,
@@ -211,8 +217,17 @@ impl Journal {
         }
         let (bulk, seen) = (keyspace("bulk")?, keyspace("seen")?);
         let (reporters, meta) = (keyspace("reporters")?, keyspace("meta")?);
-        let generations = RwLock::new(generations);
-        Ok(Journal { database, generations, bulk, seen, reporters, meta, path: path.to_owned() })
+        let (generations, hidden_before) = (RwLock::new(generations), AtomicU64::new(0));
+        Ok(Journal {
+            database,
+            generations,
+            hidden_before,
+            bulk,
+            seen,
+            reporters,
+            meta,
+            path: path.to_owned(),
+        })
     }
 
     /// Where it lies.
@@ -220,9 +235,20 @@ impl Journal {
         &self.path
     }
 
-    /// The generations that have keyspaces, oldest first.
+    /// The generations that have keyspaces, oldest first, hidden ones included.
     pub(crate) fn generations(&self) -> Vec<u64> {
         self.read().keys().copied().collect()
+    }
+
+    /// The generations that count, newest first.
+    pub(crate) fn live(&self) -> Vec<u64> {
+        let first = self.hidden_before.load(Relaxed);
+        self.read().range(first..).rev().map(|(&number, _)| number).collect()
+    }
+
+    /// From now on nothing counts that is older than this generation.
+    pub(crate) fn hide_before(&self, first: u64) {
+        self.hidden_before.store(first, Relaxed);
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<u64, Generation>> {
@@ -264,7 +290,7 @@ impl Journal {
 
     /// A reporter's newest row on a key, and its generation.
     pub(crate) fn newest_row(&self, key: &RowKey) -> Result<Option<(u64, Row)>, JournalError> {
-        for generation in self.generations().into_iter().rev() {
+        for generation in self.live() {
             if let Some(row) = self.row(generation, key)? {
                 return Ok(Some((generation, row)));
             }

@@ -157,7 +157,7 @@ fn details(
     tally: &Tally,
 ) -> Result<Option<(u32, Option<u64>)>, crate::journal::JournalError> {
     let (mut spoken, mut newest, mut weight, mut is_any) = (Vec::new(), None, 0, false);
-    for generation in journal.generations().into_iter().rev() {
+    for generation in journal.live() {
         for (reporter, row) in journal.rows_of(generation, hash, DETAIL_ROWS_MAX)? {
             is_any = true;
             if is_mark(reporter) || spoken.contains(&reporter) {

@@ -175,7 +175,7 @@ impl Ledger {
         let (mut words, mut more) = (Vec::new(), false);
         let (hash, mut spoken) = (shared.memory.sip.hash(&signature), HashSet::new());
         let journal = shared.journal();
-        for generation in journal.iter().flat_map(|journal| journal.generations().into_iter().rev()) {
+        for generation in journal.iter().flat_map(|journal| journal.live()) {
             let rows = journal.as_ref().and_then(|journal| journal.rows_of(generation, hash, WORDS_MAX).ok());
             for (reporter, row) in rows.unwrap_or_default() {
                 if is_mark(reporter) || !spoken.insert(reporter) {

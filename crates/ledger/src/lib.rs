@@ -1,4 +1,46 @@
 //! What a site remembers: records, tallies, generations, verdicts, trust, journal, snapshots.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use seenit_ledger::{Case, LOCAL, Ledger, LedgerConfig, SystemClock, Verb, Verdict, Write};
+//! use seenit_signature::razor::Ep4;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let folder = folder.path();
+//! # let config = LedgerConfig { free_bytes_min: 0, ..LedgerConfig::default() };
+//! let ledger = Ledger::open(folder, config, Arc::new(SystemClock::default()))?;
+//! let mail = b"Subject: win\r\n\r\nYou have won a prize of one million, write to us at once to claim it today\r\n";
+//! let case = Case::of_message(mail, &Ep4::default());
+//! assert_eq!(ledger.check(&case).verdict, Verdict::Unknown);
+//!
+//! // Durable when it returns.
+//! let receipt = ledger.write_and_wait(Write { verb: Verb::Report, reporter: LOCAL, cases: vec![case.clone()] })?;
+//! assert_eq!(ledger.check(&case).verdict, Verdict::Spam);
+//! assert_eq!(ledger.receipt(receipt.id).map(|receipt| receipt.verb), Some(Verb::Report));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The way of a write
+//!
+//! [`Ledger::write`] queues it; the one thread that writes (`writer`) takes what waits, works out what it will do
+//! (`stage`), commits it to the `journal` in one batch, changes `memory`, and answers. A commit is synced first, so what
+//! is acknowledged is durable; and memory never says what the journal does not know.
+//!
+//! # The way of a check
+//!
+//! [`Ledger::check_many`] hashes signatures, looks them up in memory, and judges (`judge`): no lock, no disk.
+//! [`Ledger::check`] does so for all signatures of a message, its text's shingles among them, and reads the details of
+//! what it found from the journal.
+//!
+//! # Size and error
+//!
+//! Memory is fixed by the configuration: 8.9 bytes for each signature of `capacity`, at most two cache lines a lookup, and
+//! 8.6e-7 false hits at capacity; counting filters for what is seen and for shingles; a tagged filter for bulk. A capacity
+//! that is nearly used up is an alarm, and a full tally refuses new reports.
+
 mod age;
 mod answers;
 pub mod clock;

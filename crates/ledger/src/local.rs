@@ -5,7 +5,6 @@ use std::path::Path;
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
 use crate::identity::Identity;
-use crate::journal::hash_of;
 use crate::judge::judge;
 use crate::memory::{BULK_GENERATIONS, Memory};
 use crate::open::restore;
@@ -35,7 +34,7 @@ impl Local {
         let head = &snapshot.head;
         for (generation, hash) in snapshot.bulk().map_err(|error| damaged(error.to_string()))? {
             if generation <= head.generation && generation + BULK_GENERATIONS > head.generation {
-                memory.promote(generation, hash_of(hash));
+                memory.promote(generation, hash);
             }
         }
         let (generation, time) = (head.generation, head.time);

@@ -186,7 +186,11 @@ impl Memory {
 
     /// Subtracts `count` from later answers.
     pub(crate) fn forget(&self, hash: Hash128, count: u64) {
-        self.forgotten.write().unwrap_or_else(PoisonError::into_inner).insert(hash, count);
+        let mut forgotten = self.forgotten.write().unwrap_or_else(PoisonError::into_inner);
+        match count {
+            0 => forgotten.remove(&hash),
+            _ => forgotten.insert(hash, count),
+        };
     }
 
     /// Seen counts that were forgotten.

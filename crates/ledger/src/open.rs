@@ -11,7 +11,7 @@ use crate::age;
 use crate::clock::{Calendar, Clock};
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
-use crate::identity::{FolderLock, Identity, private_folder};
+use crate::identity::{FolderLock, HighMark, Identity, private_folder};
 use crate::journal::{Journal, JournalError, LASTING};
 use crate::memory::Memory;
 use crate::reporter::{LOCAL, OPERATOR, Reporter, ReporterId};
@@ -65,10 +65,12 @@ pub(crate) fn open(
     let mut recovery = Vec::new();
     let opened = memory(folder, (&config, tallies), &identity, &journal, now, &mut recovery)?;
     let last = journal.last_number().map_err(rows)?;
-    let position = opened.heads.iter().flatten().map(|head| head.position).max().unwrap_or(0);
+    let mark = HighMark::open(folder)?;
+    let position = opened.heads.iter().flatten().map(|head| head.position).fold(mark.number(), u64::max);
     if position > last {
         recovery.push(format!(
-            "the journal ends at record {last} and a snapshot at {position}: records are lost, a new incarnation begins"
+            "the journal ends at record {last}, but record {position} was acknowledged: it is an older copy, or the \
+             disk lost its end; a new incarnation begins"
         ));
         identity.begin_incarnation(folder, position + 1, clock.now_secs())?;
     }
@@ -94,7 +96,7 @@ pub(crate) fn open(
     };
     let kept_secs = kept_secs.unwrap_or(0);
     let shared = Arc::new(shared);
-    Ok((lock, Writer { shared, jobs, calendar, next, hidden_before, heads, kept_secs }))
+    Ok((lock, Writer { shared, jobs, calendar, next, hidden_before, heads, kept_secs, mark }))
 }
 
 /// Generations are numbered by their length: with another length the numbers in the journal mean other days.
@@ -158,8 +160,8 @@ fn memory(
                 None => Memory::new(config, identity.hash_key())?,
             };
             let mut folded = 0u64;
-            let live = age::live(journal, now, config.record_generations);
-            age::fold(&memory, journal, &live, || folded += 1).map_err(rows)?;
+            journal.hide_before(hidden_before);
+            age::fold(&memory, journal, || folded += 1).map_err(rows)?;
             if folded > 0 {
                 recovery.push(format!("the tallies were made anew from {folded} rows of the journal"));
             }
@@ -202,8 +204,8 @@ pub(crate) fn restore(
     let sip = identity.hash_key();
     let table = snapshot.table(config, &sip)?;
     let memory = Memory::of(config, sip, table, snapshot.near(config)?)?;
-    for &(hi, lo, count) in &snapshot.head.forgotten {
-        memory.forget(seenit_filter::hash::Hash128 { lo, hi }, count);
+    for (hash, count) in snapshot.forgotten()? {
+        memory.forget(hash, count);
     }
     restore_seen(&memory, snapshot)?;
     Ok(memory)
@@ -225,6 +227,7 @@ fn catch_up(
     hidden_before: u64,
 ) -> Result<u64, JournalError> {
     let mut replayed = 0;
+    journal.hide_before(head.hidden_before);
     for generation in journal.generations() {
         journal.each_record(generation, head.position + 1, |_, record| {
             replay(memory, journal, generation, &record);
@@ -237,6 +240,7 @@ fn catch_up(
             age::hide(memory, journal, generation)?;
         }
     }
+    journal.hide_before(hidden_before);
     Ok(replayed)
 }
 

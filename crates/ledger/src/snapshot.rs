@@ -10,7 +10,7 @@
 //!
 //! Sections are named, and the head has the length and BLAKE3 of each: `table` (words of 8 bytes, lowest first),
 //! `near-spam`, `near-ham`, `seen-G` and `others-G` (filter files, docs/format.md), `bulk` (generation, 8 bytes, highest
-//! first, and hash, 16). A file appears under its name whole or not at all. One that is damaged is put aside, and memory
+//! first, and hash, 16), `forgotten` (hash, 16 bytes, and count, 8, highest first). A file appears under its name whole or not at all. One that is damaged is put aside, and memory
 //! is made from the journal.
 
 use std::fs::{self, File};
@@ -21,12 +21,14 @@ use memmap2::Mmap;
 use seenit_filter::cells::SplitCells;
 use seenit_filter::counting::{CountingFilter, Rule};
 use seenit_filter::file::FileView;
+use seenit_filter::hash::{Hash128, SipKey};
 use seenit_filter::table::Table;
 use seenit_filter::{AnyLayout, HugePages};
 use serde::{Deserialize, Serialize};
 
 use crate::config::LedgerConfig;
 use crate::identity::sync_folder;
+use crate::journal::{hash_bytes, hash_of};
 use crate::memory::Memory;
 use crate::near::Near;
 use crate::seen::Owned;
@@ -38,8 +40,8 @@ const ALIGN: usize = 4096;
 /// The file's name in the data folder, and that of the one before it.
 pub(crate) const FILES: [&str; 2] = ["snapshot", "snapshot.previous"];
 
-/// The longest head: a few hundred bytes a section, and at most some hundred sections.
-const HEAD_BYTES_MAX: usize = 1 << 20;
+/// The room of the head: some 200 bytes a section, of which there are at most 67.
+const HEAD_BYTES_MAX: usize = 64 << 10;
 
 /// What a snapshot says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,8 +62,6 @@ pub(crate) struct Head {
     pub(crate) seen: Vec<(u64, u64)>,
     /// Counters beside the shingle tallies.
     pub(crate) near: Vec<u64>,
-    /// Seen counts that were forgotten.
-    pub(crate) forgotten: Vec<(u64, u64, u64)>,
     sections: Vec<Section>,
 }
 
@@ -122,7 +122,13 @@ pub(crate) fn write(
         Ok::<(), SnapshotError>(())
     })?;
     sections.add("bulk", |out| out.write_all(&taken.bulk))?;
-    let forgotten = memory.forgotten();
+    sections.add("forgotten", |out| {
+        for (hash, count) in memory.forgotten() {
+            out.write_all(&hash_bytes(hash))?;
+            out.write_all(&count.to_be_bytes())?;
+        }
+        Ok(())
+    })?;
     let head = Head {
         config: config.clone(),
         position: taken.position,
@@ -132,7 +138,6 @@ pub(crate) fn write(
         incarnation: taken.incarnation,
         seen,
         near: memory.near.numbers(),
-        forgotten: forgotten.iter().map(|(hash, &count)| (hash.hi, hash.lo, count)).collect(),
         sections: sections.done,
     };
     let file = sections.out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -252,16 +257,12 @@ impl Snapshot {
     }
 
     /// The tally of records.
-    pub(crate) fn table(
-        &self,
-        config: &LedgerConfig,
-        memory_key: &seenit_filter::hash::SipKey,
-    ) -> Result<Table, SnapshotError> {
+    pub(crate) fn table(&self, config: &LedgerConfig, sip: &SipKey) -> Result<Table, SnapshotError> {
         let (words, []) = self.section("table")?.as_chunks::<8>() else {
             return Err(SnapshotError::Damaged("its table ends within a word".into()));
         };
         let words = words.iter().map(|word| u64::from_le_bytes(*word));
-        let table = Table::from_words(config.capacity, memory_key.fingerprint(), words, HugePages::Default);
+        let table = Table::from_words(config.capacity, sip.fingerprint(), words, HugePages::Default);
         table.map_err(|error| SnapshotError::Damaged(error.to_string()))
     }
 
@@ -280,14 +281,33 @@ impl Snapshot {
     }
 
     /// Bulk signatures: generation and hash.
-    pub(crate) fn bulk(&self) -> Result<Vec<(u64, [u8; 16])>, SnapshotError> {
-        let (entries, _) = self.section("bulk")?.as_chunks::<24>();
+    pub(crate) fn bulk(&self) -> Result<Vec<(u64, Hash128)>, SnapshotError> {
         let entry = |entry: &[u8; 24]| {
-            let (generation, hash) = entry.split_at(8);
-            let generation = generation.try_into().map_or(0, u64::from_be_bytes);
-            (generation, hash.try_into().unwrap_or_default())
+            let (generation, hash) = entry.split_first_chunk::<8>()?;
+            Some((u64::from_be_bytes(*generation), hash_of(hash.try_into().ok()?)))
         };
-        Ok(entries.iter().map(entry).collect())
+        self.entries("bulk", entry)
+    }
+
+    /// Seen counts that were forgotten: hash and count.
+    pub(crate) fn forgotten(&self) -> Result<Vec<(Hash128, u64)>, SnapshotError> {
+        let entry = |entry: &[u8; 24]| {
+            let (hash, count) = entry.split_first_chunk::<16>()?;
+            Some((hash_of(*hash), u64::from_be_bytes(count.try_into().ok()?)))
+        };
+        self.entries("forgotten", entry)
+    }
+
+    fn entries<T>(
+        &self,
+        name: &str,
+        entry: impl Fn(&[u8; 24]) -> Option<T>,
+    ) -> Result<Vec<T>, SnapshotError> {
+        let damaged = || SnapshotError::Damaged(format!("its section {name} ends within an entry"));
+        let (entries, []) = self.section(name)?.as_chunks::<24>() else {
+            return Err(damaged());
+        };
+        entries.iter().map(|bytes| entry(bytes).ok_or_else(damaged)).collect()
     }
 
     fn counts<R: Rule>(&self, name: &str) -> Result<CountingFilter<R, AnyLayout, SplitCells>, SnapshotError> {

@@ -261,7 +261,7 @@ impl<'a> Stage<'a> {
     /// The rows of a key, newest generation first, of this batch before any.
     fn earlier_rows(&self, hash: Hash128) -> Result<Vec<(u64, ReporterId, Row)>, JournalError> {
         let mut rows = Vec::new();
-        for generation in self.journal.generations().into_iter().rev() {
+        for generation in self.journal.live() {
             for (reporter, row) in self.journal.rows_of(generation, hash, ROWS_MAX)? {
                 let row = self.rows.get(&row_key(hash, reporter)).map_or(row, |(_, row)| *row);
                 rows.push((generation, reporter, row));
@@ -382,7 +382,7 @@ fn apply_mark(memory: &Memory, generation: u64, hash: Hash128, mark: Mark) {
 /// The tally of a signature as the journal knows it: the last words, and all raw totals.
 pub(crate) fn exact_tally(journal: &Journal, hash: Hash128) -> Result<Tally, JournalError> {
     let (mut tally, mut spoken) = (Tally::default(), HashSet::new());
-    for generation in journal.generations().into_iter().rev() {
+    for generation in journal.live() {
         for (reporter, row) in journal.rows_of(generation, hash, usize::MAX)? {
             tally.raw_spam = tally.raw_spam.saturating_add(row.raw_spam.into());
             tally.raw_ham = tally.raw_ham.saturating_add(row.raw_ham.into());

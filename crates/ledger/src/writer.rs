@@ -13,6 +13,7 @@ use crate::age;
 use crate::answers::{Receipt, Write};
 use crate::clock::{Calendar, Trust};
 use crate::error::WriteError;
+use crate::identity::HighMark;
 use crate::journal::{Journal, JournalError};
 use crate::memory::BULK_GENERATIONS;
 use crate::record::Verb;
@@ -65,7 +66,9 @@ pub(crate) struct Writer {
     pub(crate) hidden_before: u64,
     /// The heads of the last snapshot and of the one before.
     pub(crate) heads: [Option<Head>; 2],
+    /// The highest time that is kept in the journal.
     pub(crate) kept_secs: u64,
+    pub(crate) mark: HighMark,
 }
 
 /// A write that was staged, waiting for the commit.
@@ -135,7 +138,10 @@ impl Writer {
         self.commit(jobs, &mut later);
         for job in later {
             match job {
-                Job::Snapshot(done) => done(self.snapshot()),
+                Job::Snapshot(done) => {
+                    self.tick();
+                    done(self.snapshot());
+                }
                 Job::ConfirmClock => {
                     self.calendar.confirm(&*self.shared.clock);
                     self.tick();
@@ -268,6 +274,7 @@ impl Writer {
             return;
         };
         let result = self.turn(&shared, &journal).and_then(|()| self.journal_deltas(&shared, &journal));
+        let result = result.and_then(|()| Ok(self.mark.raise(self.next - 1)?));
         if let Err(error) = result {
             shared.state().refused = Some(WriteError::Journal(error.to_string()));
         }
@@ -297,6 +304,7 @@ impl Writer {
             }
         }
         self.hidden_before = self.hidden_before.max(first);
+        journal.hide_before(self.hidden_before);
         Ok(())
     }
 
@@ -435,6 +443,7 @@ impl Writer {
         let journal = Journal::open(path).map_err(|error| error.to_string())?;
         let text = |error: JournalError| error.to_string();
         journal.ensure(self.calendar.generation()).map_err(text)?;
+        journal.hide_before(self.hidden_before);
         for generation in journal.generations() {
             journal
                 .each_record(generation, self.next, |_, record| {

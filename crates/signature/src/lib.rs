@@ -5,6 +5,7 @@
 //!
 //! Any bytes are mail: there is always an answer, in bounded time and memory.
 
+pub mod complaint;
 pub mod dcc;
 mod fold;
 mod head;

@@ -1,6 +1,7 @@
 //! A clock that tests set, and messages made of numbers.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses some of it")]
 
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -101,8 +102,21 @@ pub fn write(ledger: &Ledger, verb: Verb, reporter: ReporterId, case: Case) -> R
     ledger.write_and_wait(Write { verb, reporter, cases: vec![case] })
 }
 
-/// Lets the writer see the time: it looks between writes.
+/// Lets the ledger see the time and journal what it counted: it does so before a snapshot.
 pub fn settle(ledger: &Ledger) {
-    std::thread::sleep(std::time::Duration::from_millis(50));
     ledger.snapshot().expect("a snapshot");
+}
+
+/// Copies a folder and all that is in it.
+pub fn copy_all(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("readable") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.file_type().expect("a type").is_dir() {
+            fs::create_dir(&target).expect("a folder");
+            copy_all(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).expect("a copy");
+        }
+    }
 }

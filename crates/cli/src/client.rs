@@ -1,0 +1,194 @@
+//! The client's side of HTTP: one server, one token, answers or reasons why there are none.
+
+mod error;
+mod place;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use ureq::Agent;
+use ureq::http::{Request, StatusCode, Uri};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+use crate::problem::Problem;
+
+pub(crate) use error::AskError;
+pub(crate) use place::{DATA_FOLDER, Place};
+
+/// How long it may take until somebody takes the call. Nobody waits longer for a mail server's neighbour.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// How long a request may take in all: longer than the 30 s in which a server's write must be durable.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// Bytes of an answer that are read: lists of accounts are the longest, and have some hundred bytes a line.
+const ANSWER_BYTES_MAX: u64 = 64 << 20;
+
+/// A message as it is.
+pub(crate) const MESSAGE: &str = "message/rfc822";
+
+/// Signatures, encoded.
+pub(crate) const BINARY: &str = "application/vnd.seenit.v1";
+
+const JSON: &str = "application/json";
+
+/// A server that is asked.
+pub(crate) struct Client {
+    agent: Agent,
+    place: Place,
+    url: String,
+    authorization: Option<String>,
+    /// The trouble that will not go away by asking again: who has met it gives it to all other questions.
+    trouble: RefCell<Option<AskError>>,
+}
+
+impl Client {
+    /// Finds the server and the token that the options, the environment or a server of this machine name.
+    pub(crate) fn of(place: &Place) -> Result<Self, Problem> {
+        let url = place.url()?;
+        let authorization = place.token()?.map(|token| format!("Bearer {token}"));
+        if authorization.is_some() && url.is_plain() && !url.is_loopback() {
+            eprintln!("seenit: warning: the token goes to {} unencrypted", url.text());
+        }
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(CONNECT))
+            .timeout_global(Some(ANSWER))
+            // A token is for the server it was given for.
+            .max_redirects(0)
+            .user_agent(concat!("seenit/", env!("CARGO_PKG_VERSION")));
+        if url.is_loopback() {
+            config = config.proxy(None);
+        }
+        if !url.is_plain() {
+            config = config.tls_config(tls());
+        }
+        let (agent, url) = (config.build().new_agent(), url.text().to_owned());
+        Ok(Client { agent, place: place.clone(), url, authorization, trouble: RefCell::new(None) })
+    }
+
+    /// Where the server is.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, AskError> {
+        self.ask("GET", path, "", &[])
+    }
+
+    pub(crate) fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, AskError> {
+        self.ask("DELETE", path, "", &[])
+    }
+
+    pub(crate) fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        media: &str,
+        body: &[u8],
+    ) -> Result<T, AskError> {
+        self.ask("POST", path, media, body)
+    }
+
+    pub(crate) fn post_json<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, AskError> {
+        self.ask("POST", path, JSON, body.to_string().as_bytes())
+    }
+
+    fn ask<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        path: &str,
+        media: &str,
+        body: &[u8],
+    ) -> Result<T, AskError> {
+        if let Some(trouble) = &*self.trouble.borrow() {
+            return Err(trouble.clone());
+        }
+        let answer = self.send(method, path, media, body);
+        if let Err(error) = &answer
+            && error.is_for_all()
+        {
+            *self.trouble.borrow_mut() = Some(error.clone());
+        }
+        answer
+    }
+
+    fn send<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        path: &str,
+        media: &str,
+        body: &[u8],
+    ) -> Result<T, AskError> {
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
+        if let Some(authorization) = &self.authorization {
+            request = request.header("authorization", authorization);
+        }
+        let sent = if method == "POST" {
+            let request = request.header("content-type", media).body(body);
+            request.map_err(ureq::Error::from).and_then(|request| self.agent.run(request))
+        } else {
+            request.body(()).map_err(ureq::Error::from).and_then(|request| self.agent.run(request))
+        };
+        let mut response = sent.map_err(|error| AskError::of(&self.url, &error))?;
+        let status = response.status();
+        let retry_secs =
+            response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+        let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();
+        let body = body.map_err(|error| AskError::of(&self.url, &error))?;
+        if status.is_success() {
+            return serde_json::from_slice(&body).map_err(|error| {
+                AskError::no_answer(&self.url, format!("what it says is no answer of seenit's: {error}"))
+            });
+        }
+        Err(self.refusal(status, retry_secs, &body))
+    }
+
+    fn refusal(&self, status: StatusCode, retry_secs: Option<u64>, body: &[u8]) -> AskError {
+        let told: Option<Value> = serde_json::from_slice(body).ok();
+        let field = |name| told.as_ref().and_then(|told| told[name].as_str()).map(str::to_owned);
+        let Some(why) = field("error") else {
+            return AskError::no_answer(&self.url, format!("it answers {status}, and not as a seenit does"));
+        };
+        // Broken, overloaded or too slow: the same question may be answered later.
+        if status.is_server_error() || status == StatusCode::REQUEST_TIMEOUT {
+            return AskError::no_answer(&self.url, why);
+        }
+        let hint = match status {
+            StatusCode::UNAUTHORIZED => self.place.token_hint(self.authorization.is_some()),
+            StatusCode::TOO_MANY_REQUESTS => retry_secs.map(|secs| format!("try again in {secs} s")),
+            _ => None,
+        };
+        AskError::Refused { url: self.url.clone(), status: status.as_u16(), why, hint }
+    }
+}
+
+/// The system's certificates, so that a site's own authority is one file in its store.
+fn tls() -> TlsConfig {
+    let found = rustls_native_certs::load_native_certs().certs;
+    let roots: Vec<Certificate<'static>> =
+        found.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect();
+    TlsConfig::builder()
+        .root_certs(RootCerts::new_with_certs(&roots))
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .build()
+}
+
+/// A piece of a path or query: what is not plain is escaped.
+pub(crate) fn escaped(text: &str) -> String {
+    let escape = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(escape).collect()
+}
+
+/// Whether a host is this machine.
+fn is_loopback(uri: &Uri) -> bool {
+    let host = uri.host().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}

@@ -1,0 +1,120 @@
+//! Which server, and by whose token: options, then the environment, then what a server of this machine left.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use seenit_server::operator;
+use ureq::http::Uri;
+
+use super::is_loopback;
+use crate::problem::Problem;
+
+/// Where `serve` keeps its data unless told otherwise.
+pub(crate) const DATA_FOLDER: &str = "seenit-data";
+
+/// Which server is asked, and by whom.
+#[derive(Args, Clone)]
+pub(crate) struct Place {
+    /// The server to ask
+    #[arg(long, value_name = "URL", env = "SEENIT_SERVER", default_value = "http://127.0.0.1:8025")]
+    server: String,
+    /// A file with the token of an account [default: SEENIT_TOKEN, or for a server on this machine the operator's
+    /// token, which `serve` wrote]
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+}
+
+/// A server's address that makes sense.
+pub(super) struct Url {
+    text: String,
+    uri: Uri,
+}
+
+impl Url {
+    /// Without a slash at its end.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether what is sent there can be read on the way.
+    pub(super) fn is_plain(&self) -> bool {
+        self.uri.scheme_str() == Some("http")
+    }
+
+    pub(super) fn is_loopback(&self) -> bool {
+        is_loopback(&self.uri)
+    }
+
+    fn port(&self) -> u16 {
+        self.uri.port_u16().unwrap_or(if self.is_plain() { 80 } else { 443 })
+    }
+}
+
+impl Place {
+    pub(super) fn url(&self) -> Result<Url, Problem> {
+        let wrong = |why: &str| Problem::Server { server: self.server.clone(), why: why.to_owned() };
+        let uri: Uri = self.server.parse().map_err(|_| wrong("is no URL"))?;
+        match uri.scheme_str() {
+            Some("http" | "https") => (),
+            _ => return Err(wrong("must begin with http:// or https://")),
+        }
+        let is_bare =
+            uri.query().is_none() && !uri.authority().is_some_and(|whole| whole.as_str().contains('@'));
+        if !is_bare {
+            return Err(wrong("must have neither a query nor a name before its host"));
+        }
+        Ok(Url { text: self.server.trim_end_matches('/').to_owned(), uri })
+    }
+
+    /// The token to send, if there is one.
+    pub(super) fn token(&self) -> Result<Option<String>, Problem> {
+        if let Some(path) = &self.token_file {
+            return read_token(path).map(Some);
+        }
+        if let Ok(token) = std::env::var("SEENIT_TOKEN") {
+            let name = Path::new("SEENIT_TOKEN");
+            return check_token(&token).map(Some).ok_or_else(|| Problem::Token { path: name.to_owned() });
+        }
+        let found = self.operator_files()?.into_iter().find(|path| fs::read(path).is_ok());
+        found.map(|path| read_token(&path)).transpose()
+    }
+
+    /// Where the operator's token of a server on this machine would be.
+    fn operator_files(&self) -> Result<Vec<PathBuf>, Problem> {
+        let url = self.url()?;
+        if !url.is_loopback() {
+            return Ok(Vec::new());
+        }
+        let folders = operator::folders(Some(Path::new(DATA_FOLDER)));
+        Ok(folders.iter().map(|folder| operator::token_file(folder, url.port())).collect())
+    }
+
+    /// What to do about a refusal for want of a token.
+    pub(super) fn token_hint(&self, had_one: bool) -> Option<String> {
+        if had_one {
+            return Some("the server may have been started anew, or the account has another token".into());
+        }
+        let looked = self.operator_files().ok().and_then(|files| files.into_iter().next());
+        Some(match looked {
+            Some(path) => format!(
+                "there is no operator's token at {}: run this as the user who runs `seenit serve`, \
+                 or give --token-file",
+                path.display()
+            ),
+            None => "give --token-file or set SEENIT_TOKEN".into(),
+        })
+    }
+}
+
+fn read_token(path: &Path) -> Result<String, Problem> {
+    let text = fs::read_to_string(path).map_err(Problem::input(path))?;
+    check_token(&text).ok_or_else(|| Problem::Token { path: path.to_owned() })
+}
+
+/// One word of plain letters: nothing that could be another header.
+fn check_token(text: &str) -> Option<String> {
+    let token = text.trim();
+    let is_one_word = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+    is_one_word.then(|| token.to_owned())
+}

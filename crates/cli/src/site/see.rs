@@ -1,0 +1,56 @@
+//! `seenit see`: so many recipients got these messages.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::messages::{Files, Questions};
+use crate::client::{Client, MESSAGE, Place};
+use crate::output;
+use crate::problem::Problem;
+
+#[derive(Args)]
+#[command(after_help = "Exit codes: 0 when accepted, 75 no answer, 77 refused.\n\
+    Example: seenit see --recipients 25 newsletter.eml")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    place: Place,
+    /// How many recipients got each of the messages
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    recipients: u64,
+    /// Print one JSON array: file, accepted, problem
+    #[arg(long)]
+    json: bool,
+}
+
+/// One message, for machines.
+#[derive(Serialize)]
+struct Row {
+    file: String,
+    accepted: bool,
+    problem: Option<String>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let client = Client::of(&arguments.place)?;
+    let path = format!("/v1/see?recipients={}", arguments.recipients);
+    let (mut questions, mut rows) = (Questions::default(), Vec::new());
+    let ask = |mail: &[u8]| client.post::<Value>(&path, MESSAGE, mail);
+    questions.ask(&arguments.files.files, ask, |name, answer| {
+        let problem = answer.as_ref().err().map(ToString::to_string);
+        if arguments.json {
+            rows.push(Row { file: name.to_owned(), accepted: answer.is_ok(), problem });
+            return Ok(());
+        }
+        let told = if answer.is_ok() { "seen" } else { "not accepted" };
+        output::text(&format!("{}: {told}\n", name.escape_debug()))
+    })?;
+    if arguments.json {
+        output::json(&rows)?;
+    }
+    Ok(questions.exit_code())
+}

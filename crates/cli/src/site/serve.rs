@@ -1,0 +1,129 @@
+//! `seenit serve`: runs a site until it is told to stop.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use seenit_ledger::Stats;
+use seenit_server::{Config, Running, Server, log};
+use serde::Serialize;
+use signal_hook::consts::TERM_SIGNALS;
+
+use crate::client::DATA_FOLDER;
+use crate::output;
+use crate::problem::Problem;
+
+#[derive(Args)]
+#[command(
+    after_help = "Stops on SIGINT (Ctrl-C) or SIGTERM once requests under way are answered; a second signal ends \
+    it at once.\n\
+    Examples:\n  seenit serve\n  seenit serve --data /var/lib/seenit --config /etc/seenit.toml\n  \
+    seenit serve --http 127.0.0.1:0 --json"
+)]
+pub(crate) struct Arguments {
+    /// Where everything is remembered; made where it is missing
+    #[arg(long, value_name = "DIR", default_value = DATA_FOLDER)]
+    data: PathBuf,
+    /// A TOML file: see `seenit config show`
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Listen here, whatever the configuration says; port 0 takes a free one [default: 127.0.0.1:8025]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    http: Option<SocketAddr>,
+    /// Print where it listens as one line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where everything is, for machines.
+#[derive(Serialize)]
+struct Listening<'a> {
+    urls: Vec<String>,
+    data: &'a Path,
+    token_files: &'a [PathBuf],
+    pid: u32,
+    recovery: Vec<String>,
+    alarms: Vec<String>,
+}
+
+/// What a shell says of a process that a signal ended: 128 and the signal's number.
+const ENDED_BY_SIGNAL: i32 = 128;
+
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let config = read_config(arguments.config.as_deref())?;
+    log::init(&config.log);
+    let has_tls = (config.tls.is_set(), config.tls.loopback);
+    let mut server = Server::new(config, &arguments.data);
+    if let Some(address) = arguments.http {
+        server = server.http(address);
+    }
+    let running = server.start()?;
+    let stats = running.ledger().stats();
+    let urls: Vec<String> = running.addresses().iter().map(|address| url(*address, has_tls)).collect();
+    if arguments.json {
+        output::text(&line(&running, &arguments.data, urls, stats)?)?;
+    } else {
+        output::text(&greeting(&running, &arguments.data, &urls, &stats))?;
+    }
+    running.wait_for_signal();
+    end_at_the_next_signal()?;
+    if !arguments.json {
+        output::text("Stopping.\n")?;
+    }
+    running.shutdown();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The configuration in a file, or the defaults.
+pub(super) fn read_config(path: Option<&Path>) -> Result<Config, Problem> {
+    Ok(path.map(Config::read).transpose()?.unwrap_or_default())
+}
+
+fn url(address: SocketAddr, (has_certificate, on_loopback): (bool, bool)) -> String {
+    let is_tls = has_certificate && (on_loopback || !address.ip().is_loopback());
+    format!("{}://{address}", if is_tls { "https" } else { "http" })
+}
+
+fn line(running: &Running, data: &Path, urls: Vec<String>, stats: Stats) -> Result<String, Problem> {
+    let (recovery, alarms) = (stats.recovery, stats.alarms);
+    let token_files = running.token_files();
+    let listening = Listening { urls, data, token_files, pid: std::process::id(), recovery, alarms };
+    let line = serde_json::to_string(&listening).map_err(|error| Problem::io("JSON")(error.into()))?;
+    Ok(line + "\n")
+}
+
+fn greeting(running: &Running, data: &Path, urls: &[String], stats: &Stats) -> String {
+    let mut text = String::new();
+    for sentence in stats.recovery.iter().chain(&stats.alarms) {
+        text += &format!("Note: {sentence}\n");
+    }
+    text += &format!("seenit remembers in {} and listens here:\n", data.display());
+    for url in urls {
+        text += &format!("  HTTP            {url}\n");
+    }
+    for path in running.token_files() {
+        text += &format!("  operator token  {}\n", path.display());
+    }
+    let server = match urls.first() {
+        Some(url) if !url.ends_with("//127.0.0.1:8025") => format!(" --server {url}"),
+        _ => String::new(),
+    };
+    // As it was called here, so that the line can be copied.
+    let program = std::env::args().next().unwrap_or_else(|| "seenit".into());
+    text + &format!(
+        "Try this in another terminal, and end the server with Ctrl-C:\n  {program} selftest{server}\n"
+    )
+}
+
+/// Whoever asks twice does not want to wait.
+fn end_at_the_next_signal() -> Result<(), Problem> {
+    for signal in TERM_SIGNALS {
+        let always = Arc::new(AtomicBool::new(true));
+        signal_hook::flag::register_conditional_shutdown(*signal, ENDED_BY_SIGNAL + signal, always)
+            .map_err(Problem::io("signals"))?;
+    }
+    Ok(())
+}

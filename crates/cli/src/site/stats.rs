@@ -1,0 +1,68 @@
+//! `seenit stats`: how a server is doing.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::Value;
+
+use crate::client::{Client, Place};
+use crate::output;
+use crate::problem::Problem;
+
+#[derive(Args)]
+#[command(after_help = "Example: seenit stats --json")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let stats: Value = Client::of(&arguments.place)?.get("/v1/stats")?;
+    if arguments.json {
+        output::json(&stats)?;
+    } else {
+        output::text(&told(&stats))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn told(stats: &Value) -> String {
+    let number = |name: &str| stats[name].as_u64().unwrap_or(0);
+    let rate = |name: &str| format!("{:.1e}", stats[name].as_f64().unwrap_or(0.0));
+    let of = |held: &str, most: &str| format!("{} of {}", number(held), number(most));
+    let snapshot = stats["snapshot_age_secs"].as_u64();
+    let near = match stats["near_threshold_proposed"].as_u64() {
+        Some(proposed) => format!("{} (its own good mail would allow {proposed})", number("near_threshold")),
+        None => number("near_threshold").to_string(),
+    };
+    let rows = [
+        ("version", stats["version"].as_str().unwrap_or_default().to_owned()),
+        ("up", format!("{} s", number("uptime_secs"))),
+        ("site", stats["site"].as_str().unwrap_or_default().to_owned()),
+        ("incarnation", format!("{:x}", number("incarnation"))),
+        ("generation", number("generation").to_string()),
+        ("records", number("records").to_string()),
+        ("reporters", number("reporters").to_string()),
+        (
+            "signatures",
+            format!("{}, wrong for {} of strangers", of("signatures", "capacity"), rate("tally_rate")),
+        ),
+        ("seen", format!("about {}, wrong for {}", of("seen", "seen_capacity"), rate("seen_rate"))),
+        ("bulk", number("bulk").to_string()),
+        ("texts", format!("{} spam, {} good", number("near_spam"), number("near_ham"))),
+        ("replica from", format!("{near} shingles of 32")),
+        ("memory", format!("{} bytes", number("memory_bytes"))),
+        ("journal", format!("{} bytes, {} free", number("journal_bytes"), number("free_bytes"))),
+        ("snapshot", snapshot.map_or("none yet".into(), |secs| format!("{secs} s ago"))),
+    ];
+    let mut text: String = rows.iter().map(|(name, value)| format!("{name:14}{value}\n")).collect();
+    for (what, list) in [("recovery", &stats["recovery"]), ("alarm", &stats["alarms"])] {
+        for sentence in list.as_array().into_iter().flatten().filter_map(Value::as_str) {
+            text += &format!("{what:14}{sentence}\n");
+        }
+    }
+    text
+}

@@ -1,0 +1,147 @@
+//! The tallies are the fold of the live records: whatever was said by whom in whatever order, memory says what a naive
+//! reading of all that was said says; and so do memory from a snapshot, from a replay after a kill, and from a rebuild.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::*;
+use proptest::prelude::*;
+use seenit_ledger::{Answer, Ledger, LedgerConfig, ReporterId, Verb};
+
+/// Generations that records are kept in this test.
+const KEPT: u64 = 3;
+
+/// The limit of raw totals in this test.
+const RAW_MAX: u32 = 100;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Say {
+        verb: Verb,
+        reporter: usize,
+        signature: u64,
+        times: u32,
+    },
+    /// A day goes by.
+    Day,
+    Snapshot,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let verb = prop_oneof![4 => Just(Verb::Report), 2 => Just(Verb::Revoke), 1 => Just(Verb::Withdraw)];
+    let times = prop_oneof![9 => Just(1u32), 1 => Just(60)];
+    let say = (verb, 0..WEIGHTS.len(), 0..5u64, times)
+        .prop_map(|(verb, reporter, signature, times)| Step::Say { verb, reporter, signature, times });
+    prop::collection::vec(prop_oneof![12 => say, 2 => Just(Step::Day), 1 => Just(Step::Snapshot)], 1..50)
+}
+
+/// Weights of the reporters.
+const WEIGHTS: [u8; 3] = [10, 4, 0];
+
+/// Everything that was said, read naively.
+#[derive(Default)]
+struct Naive {
+    day: u64,
+    said: Vec<(u64, usize, u64, Verb)>,
+}
+
+impl Naive {
+    fn answer(&self, signature: u64) -> (u32, u32, u32, u32) {
+        let live = |day: u64| day + KEPT > self.day;
+        let of_this = || self.said.iter().filter(move |(day, _, one, _)| *one == signature && live(*day));
+        let mut last = BTreeMap::new();
+        let mut raw: BTreeMap<(u64, usize, bool), u32> = BTreeMap::new();
+        for &(day, reporter, _, verb) in of_this() {
+            last.insert(reporter, verb);
+            if verb != Verb::Withdraw {
+                let count = raw.entry((day, reporter, verb == Verb::Report)).or_default();
+                *count = (*count + 1).min(RAW_MAX);
+            }
+        }
+        let weight =
+            |verb| last.iter().filter(|(_, one)| **one == verb).map(|(of, _)| u32::from(WEIGHTS[*of])).sum();
+        let total = |spam| raw.iter().filter(|((_, _, one), _)| *one == spam).map(|(_, count)| count).sum();
+        (weight(Verb::Report), weight(Verb::Revoke), total(true), total(false))
+    }
+}
+
+fn says(ledger: &Ledger, signature: u64) -> (u32, u32, u32, u32) {
+    let (case, mut answers) = (exact(signature), [Answer::default()]);
+    let signature = case.iter().next().expect("one");
+    ledger.check_many(&[signature], &mut answers);
+    let Answer { weight, against, raw, raw_against, .. } = answers[0];
+    (weight.into(), against.into(), raw.into(), raw_against.into())
+}
+
+fn compare(ledger: &Ledger, naive: &Naive, when: &str) -> Result<(), TestCaseError> {
+    for signature in 0..5 {
+        let (said, expected) = (says(ledger, signature), naive.answer(signature));
+        prop_assert_eq!(said, expected, "signature {} {}", signature, when);
+    }
+    Ok(())
+}
+
+fn small() -> LedgerConfig {
+    LedgerConfig {
+        record_generations: KEPT,
+        raw_max: RAW_MAX,
+        capacity: 1000,
+        seen_capacity: 1000,
+        ..config()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn memory_is_what_was_said(steps in steps()) {
+        let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+        let ledger = open_with(folder.path(), &hands, small());
+        let reporters: Vec<ReporterId> = WEIGHTS.iter().enumerate()
+            .map(|(number, &weight)| ledger.put_reporter(&format!("r{number}"), Some(weight)).expect("durable").id)
+            .collect();
+        let mut naive = Naive::default();
+        for step in &steps {
+            match *step {
+                Step::Say { verb, reporter, signature, times } => {
+                    let cases = vec![exact(signature); times as usize];
+                    let write = seenit_ledger::Write { verb, reporter: reporters[reporter], cases };
+                    ledger.write_and_wait(write).expect("durable");
+                    naive.said.extend((0..times).map(|_| (naive.day, reporter, signature, verb)));
+                }
+                Step::Day => {
+                    hands.pass(DAY);
+                    settle(&ledger);
+                    naive.day += 1;
+                }
+                Step::Snapshot => ledger.snapshot().expect("a snapshot"),
+            }
+        }
+        compare(&ledger, &naive, "while running")?;
+        let killed = tempfile::tempdir().expect("a folder");
+        copy_all(folder.path(), killed.path());
+        compare(&open_with(killed.path(), &hands, small()), &naive, "after a kill")?;
+        drop(ledger);
+        compare(&open_with(folder.path(), &hands, small()), &naive, "after a restart")?;
+        seenit_ledger::rebuild(folder.path(), small(), hands.clone(), || ()).expect("rebuilt");
+        compare(&open_with(folder.path(), &hands, small()), &naive, "after a rebuild")?;
+    }
+}
+
+/// A word that has expired and is not yet deleted is no word before the next.
+#[test]
+fn a_word_said_again_after_it_expired_weighs_again() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open_with(folder.path(), &hands, small());
+    let other = ledger.put_reporter("other", Some(1)).expect("durable").id;
+    write(&ledger, Verb::Report, seenit_ledger::LOCAL, exact(0)).expect("durable");
+    for _ in 0..KEPT {
+        hands.pass(DAY);
+        settle(&ledger);
+    }
+    write(&ledger, Verb::Report, other, exact(0)).expect("durable");
+    write(&ledger, Verb::Report, seenit_ledger::LOCAL, exact(0)).expect("durable");
+    assert_eq!(says(&ledger, 0), (11, 0, 2, 0));
+}
