@@ -29,8 +29,9 @@ struct Serving {
 /// Runs the server until standard input ends, as it does when the race is over or was stopped. It ends as in a crash:
 /// nobody will open that folder again.
 pub(crate) fn serve(plan: &Plan) -> Result<(), Box<dyn Error>> {
-    let server = Server::new(config(plan.capacity), plan.folder.join("data"));
-    let server = server.http((Ipv4Addr::LOCALHOST, 0).into()).token_folder(&plan.folder);
+    let data = plan.folder.join("data");
+    let server = Server::new(config(plan.capacity), &data);
+    let server = server.http((Ipv4Addr::LOCALHOST, 0).into()).token_folder(&data);
     let running = server.start()?;
     let address = *running.addresses().first().ok_or("the server listens nowhere")?;
     let serving = Serving { address, token: running.operator_token().as_str().to_owned() };
