@@ -214,3 +214,35 @@ fn a_store_that_does_not_exist_is_named() {
     assert!(!output.status.success() && output.stdout.is_empty());
     assert!(String::from_utf8_lossy(&output.stderr).contains("nobody: no such store"));
 }
+
+/// A server that lost a signature or refused a report would end the race.
+#[test]
+fn a_tiny_race_of_the_server_gives_every_row() {
+    let out = stdout(&["server", "--signatures", "20000", "--seconds", "0.2", "--json"]);
+    let rows: Vec<Value> = serde_json::from_str(&out).expect("one JSON array and nothing else");
+    let names: Vec<&str> = rows.iter().filter_map(|row| row["name"].as_str()).collect();
+    let expected =
+        ["check single json", "check batch json", "check batch binary", "report single", "report batch"];
+    assert_eq!(names, expected);
+    for row in &rows {
+        let mut fields: Vec<&String> = row.as_object().expect("a flat object").keys().collect();
+        fields.sort_unstable();
+        let expected = [
+            "bytes_per_signature",
+            "generator_cpu_share",
+            "name",
+            "ops_per_s",
+            "p50_us",
+            "p99_us",
+            "rss_bytes",
+            "rss_peak_bytes",
+            "server_cpu_ns",
+            "signatures",
+        ];
+        assert_eq!(fields, expected);
+        let number = |field: &str| row[field].as_f64().expect("a number");
+        assert!(number("ops_per_s") > 0.0 && number("p50_us") <= number("p99_us"), "{row}");
+        assert!(number("rss_bytes") > 0.0 && number("signatures") >= 20_000.0, "{row}");
+    }
+    assert!(rows[3]["signatures"].as_u64() > rows[2]["signatures"].as_u64(), "reports are new, most of them");
+}

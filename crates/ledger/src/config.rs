@@ -13,7 +13,7 @@ pub struct LedgerConfig {
     pub rate: f64,
     /// Signatures that are seen in one generation.
     pub seen_capacity: u64,
-    /// Signatures that are bulk within a month.
+    /// Signatures that become bulk in one generation.
     pub bulk_capacity: u64,
     /// Texts (`near1`) whose shingles the tallies hold.
     pub near_capacity: u64,

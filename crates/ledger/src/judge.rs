@@ -9,6 +9,7 @@
 //!    from others of the same rank is no verdict. Bulk is said only where neither is.
 
 use seenit_filter::hash::{Hash128, KeyHasher};
+use seenit_filter::tagged::Tags;
 use seenit_signature::Kind;
 
 use crate::config::LedgerConfig;
@@ -41,6 +42,10 @@ pub(crate) fn judge_tally(tally: &Tally, kind: Kind, config: &LedgerConfig) -> (
     }
 }
 
+/// Signatures that are looked up together: enough that one waits for memory while others are hashed, few enough that what
+/// is known of them lies on the stack.
+const TOGETHER: usize = 128;
+
 /// Judges signatures one by one, from memory alone.
 pub(crate) fn answers(
     memory: &Memory,
@@ -49,18 +54,21 @@ pub(crate) fn answers(
     signatures: &[SignatureRef<'_>],
     answers: &mut [Answer],
 ) {
-    let mut hashes = vec![Hash128::default(); signatures.len()];
-    memory.sip.hash_many(signatures, &mut hashes);
-    let mut words = vec![0; signatures.len()];
-    memory.table.get_many(&hashes, &mut words);
-    let mut is_bulk = vec![false; signatures.len()];
-    memory.bulk_many(&hashes, generation, &mut is_bulk);
-    let found = words.into_iter().zip(is_bulk);
-    for ((signature, answer), (word, is_bulk)) in signatures.iter().zip(answers).zip(found) {
-        *answer = match signature.kind() {
-            Kind::Near1 => near_answer(memory, config, *signature),
-            kind => answer_of(&Tally::unpack(word), kind, is_bulk, config),
-        };
+    let (mut hashes, mut words) = ([Hash128::default(); TOGETHER], [0; TOGETHER]);
+    let mut tags = [Tags::default(); TOGETHER];
+    for (signatures, answers) in signatures.chunks(TOGETHER).zip(answers.chunks_mut(TOGETHER)) {
+        let number = signatures.len();
+        let (hashes, words, tags) = (&mut hashes[..number], &mut words[..number], &mut tags[..number]);
+        memory.sip.hash_many(signatures, hashes);
+        memory.table.get_many(hashes, words);
+        memory.bulk_many(hashes, generation, tags);
+        for ((signature, answer), (word, tags)) in signatures.iter().zip(answers).zip(words.iter().zip(tags))
+        {
+            *answer = match signature.kind() {
+                Kind::Near1 => near_answer(memory, config, *signature),
+                kind => answer_of(&Tally::unpack(*word), kind, *tags != Tags::default(), config),
+            };
+        }
     }
 }
 

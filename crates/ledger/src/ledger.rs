@@ -1,5 +1,6 @@
 //! The ledger: what a site remembers, behind a few verbs.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -78,7 +79,7 @@ impl Ledger {
     /// Judges a message by all its signatures; the journal is asked for details of what is known.
     pub fn check(&self, case: &Case) -> Judgement {
         let (shared, journal) = (&*self.shared, self.shared.journal());
-        let case = shared.usable(case);
+        let case = shared.usable(Cow::Borrowed(case));
         judge(&shared.memory, journal.as_deref(), &shared.config, shared.generation(), &case)
     }
 
@@ -98,7 +99,7 @@ impl Ledger {
         self.writable()?;
         let (shared, generation) = (&*self.shared, self.shared.generation());
         for case in cases {
-            let case = shared.usable(case);
+            let case = shared.usable(Cow::Borrowed(case));
             for signature in case.iter().filter(|signature| signature.kind().is_exact()) {
                 let hash = shared.memory.sip.hash(&signature);
                 let count = shared.memory.seen.add(generation, hash, recipients.min(RECIPIENTS_MAX));
@@ -131,7 +132,8 @@ impl Ledger {
         if cases > CASES_MAX {
             return done(Err(WriteError::TooMany { cases, most: CASES_MAX }));
         }
-        write.cases = write.cases.iter().map(|case| self.shared.usable(case)).collect();
+        let usable = |case| self.shared.usable(Cow::Owned(case)).into_owned();
+        write.cases = write.cases.into_iter().map(usable).collect();
         if cases == 0 || write.cases.iter().any(Case::is_empty) {
             return done(Err(WriteError::Empty));
         }

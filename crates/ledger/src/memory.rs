@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use seenit_filter::hash::{Hash128, SipKey};
 use seenit_filter::table::Table;
-use seenit_filter::tagged::{self, SharedTagged, TaggedFilter};
+use seenit_filter::tagged::{self, SharedTagged, TaggedFilter, Tags};
 use seenit_filter::{GeometryError, HugePages, LayoutName, Promise};
 
 use crate::config::LedgerConfig;
@@ -147,13 +147,11 @@ impl Memory {
         let _ = self.bulk.insert(hash, tag_of(generation));
     }
 
-    /// The bulk marks of many signatures.
-    pub(crate) fn bulk_many(&self, hashes: &[Hash128], generation: u64, found: &mut [bool]) {
-        let mut tags = vec![tagged::Tags::default(); hashes.len()];
-        self.bulk.lookup_many(&crate::keys::Hashed, hashes, &mut tags);
-        for (found, tags) in found.iter_mut().zip(tags) {
-            *found = tags.0 & !spare(generation) != 0;
-        }
+    /// The bulk marks of many signatures: those that have any are bulk.
+    pub(crate) fn bulk_many(&self, hashes: &[Hash128], generation: u64, found: &mut [Tags]) {
+        self.bulk.lookup_many(&crate::keys::Hashed, hashes, found);
+        let live = !spare(generation);
+        found.iter_mut().for_each(|tags| tags.0 &= live);
     }
 
     /// Whether a signature was marked as bulk in this very generation.

@@ -1,5 +1,6 @@
 //! What the threads of a ledger share.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -19,7 +20,7 @@ use crate::keys::Key;
 use crate::memory::Memory;
 use crate::record::{RecordId, Verb};
 use crate::reporter::{Reporter, ReporterId};
-use crate::signature::Case;
+use crate::signature::{Case, SignatureRef};
 use crate::verdict::Verdict;
 
 /// Memory, journal, and how they are doing.
@@ -88,16 +89,21 @@ impl Shared {
     }
 
     /// A case without digests of nothing.
-    pub(crate) fn usable(&self, case: &Case) -> Case {
+    pub(crate) fn usable<'a>(&self, case: Cow<'a, Case>) -> Cow<'a, Case> {
         use seenit_filter::hash::KeyHasher;
-        let mut usable = Case::new();
-        for signature in case.iter() {
-            if !self.degenerate.contains(&self.memory.sip.hash(&signature)) {
-                // It was in a case: it fits into one.
-                let _ = usable.add(signature);
-            }
+        let is_usable = |signature: &SignatureRef<'_>| {
+            let hash = self.memory.sip.hash(signature);
+            !self.degenerate.contains(&hash)
+        };
+        if case.iter().all(|signature| is_usable(&signature)) {
+            return case;
         }
-        usable
+        let mut usable = Case::new();
+        for signature in case.iter().filter(is_usable) {
+            // It was in a case: it fits into one.
+            let _ = usable.add(signature);
+        }
+        Cow::Owned(usable)
     }
 
     /// What records of these keys did, as memory has it now.

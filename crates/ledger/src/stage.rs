@@ -60,6 +60,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) batch: Batch<'a>,
     reporters: HashMap<ReporterId, Reporter>,
     rows: HashMap<RowKey, (u64, Row)>,
+    /// Rows of keys that were read for this batch.
+    journalled: HashMap<Hash128, Vec<(u64, ReporterId, Row)>>,
     effects: Vec<(Key, Effect)>,
     marks: Vec<(Hash128, Mark)>,
     texts: Vec<(Word, i64)>,
@@ -94,6 +96,7 @@ impl<'a> Stage<'a> {
             batch: journal.batch(),
             reporters: HashMap::new(),
             rows: HashMap::new(),
+            journalled: HashMap::new(),
             effects: Vec::new(),
             marks: Vec::new(),
             texts: Vec::new(),
@@ -112,22 +115,23 @@ impl<'a> Stage<'a> {
         &mut self,
         verb: Verb,
         reporter: &Reporter,
-        cases: &[Case],
+        cases: Vec<Case>,
         known: &HashMap<ReporterId, Reporter>,
     ) -> Result<Staged, JournalError> {
         let mut staged = Staged { first: self.next, ..Staged::default() };
+        let id = reporter.id;
         for case in cases {
             let case = match verb {
                 Verb::Revoke => self.whole(case, None)?,
-                Verb::Withdraw => self.whole(case, Some(reporter.id))?,
-                _ => case.clone(),
+                Verb::Withdraw => self.whole(case, Some(id))?,
+                _ => case,
             };
-            let me = self.reporters.get(&reporter.id).unwrap_or(reporter).clone();
+            let weight = self.reporters.get(&id).unwrap_or(reporter).weight;
             let keys = self.memory.keys_of(&case);
-            if matches!(verb, Verb::Report | Verb::Revoke) && me.weight >= TRUSTED_MIN {
-                self.settle_earlier(&me, word_of(verb), &keys, known)?;
+            if matches!(verb, Verb::Report | Verb::Revoke) && weight >= TRUSTED_MIN {
+                self.settle_earlier(id, word_of(verb), &keys, known)?;
             }
-            self.record(verb, &me, case, keys, &mut staged)?;
+            self.record(verb, (id, weight), case, keys, &mut staged)?;
         }
         if !matches!(verb, Verb::Promote) {
             let entry = self.reporters.entry(reporter.id).or_insert_with(|| reporter.clone());
@@ -144,13 +148,12 @@ impl<'a> Stage<'a> {
     fn record(
         &mut self,
         verb: Verb,
-        reporter: &Reporter,
+        (id, weight): (ReporterId, u8),
         case: Case,
         keys: Vec<Key>,
         staged: &mut Staged,
     ) -> Result<(), JournalError> {
         let (number, generation) = (self.next, self.generation_of(verb));
-        let (id, weight) = (reporter.id, reporter.weight);
         let count = if verb == Verb::Forget { self.seen_count(&keys) } else { 0 };
         let mut record =
             Record { verb, reporter: id, weight, time: self.time, count, case, befores: Vec::new() };
@@ -195,7 +198,7 @@ impl<'a> Stage<'a> {
         let row_key = row_key(key.hash, whose(verb, record.reporter));
         let known = match self.rows.get(&row_key) {
             Some(&row) => Some(row),
-            None if is_known => self.journal.newest_row(&row_key)?,
+            None if is_known => self.newest_row(key.hash, whose(verb, record.reporter))?,
             None => None,
         };
         self.added += u64::from(!is_known && known.is_none() && !key.is_shingle());
@@ -231,9 +234,9 @@ impl<'a> Stage<'a> {
 
     /// The case with the signatures of all cases that share one of its exact ones: reports of anybody, or of one
     /// reporter. What was reported together is revoked together.
-    fn whole(&self, case: &Case, of: Option<ReporterId>) -> Result<Case, JournalError> {
+    fn whole(&mut self, case: Case, of: Option<ReporterId>) -> Result<Case, JournalError> {
         let mut numbers = HashSet::new();
-        for key in self.memory.keys_of(case) {
+        for key in self.memory.keys_of(&case) {
             if key.kind.is_exact() && self.memory.is_known(key) {
                 for (_, reporter, row) in self.earlier_rows(key.hash)? {
                     let is_asked = of.is_none_or(|of| of == reporter) && !is_mark(reporter);
@@ -243,7 +246,7 @@ impl<'a> Stage<'a> {
                 }
             }
         }
-        let mut whole = case.clone();
+        let mut whole = case;
         for number in numbers {
             let Some((_, record)) = self.journal.record(number)? else {
                 continue;
@@ -259,33 +262,57 @@ impl<'a> Stage<'a> {
     }
 
     /// The rows of a key, newest generation first, of this batch before any.
-    fn earlier_rows(&self, hash: Hash128) -> Result<Vec<(u64, ReporterId, Row)>, JournalError> {
-        let mut rows = Vec::new();
-        for generation in self.journal.live() {
-            for (reporter, row) in self.journal.rows_of(generation, hash, ROWS_MAX)? {
-                let row = self.rows.get(&row_key(hash, reporter)).map_or(row, |(_, row)| *row);
-                rows.push((generation, reporter, row));
-            }
-            if rows.len() >= ROWS_MAX {
-                break;
+    fn earlier_rows(&mut self, hash: Hash128) -> Result<Vec<(u64, ReporterId, Row)>, JournalError> {
+        let mut rows = match self.journalled.get(&hash) {
+            Some(rows) => rows.clone(),
+            None => self.read_rows(hash)?,
+        };
+        for (_, reporter, row) in &mut rows {
+            if let Some((_, newer)) = self.rows.get(&row_key(hash, *reporter)) {
+                *row = *newer;
             }
         }
         Ok(rows)
     }
 
+    /// Reads the rows of a key, once a batch: a look into the journal takes longer than all the rest.
+    fn read_rows(&mut self, hash: Hash128) -> Result<Vec<(u64, ReporterId, Row)>, JournalError> {
+        let mut rows = Vec::new();
+        for generation in self.journal.live() {
+            let found = self.journal.rows_of(generation, hash, ROWS_MAX)?;
+            rows.extend(found.into_iter().map(|(reporter, row)| (generation, reporter, row)));
+            if rows.len() >= ROWS_MAX {
+                break;
+            }
+        }
+        self.journalled.insert(hash, rows.clone());
+        Ok(rows)
+    }
+
+    /// A reporter's newest row on a key before this batch, and its generation.
+    fn newest_row(&self, hash: Hash128, reporter: ReporterId) -> Result<Option<(u64, Row)>, JournalError> {
+        match self.journalled.get(&hash).filter(|rows| rows.len() < ROWS_MAX) {
+            Some(rows) => {
+                let own = rows.iter().find(|(_, whose, _)| *whose == reporter);
+                Ok(own.map(|&(generation, _, row)| (generation, row)))
+            }
+            None => self.journal.newest_row(&row_key(hash, reporter)),
+        }
+    }
+
     /// A trusted word: those who spoke before are confirmed or refuted, unless another trusted one spoke already.
     fn settle_earlier(
         &mut self,
-        me: &Reporter,
+        me: ReporterId,
         word: Word,
         keys: &[Key],
         known: &HashMap<ReporterId, Reporter>,
     ) -> Result<(), JournalError> {
-        let mut settled = HashSet::new();
-        for key in keys.iter().filter(|key| key.kind.is_exact() && self.memory.is_known(**key)) {
+        let (mut settled, memory) = (HashSet::new(), self.memory);
+        for key in keys.iter().filter(|key| key.kind.is_exact() && memory.is_known(**key)) {
             let mut rows = self.earlier_rows(key.hash)?;
             rows.retain(|(_, reporter, row)| {
-                *reporter != me.id && row.word != Word::None && !is_mark(*reporter)
+                *reporter != me && row.word != Word::None && !is_mark(*reporter)
             });
             if rows.iter().any(|(_, _, row)| row.weight >= TRUSTED_MIN) {
                 continue;

@@ -165,15 +165,16 @@ impl Writer {
                 return refuse_all(jobs, &error, later);
             }
         };
-        let known = shared.reporters();
+        // Only this thread changes them, after the commit.
+        let known = shared.reporters.read().unwrap_or_else(PoisonError::into_inner);
         let (generation, time) = (self.calendar.generation(), self.calendar.secs());
         let mut stage = Stage::new((&journal, &shared.memory, &shared.config), (generation, time), self.next);
         let (mut waiting, mut added) = (Vec::new(), Vec::new());
         let mut failed = None;
         for job in jobs {
             let staged = match job {
-                Job::Write(write, done) => match self.stage(&mut stage, &write, &known) {
-                    Ok(staged) => Ok(Waiting { staged, verb: write.verb, done: Some(done) }),
+                Job::Write(write, done) => match self.stage(&mut stage, write, &known) {
+                    Ok((staged, verb)) => Ok(Waiting { staged, verb, done: Some(done) }),
                     Err(Problem::Refused(error)) => {
                         done(Err(error));
                         continue;
@@ -205,6 +206,7 @@ impl Writer {
                 }
             }
         }
+        drop(known);
         let outcome = match failed {
             Some(error) => Err(error),
             None => stage.commit(),
@@ -230,9 +232,9 @@ impl Writer {
     fn stage(
         &self,
         stage: &mut Stage<'_>,
-        write: &Write,
+        write: Write,
         known: &HashMap<ReporterId, Reporter>,
-    ) -> Result<Staged, Problem> {
+    ) -> Result<(Staged, Verb), Problem> {
         let reporter = known.get(&write.reporter);
         let reporter =
             reporter.ok_or_else(|| WriteError::Reporter(format!("number {}", write.reporter.0)))?;
@@ -241,7 +243,7 @@ impl Writer {
         if held >= table.capacity() && matches!(write.verb, Verb::Report | Verb::Protect | Verb::Many) {
             return Err(WriteError::Full { held, capacity: table.capacity() }.into());
         }
-        Ok(stage.write(write.verb, reporter, &write.cases, known)?)
+        Ok((stage.write(write.verb, reporter, write.cases, known)?, write.verb))
     }
 
     /// The journal, where writes are taken.
@@ -532,7 +534,7 @@ fn stage_promotion(
 ) -> Result<Staged, JournalError> {
     let local = known.get(&crate::reporter::LOCAL);
     let local = local.ok_or_else(|| JournalError::Rows("there is no reporter `local`".into()))?;
-    stage.write(Verb::Promote, local, &[case], known)
+    stage.write(Verb::Promote, local, vec![case], known)
 }
 
 /// The most reporters there may be: a few hundred bytes each.

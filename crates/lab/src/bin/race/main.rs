@@ -1,5 +1,6 @@
 //! Races: our filters against other crates' filters, our deltas against the fewest bytes that can say
-//! it, our signatures against reading the message at all; and two stores for the journal against each other.
+//! it, our signatures against reading the message at all; two stores for the journal against each other; and the whole
+//! server against what is expected of it.
 
 mod contender;
 mod counting;
@@ -7,9 +8,11 @@ mod deltas;
 mod filters;
 mod floor;
 mod keys;
+mod process;
 mod report;
 mod rivals;
 mod seenit;
+mod server;
 mod sign;
 mod store;
 mod targets;
@@ -43,6 +46,9 @@ enum Command {
     /// Stores for the journal: rows a second, stalls, resident bytes, bytes on the disk, restarts.
     #[command(after_help = store::EXAMPLES)]
     Store(store::StoreArgs),
+    /// The server over HTTP: checks and durable reports a second, waiting times, resident bytes.
+    #[command(after_help = server::EXAMPLES)]
+    Server(server::ServerArgs),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +58,7 @@ fn main() -> ExitCode {
         Command::Deltas(args) => deltas::run(&args),
         Command::Sign(args) => sign::run(&args),
         Command::Store(args) => store::run(&args),
+        Command::Server(args) => server::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,7 +7,6 @@
 
 mod fjall;
 mod lap;
-mod process;
 mod records;
 mod redb;
 mod table;
@@ -18,6 +17,8 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
+
+use crate::process;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:

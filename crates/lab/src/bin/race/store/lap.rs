@@ -6,9 +6,9 @@ use std::time::Instant;
 use seenit_filter::random::SplitMix;
 use serde::{Deserialize, Serialize};
 
-use super::process::{disk_bytes, mebibytes};
 use super::records::{Key, Record, key, stranger};
 use super::{Plan, fjall, redb};
+use crate::process::{disk_bytes, mebibytes};
 use crate::report::median;
 
 /// One record in so many is preceded by a look at the index: repeats are about that frequent.
