@@ -34,20 +34,14 @@ use crate::reporter::{Reporter, ReporterId};
 
 /// The store's cache of blocks. Explanations and repeated reports read few blocks, and those of today.
 const CACHE_BYTES: u64 = 4 << 20;
-/// What one keyspace gathers in memory before it is sealed and written as a table.
+/// What one keyspace gathers in memory before it is sealed and written as a table. The store keeps up to four sealed ones.
 const MEMTABLE_BYTES: u64 = 2 << 20;
-/// Sealed memtables that may wait to be written. With one more than that, the store lets a commit sleep for 100 ms at a
-/// time: before that, what is gathered grows.
-const SEALED_MAX: usize = 3;
-/// What one keyspace gathers at most. Only a writer that is faster than the disk for long comes to this.
-const MEMTABLE_BYTES_MAX: u64 = 8 << 20;
 /// The store's own write-ahead log, all files of it.
 const JOURNALING_BYTES: u64 = 128 << 20;
-/// Threads that write tables and merge them. Of several, the store's first one leaves merges to the others by putting the
-/// request back into the queue, again and again while they are busy: that takes a whole processor.
-const WORKERS: usize = 1;
-/// The size of a table on disk: merges are of few tables, and while one is under way no memtable is written.
-const TABLE_BYTES: u64 = 16 << 20;
+/// Threads that write tables and merge them. With one alone, a long merge keeps sealed memory waiting.
+const WORKERS: usize = 2;
+/// The size of a table on disk.
+const TABLE_BYTES: u64 = 64 << 20;
 
 /// Bytes of an index key.
 pub(crate) const ROW_KEY_BYTES: usize = 20;
@@ -188,8 +182,6 @@ pub(crate) struct Journal {
 pub(crate) struct Batch<'a> {
     journal: &'a Journal,
     batch: fjall::OwnedWriteBatch,
-    /// The generation that was written last: nearly all of a batch goes into one.
-    last: Option<(u64, Generation)>,
 }
 
 /// Little memory: blocks of 4 KiB, filters and block indexes in pieces that are read when they are needed. Memory is
@@ -279,8 +271,7 @@ impl Journal {
 
     /// An empty batch.
     pub(crate) fn batch(&self) -> Batch<'_> {
-        let batch = self.database.batch().durability(Some(PersistMode::SyncData));
-        Batch { journal: self, batch, last: None }
+        Batch { journal: self, batch: self.database.batch().durability(Some(PersistMode::SyncData)) }
     }
 
     /// A reporter's row on a key in one generation.
@@ -436,9 +427,7 @@ impl Journal {
             self.read().iter().rev().take(2).map(|(_, keyspaces)| keyspaces.clone()).collect::<Vec<_>>();
         let newest = newest.iter().flat_map(|keyspaces| [&keyspaces.log, &keyspaces.index]);
         for keyspace in newest.chain([&self.seen, &self.bulk]) {
-            let (size, waiting) =
-                (keyspace.tree.active_memtable().size(), keyspace.tree.sealed_memtable_count());
-            if size >= MEMTABLE_BYTES && waiting < SEALED_MAX || size >= MEMTABLE_BYTES_MAX {
+            if keyspace.tree.active_memtable().size() >= MEMTABLE_BYTES {
                 keyspace.rotate_memtable()?;
             }
         }
@@ -458,14 +447,14 @@ impl Batch<'_> {
         number: u64,
         record: &Record,
     ) -> Result<(), JournalError> {
-        let Batch { journal, batch, last } = self;
-        batch.insert(&keyspaces(journal, last, generation)?.log, number.to_be_bytes(), record.encode());
+        let keyspaces = self.keyspaces(generation)?;
+        self.batch.insert(&keyspaces.log, number.to_be_bytes(), record.encode());
         Ok(())
     }
 
     pub(crate) fn row(&mut self, generation: u64, key: &RowKey, row: &Row) -> Result<(), JournalError> {
-        let Batch { journal, batch, last } = self;
-        batch.insert(&keyspaces(journal, last, generation)?.index, *key, row.encode());
+        let keyspaces = self.keyspaces(generation)?;
+        self.batch.insert(&keyspaces.index, *key, row.encode());
         Ok(())
     }
 
@@ -514,19 +503,11 @@ impl Batch<'_> {
         self.batch.commit()?;
         self.journal.seal()
     }
-}
 
-/// The keyspaces of a generation, from `last` where they are those.
-fn keyspaces<'b>(
-    journal: &Journal,
-    last: &'b mut Option<(u64, Generation)>,
-    number: u64,
-) -> Result<&'b Generation, JournalError> {
-    if last.as_ref().is_none_or(|(known, _)| *known != number) {
-        *last = journal.read().get(&number).cloned().map(|keyspaces| (number, keyspaces));
+    fn keyspaces(&self, generation: u64) -> Result<Generation, JournalError> {
+        let keyspaces = self.journal.read().get(&generation).cloned();
+        keyspaces.ok_or_else(|| JournalError::Rows(format!("there is no generation {generation}")))
     }
-    let keyspaces = last.as_ref().map(|(_, keyspaces)| keyspaces);
-    keyspaces.ok_or_else(|| JournalError::Rows(format!("there is no generation {number}")))
 }
 
 fn generation(database: &Database, number: u64) -> Result<Generation, fjall::Error> {
