@@ -190,7 +190,7 @@ impl Load {
 /// One report, now and then a revocation of the one before, now and then somebody sees something. False when the server
 /// is gone.
 fn say(http: &mut Client, told: &Told, number: u64) -> bool {
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         let seen = number % SEEN;
         match http.post("/v1/see", "application/json", seen_case(seen).as_bytes()) {
             Ok((202, _)) => told.seen.lock().expect("not poisoned").push((Instant::now(), seen)),
@@ -199,7 +199,7 @@ fn say(http: &mut Client, told: &Told, number: u64) -> bool {
         }
     }
     let Some(status) = report(http, told, number) else { return false };
-    if status == 200 && number % 5 == 0 {
+    if status == 200 && number.is_multiple_of(5) {
         told.sent.fetch_add(1, SeqCst);
         told.revoking.lock().expect("not poisoned").insert(number, ());
         match http.post("/v1/revoke", "application/json", case(number).as_bytes()) {
