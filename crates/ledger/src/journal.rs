@@ -34,7 +34,8 @@ use crate::reporter::{Reporter, ReporterId};
 
 /// The store's cache of blocks. Explanations and repeated reports read few blocks, and those of today.
 const CACHE_BYTES: u64 = 4 << 20;
-/// What one keyspace gathers in memory before it is sealed and written as a table. The store keeps up to four sealed ones.
+/// What one keyspace gathers in memory before it is sealed and written as a table. The store keeps up to four sealed
+/// ones.
 const MEMTABLE_BYTES: u64 = 2 << 20;
 /// The store's own write-ahead log, all files of it.
 const JOURNALING_BYTES: u64 = 128 << 20;

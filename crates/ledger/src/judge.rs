@@ -42,8 +42,8 @@ pub(crate) fn judge_tally(tally: &Tally, kind: Kind, config: &LedgerConfig) -> (
     }
 }
 
-/// Signatures that are looked up together: enough that one waits for memory while others are hashed, few enough that what
-/// is known of them lies on the stack.
+/// Signatures that are looked up together: enough that one waits for memory while others are hashed, few enough that
+/// what is known of them lies on the stack.
 const TOGETHER: usize = 128;
 
 /// Judges signatures one by one, from memory alone.

@@ -1,8 +1,8 @@
 //! The generator: kept connections, one request on its way on each.
 //!
-//! One thread goes round the connections: it waits for the answer of the one whose turn it is and sends its next request.
-//! That takes two system calls a request and nothing else. An answer that came while another was waited for is noticed
-//! later than it came, so times are never too short.
+//! One thread goes round the connections: it waits for the answer of the one whose turn it is and sends its next
+//! request. That takes two system calls a request and nothing else. An answer that came while another was waited for
+//! is noticed later than it came, so times are never too short.
 
 use std::error::Error;
 use std::io::{Read, Write};

@@ -13,7 +13,8 @@ use super::host::Host;
 /// Every signature is of our own exact kind.
 const KIND: Kind = Kind::Exact1;
 const DIGEST_BYTES: usize = 20;
-/// Checks that are encoded for a lap, then sent again and again: their signatures lie in far more lines than fit a cache.
+/// Checks that are encoded for a lap, then sent again and again: their signatures lie in far more lines than fit a
+/// cache.
 const CHECKED: u64 = 1_000_000;
 /// Of those, so many requests are sent beforehand to see that the answers are right.
 const VERIFIED: u64 = 1000;
