@@ -38,7 +38,8 @@ const LAP_SHARE: u64 = 20;
 #[derive(Args)]
 pub(crate) struct ServerArgs {
     /// Signatures that are stored before the laps.
-    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(10_000..))]
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(10_000..))]
     signatures: u64,
     /// Seconds of a lap; one of reports ends earlier when it has added a twentieth of the signatures.
     #[arg(long, value_name = "N", default_value_t = 10.0)]
