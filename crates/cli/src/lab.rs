@@ -8,6 +8,7 @@ mod redstop;
 mod replicas;
 mod report;
 mod retouch;
+mod site;
 mod storage;
 mod words;
 
@@ -60,6 +61,8 @@ pub(crate) enum Experiment {
     Replicas(replicas::ReplicasArgs),
     /// How much spam do bins of words catch, beside bogofilter on the same mail?
     Words(words::WordsArgs),
+    /// What does each rule of trust buy against careless and hostile reporters?
+    Site(site::SiteArgs),
 }
 
 /// What every experiment takes.
@@ -130,6 +133,7 @@ fn run_one(experiment: &Experiment) -> Result<(), Problem> {
             args.common.print(|bench| seenit_lab::replicas::run(&args.options(), bench))
         }
         Experiment::Words(args) => args.common.print(|bench| seenit_lab::words::run(&args.options(), bench)),
+        Experiment::Site(args) => args.common.print(|bench| seenit_lab::site::run(&args.options(), bench)),
     }
 }
 

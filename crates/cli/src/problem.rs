@@ -150,13 +150,16 @@ impl Problem {
             Problem::Lab(LabError::File { .. } | LabError::Program { .. }) => 66,
             Problem::Mail(error) | Problem::Lab(LabError::Mail(error)) => mail_code(error),
             Problem::Lab(LabError::Figure { .. }) => 74,
+            Problem::Lab(LabError::Site { .. }) => 75,
+            Problem::Start(StartError::Ledger(error))
+            | Problem::Lab(LabError::Start(StartError::Ledger(error)))
+            | Problem::Ledger(error) => open_code(error),
+            Problem::Start(error) | Problem::Lab(LabError::Start(error)) => start_code(error),
             Problem::Lab(_) => 2,
             Problem::Ask(error) => error.exit_code(),
             Problem::Server { .. } | Problem::Value(_) => 2,
             Problem::Token { .. } => 65,
             Problem::Config(_) => 78,
-            Problem::Start(StartError::Ledger(error)) | Problem::Ledger(error) => open_code(error),
-            Problem::Start(error) => start_code(error),
             Problem::Input { error, .. } | Problem::Io { error, .. } if no_memory(error) => 71,
             Problem::Input { .. } => 66,
             Problem::Output { .. } => 73,

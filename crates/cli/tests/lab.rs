@@ -4,8 +4,8 @@ mod common;
 
 use common::Folder;
 
-const EXPERIMENTS: [&str; 8] =
-    ["counting", "retouch", "redstop", "bins", "pages", "storage", "replicas", "words"];
+const EXPERIMENTS: [&str; 9] =
+    ["counting", "retouch", "redstop", "bins", "pages", "storage", "replicas", "words", "site"];
 
 #[test]
 fn the_list_names_every_experiment() {
@@ -56,6 +56,39 @@ fn replicas_without_a_corpus_says_what_is_missing() {
     let ran = Folder::new().run("lab run replicas --corpus nowhere --json");
     assert!(ran.code != 0 && ran.out.is_empty(), "{}", ran.err);
     assert!(ran.err.contains("nowhere/index.tsv"), "{}", ran.err);
+}
+
+/// The contract of `site --json`: rows only, each with these fields first and in this order.
+#[test]
+fn site_prints_a_row_for_each_world() {
+    let folder = Folder::new();
+    let mut index = "path\tlabel\n".to_owned();
+    for number in 0..8 {
+        let text = format!(
+            "Subject: {number}\n\nWe met in spring number {number} and talked about boats and rivers.\n"
+        );
+        std::fs::write(folder.path(&format!("{number}.eml")), text).expect("a message");
+        index += &format!("{number}.eml\t{}\n", if number % 2 == 0 { "spam" } else { "ham" });
+    }
+    std::fs::write(folder.path("index.tsv"), index).expect("an index");
+    let ran = folder.run("lab run site --quick --corpus . --reporters 10 --json");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let rows = ran.json();
+    let rows = rows.as_array().expect("one array");
+    let shares: Vec<&str> = rows.iter().filter_map(|row| row["reporters"].as_str()).collect();
+    assert!(shares.contains(&"80/20/0") && shares.contains(&"70/20/10"), "{shares:?}");
+    for rule in ["anyone", "quorum", "trust", "trust + protect", "vouched", "vouched + protect"] {
+        assert!(rows.iter().any(|row| row["rule"] == rule), "{rule}");
+    }
+    assert!(rows.iter().all(|row| row["messages"].as_u64() >= Some(7)), "one of the ham is kept back");
+    let fields =
+        ["reporters", "rule", "spam_caught", "ham_hit", "messages", "reports_to_list", "seconds_to_clear"];
+    let places = fields.map(|field| ran.out.find(&format!("\"{field}\":")).expect(field));
+    assert!(places.is_sorted(), "{places:?}");
+
+    let ran = folder.run("lab run site --corpus . --hostile 0.5");
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("70/20/50"), "{}", ran.err);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use seenit_filter::delta::DeltaError;
 use seenit_filter::{BinError, ChoiceError, GeometryError, RetouchError};
 use seenit_mailbox::MailError;
+use seenit_server::StartError;
 use seenit_words::WordsError;
 
 /// The seed when nobody names one.
@@ -98,6 +99,17 @@ pub enum LabError {
     /// Words that cannot be trained.
     #[error(transparent)]
     Words(#[from] WordsError),
+    /// A server that does not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// A server that does not do what it was asked.
+    #[error("the experiment's own server, {path}: {why}")]
+    Site {
+        /// What was asked.
+        path: String,
+        /// What it answered, or why it did not.
+        why: String,
+    },
     /// Another program that an experiment needs.
     #[error("{program} cannot be run: {why}; it is in the Debian package {package}")]
     Program {

@@ -22,6 +22,7 @@ pub mod pages;
 pub mod redstop;
 pub mod replicas;
 pub mod retouch;
+pub mod site;
 pub mod storage;
 pub mod words;
 
@@ -30,7 +31,7 @@ pub use bench::{Bench, LabError, Progress};
 pub use figure::{Axis, Figure, Mark, Series};
 
 /// The experiments, in the order of the papers: their names, and what each answers.
-pub const EXPERIMENTS: [(&str, &str); 8] = [
+pub const EXPERIMENTS: [(&str, &str); 9] = [
     ("counting", "How often is a count wrong, and how much better is refined insertion? (Tables I to X)"),
     ("retouch", "What does it cost to take false positives out of a filter? (Tables I to IV)"),
     (
@@ -45,4 +46,8 @@ pub const EXPERIMENTS: [(&str, &str); 8] = [
         "Which signatures find the next copy of a spam message, and what do they hit besides? (real mail)",
     ),
     ("words", "How much spam do bins of words catch, beside bogofilter on the same mail?"),
+    (
+        "site",
+        "What does each rule of trust buy against careless and hostile reporters? (real mail, a real server)",
+    ),
 ];

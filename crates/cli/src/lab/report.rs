@@ -8,7 +8,7 @@ use seenit_lab::account::{Account, Table, Verdict};
 use seenit_lab::bench::DEFAULT_SEED;
 use seenit_lab::page::{Chapter, page};
 use seenit_lab::{Bench, EXPERIMENTS, LabError, Outcome};
-use seenit_lab::{bins, counting, pages, redstop, replicas, retouch, storage, words};
+use seenit_lab::{bins, counting, pages, redstop, replicas, retouch, site, storage, words};
 use seenit_mailbox::MailError;
 
 use super::progress::LabProgress;
@@ -48,6 +48,7 @@ const RUNNERS: [Runner; EXPERIMENTS.len()] = [
     |bench| storage::run(&Default::default(), bench).map(account),
     |bench| unless_missing(replicas::run(&Default::default(), bench).map(account), bench),
     |bench| unless_missing(words::run(&Default::default(), bench).map(account), bench),
+    |bench| unless_missing(site::run(&Default::default(), bench).map(account), bench),
 ];
 
 fn account<R>(outcome: Outcome<R>) -> Account {

@@ -1,0 +1,91 @@
+//! The rules that are compared: what a word weighs, and what the site knows beforehand.
+
+use seenit_server::Config;
+use seenit_server::config::Limits;
+
+use super::reporters::Character;
+
+/// Points of newcomers where some reporters are vouched for: five of them would make a quorum.
+const NEWCOMER: u8 = 2;
+
+/// Of so many reporters the operator knows one to be honest.
+const VOUCHED_PART: usize = 10;
+
+/// Points of reporters that are fully trusted.
+const FULL: u8 = 10;
+
+/// Points of reporters of whom two must agree.
+const HALF: u8 = 5;
+
+/// A rule of trust.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Every word is a verdict.
+    Anyone,
+    /// Two must agree, whoever they are.
+    Quorum,
+    /// What ships: accounts begin with the default weight, and weights move.
+    Trust,
+    /// The same, and good mail was protected before.
+    TrustProtect,
+    /// Accounts begin with little, weights move, and the operator vouches for a few.
+    Vouched,
+    /// The same, and good mail was protected before.
+    VouchedProtect,
+}
+
+pub(super) const RULES: [Rule; 6] =
+    [Rule::Anyone, Rule::Quorum, Rule::Trust, Rule::TrustProtect, Rule::Vouched, Rule::VouchedProtect];
+
+impl Rule {
+    /// As rows have it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Rule::Anyone => "anyone",
+            Rule::Quorum => "quorum",
+            Rule::Trust => "trust",
+            Rule::TrustProtect => "trust + protect",
+            Rule::Vouched => "vouched",
+            Rule::VouchedProtect => "vouched + protect",
+        }
+    }
+
+    /// Whether known-good mail is protected before anything arrives.
+    pub(super) fn protects(self) -> bool {
+        matches!(self, Rule::TrustProtect | Rule::VouchedProtect)
+    }
+
+    /// What accounts are made with: a fixed weight, or none.
+    pub(super) fn weights(self, characters: &[Character]) -> Vec<Option<u8>> {
+        let mut vouched = match self {
+            Rule::Vouched | Rule::VouchedProtect => characters.len().div_ceil(VOUCHED_PART),
+            _ => 0,
+        };
+        let weight = |&character: &Character| match self {
+            Rule::Anyone => Some(FULL),
+            Rule::Quorum => Some(HALF),
+            _ if character == Character::Honest && vouched > 0 => {
+                vouched -= 1;
+                Some(FULL)
+            }
+            _ => None,
+        };
+        characters.iter().map(weight).collect()
+    }
+
+    /// The site's configuration: what ships, but for what the rule changes and what an experiment needs.
+    pub(super) fn config(self) -> Config {
+        let mut config = Config::default();
+        if matches!(self, Rule::Vouched | Rule::VouchedProtect) {
+            config.ledger.account_weight = NEWCOMER;
+        }
+        // How fast a machine is must not decide what is refused.
+        config.limits = Limits { account_checks_per_sec: 0, account_writes_per_sec: 0, ..config.limits };
+        // Room for the corpus; and a small temporary folder will do.
+        config.ledger.capacity = 200_000;
+        config.ledger.seen_capacity = 10_000;
+        config.ledger.bulk_capacity = 10_000;
+        config.ledger.free_bytes_min = 0;
+        config
+    }
+}

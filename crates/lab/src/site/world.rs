@@ -1,0 +1,187 @@
+//! One world: a server with one rule, and reporters of one mixture, through all mail.
+
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Instant;
+
+use seenit_server::Server;
+
+use super::client::Client;
+use super::mail::{Delivery, Post};
+use super::reporters::{CHARACTERS, Character, Shares, Word};
+use super::rules::Rule;
+use crate::bench::{Bench, LabError};
+
+/// Listed messages that are cleared, and timed, when all mail has come.
+const CLEARED: usize = 50;
+
+/// What is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Setting {
+    pub(super) shares: Shares,
+    pub(super) rule: Rule,
+    /// Whether hostile reporters act together: what one gets, all speak of.
+    pub(super) together: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outcome {
+    /// Copies of spam that were called spam on arrival.
+    pub(super) spam_caught: u64,
+    /// Copies of ham that were.
+    pub(super) ham_hit: u64,
+    pub(super) reports: u64,
+    pub(super) revocations: u64,
+    /// For each spam message that reports listed: how many of its own it took.
+    pub(super) reports_to_list: Vec<f64>,
+    /// For each message cleared in the end: seconds from the first acknowledgement, and how many revocations.
+    pub(super) seconds_to_clear: Vec<f64>,
+    pub(super) revocations_to_clear: Vec<f64>,
+    /// Points of honest, careless and hostile reporters, when all mail had come.
+    pub(super) weights: [Vec<f64>; 3],
+}
+
+/// A world while mail arrives.
+struct World<'a> {
+    client: Client,
+    post: &'a Post,
+    characters: &'a [Character],
+    tokens: Vec<String>,
+    together: bool,
+    /// Reports of each message so far; none once it was listed.
+    reported: HashMap<usize, Option<u64>>,
+    outcome: Outcome,
+}
+
+/// Runs one world. Everything goes through the port of a server of its own, one request after the other, so that a seed
+/// gives the same counts on any machine.
+pub(super) fn run(
+    setting: Setting,
+    (post, characters): (&Post, &[Character]),
+    bench: &Bench<'_>,
+) -> Result<Outcome, LabError> {
+    let folder =
+        tempfile::tempdir().map_err(|error| LabError::File { path: "a temporary folder".into(), error })?;
+    let data = folder.path().join("data");
+    let running = Server::new(setting.rule.config(), &data)
+        .http(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+        .token_folder(&data)
+        .start()?;
+    let client = Client::new(running.addresses()[0], running.operator_token().as_str());
+    if setting.rule.protects() {
+        post.archive.iter().try_for_each(|cases| client.protect(cases))?;
+    }
+    let weights = setting.rule.weights(characters).into_iter().enumerate();
+    let tokens = weights.map(|(number, weight)| client.add_account(&name(number), weight));
+    let tokens = tokens.collect::<Result<Vec<_>, _>>()?;
+    let (together, reported, outcome) = (setting.together, HashMap::new(), Outcome::default());
+    let mut world = World { client, post, characters, tokens, together, reported, outcome };
+    for delivery in &post.deliveries {
+        world.arrive(delivery)?;
+        bench.progress.advance(1);
+    }
+    world.weigh()?;
+    world.clear()?;
+    let outcome = world.outcome;
+    running.shutdown();
+    Ok(outcome)
+}
+
+fn name(reporter: usize) -> String {
+    format!("reporter-{reporter}")
+}
+
+impl World<'_> {
+    /// A copy arrives: the site is asked, and its reporter says what it has to say.
+    fn arrive(&mut self, delivery: &Delivery) -> Result<(), LabError> {
+        let mail = &self.post.mails[delivery.mail];
+        let called_spam = self.is_listed(delivery)?;
+        match (called_spam, mail.is_spam) {
+            (true, true) => self.outcome.spam_caught += 1,
+            (true, false) => self.outcome.ham_hit += 1,
+            (false, _) => {}
+        }
+        let character = self.characters[delivery.reporter];
+        match character.says(mail.is_spam, called_spam, delivery.chance) {
+            Some(word) if mail.has_signatures => self.say(character, word, delivery),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_listed(&self, delivery: &Delivery) -> Result<bool, LabError> {
+        self.client.is_spam(&self.tokens[delivery.reporter], &self.post.mails[delivery.mail].body)
+    }
+
+    fn say(&mut self, character: Character, word: Word, delivery: &Delivery) -> Result<(), LabError> {
+        let body = &self.post.mails[delivery.mail].body;
+        let is_together = self.together && character == Character::Hostile;
+        for (number, &other) in self.characters.iter().enumerate() {
+            if number == delivery.reporter || (is_together && other == character) {
+                self.client.say(&self.tokens[number], word, body)?;
+                match word {
+                    Word::Report => self.outcome.reports += 1,
+                    Word::Revoke => self.outcome.revocations += 1,
+                }
+            }
+        }
+        self.note_listing(word, delivery)
+    }
+
+    /// After a report of spam: is it listed now, and after how many?
+    fn note_listing(&mut self, word: Word, delivery: &Delivery) -> Result<(), LabError> {
+        if word == Word::Report && self.post.mails[delivery.mail].is_spam {
+            let Some(reports) = self.reported.entry(delivery.mail).or_insert(Some(0)) else {
+                return Ok(());
+            };
+            *reports += 1;
+            let reports = *reports;
+            if self.is_listed(delivery)? {
+                self.reported.insert(delivery.mail, None);
+                self.outcome.reports_to_list.push(reports as f64);
+            }
+        }
+        Ok(())
+    }
+
+    fn weigh(&mut self) -> Result<(), LabError> {
+        for (number, character) in self.characters.iter().enumerate() {
+            let weight = f64::from(self.client.weight(&name(number))?);
+            let of = CHARACTERS.iter().position(|one| one == character).unwrap_or(0);
+            self.outcome.weights[of].push(weight);
+        }
+        Ok(())
+    }
+
+    /// Clears some of what is listed, ham first: honest reporters revoke it, one after the other, until it is not spam.
+    fn clear(&mut self) -> Result<(), LabError> {
+        let honest: Vec<usize> = (0..self.characters.len())
+            .filter(|&number| self.characters[number] == Character::Honest)
+            .collect();
+        let mut numbers: Vec<usize> = (0..self.post.mails.len()).collect();
+        numbers.sort_by_key(|&number| self.post.mails[number].is_spam);
+        let mut cleared = 0;
+        for (number, first) in numbers.into_iter().zip(0..) {
+            if cleared == CLEARED {
+                break;
+            }
+            let body = &self.post.mails[number].body;
+            if !self.client.is_spam(&self.tokens[honest[0]], body)? {
+                continue;
+            }
+            cleared += 1;
+            let mut acknowledged = None;
+            for (revocations, turn) in (1..).zip(0..honest.len()) {
+                let token = &self.tokens[honest[(first + turn) % honest.len()]];
+                self.client.say(token, Word::Revoke, body)?;
+                let since = acknowledged.get_or_insert_with(Instant::now);
+                if !self.client.is_spam(token, body)? {
+                    self.outcome.seconds_to_clear.push(since.elapsed().as_secs_f64());
+                    self.outcome.revocations_to_clear.push(f64::from(revocations));
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+}
