@@ -129,17 +129,16 @@ pub fn run(options: &Options, bench: &Bench<'_>) -> Result<Outcome<Row>, LabErro
     Ok(Outcome { rows: study.rows, account })
 }
 
-/// The worlds: every rule with every share of hostile reporters, and, where somebody is hostile, acting together.
+/// The worlds: every rule with every share of hostile reporters; and with those asked for, if any, acting together.
 fn settings(asked: Shares, beside: &[u32]) -> Vec<Setting> {
     let mut hostile: Vec<u32> = beside.iter().copied().chain([asked.hostile]).collect();
     hostile.sort_unstable();
     hostile.dedup();
     let shares: Vec<Shares> = hostile.into_iter().filter_map(|hostile| asked.with_hostile(hostile)).collect();
-    let with = |together: bool| {
-        let shares = shares.iter().filter(move |shares| !together || shares.hostile > 0);
-        shares.flat_map(move |&shares| RULES.map(|rule| Setting { shares, rule, together }))
-    };
-    with(false).chain(with(true)).collect()
+    let alone = shares.iter().map(|&shares| (shares, false));
+    let together = (asked.hostile > 0).then_some((asked, true));
+    let worlds = alone.chain(together);
+    worlds.flat_map(|(shares, together)| RULES.map(|rule| Setting { shares, rule, together })).collect()
 }
 
 /// Runs all worlds, some at a time. Each is by itself, so their order changes nothing.

@@ -25,7 +25,7 @@ pub(super) const ARCHIVE: usize = 1000;
 const ARCHIVE_PART: usize = 4;
 
 /// Reporters that get a message, at most: from one to so many, all equally likely.
-pub(super) const RECIPIENTS_MAX: usize = 5;
+pub(super) const RECIPIENTS_MAX: usize = 4;
 
 /// Other messages that arrive between the first and the last copy of one, about.
 pub(super) const SPREAD: f64 = 200.0;
