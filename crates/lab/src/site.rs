@@ -1,9 +1,9 @@
 //! The experiment `site`: what does each rule of trust buy, when some who report are careless and some are hostile?
 //!
-//! Real mail arrives in a seeded order at reporters that share one site. Each copy is judged first, by a real server over
-//! its HTTP port; then whoever got it may report or revoke it. Worlds differ in who reports and in what a word weighs;
-//! the mail, who gets it, and who would say something of it are the same in all. Counts follow from the seed; seconds do
-//! not.
+//! Real mail arrives in a seeded order at reporters that share one site. Each copy is judged first, by a real server
+//! over its HTTP port; then whoever got it may report or revoke it. Worlds differ in who reports and in what a word
+//! weighs; the mail, who gets it, and who would say something of it are the same in all. Counts follow from the seed;
+//! seconds do not.
 
 mod client;
 mod figures;
@@ -28,8 +28,8 @@ use crate::bench::{Bench, LabError};
 /// What this experiment's random numbers are drawn for.
 const EXPERIMENT: u64 = 9;
 
-/// Shares of hostile reporters that are tried beside the one that is asked for, in hundredths. The small version has the
-/// first.
+/// Shares of hostile reporters that are tried beside the one that is asked for, in hundredths. The small version has
+/// the first.
 const HOSTILE: [u32; 3] = [0, 10, 30];
 
 /// Reporters, at most: each has an account, and every message is dealt to a few of them.
@@ -70,7 +70,7 @@ pub struct Row {
     pub ham_hit: u64,
     /// Copies that arrived.
     pub messages: u64,
-    /// Reports of a spam message until it was listed, the median of those that were; the report that listed it included.
+    /// Reports of a spam message until it was listed, that which listed it included: the median of those that were.
     pub reports_to_list: Option<f64>,
     /// Seconds from the acknowledgement of an honest revocation until a check does not say spam any more, the median.
     pub seconds_to_clear: Option<f64>,

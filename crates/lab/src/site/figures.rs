@@ -22,8 +22,8 @@ fn series(study: &Study, of: impl Fn(&Row) -> f64) -> Vec<Series> {
 fn caught(study: &Study) -> Figure {
     Figure {
         title: "Spam caught against the share of hostile reporters".into(),
-        caption: "Copies of spam that the site called spam when they arrived. Hostile reporters revoke spam: where their \
-                  word weighs much, it is listed late or not at all."
+        caption: "Copies of spam that the site called spam when they arrived. Hostile reporters revoke spam: where \
+                  their word weighs much, it is listed late or not at all."
             .into(),
         x: Axis::linear("hostile reporters, %"),
         y: Axis::linear("spam caught, %"),

@@ -1,7 +1,7 @@
 //! The mail of the experiment: what is sent to the server of each message, and who gets it when.
 
 use rayon::prelude::*;
-use seenit_ledger::Case;
+use seenit_ledger::{Case, SignatureRef};
 use seenit_mailbox::{Corpus, Label, Labelled};
 use seenit_signature::Kind;
 use seenit_signature::razor::Ep4;
@@ -47,7 +47,8 @@ pub(super) struct Mail {
 impl Mail {
     fn of(labelled: &Labelled) -> Self {
         let case = Case::of_message(&labelled.bytes, &Ep4::default());
-        let signature = |one: seenit_ledger::SignatureRef<'_>| json!({"kind": one.kind().as_str(), "digest": hex::encode(one.digest())});
+        let signature =
+            |one: SignatureRef<'_>| json!({"kind": one.kind().as_str(), "digest": hex::encode(one.digest())});
         let signatures: Value = case.iter().map(signature).collect();
         Mail {
             is_spam: labelled.label == Label::Spam,
