@@ -77,7 +77,7 @@ fn site_prints_a_row_for_each_world() {
     let rows = rows.as_array().expect("one array");
     let shares: Vec<&str> = rows.iter().filter_map(|row| row["reporters"].as_str()).collect();
     assert!(shares.contains(&"80/20/0") && shares.contains(&"70/20/10"), "{shares:?}");
-    for rule in ["anyone", "quorum", "trust", "trust + protect", "vouched", "vouched + protect"] {
+    for rule in ["anyone", "quorum", "trust", "trust + protect", "vouched"] {
         assert!(rows.iter().any(|row| row["rule"] == rule), "{rule}");
     }
     assert!(rows.iter().all(|row| row["messages"].as_u64() >= Some(7)), "one of the ham is kept back");

@@ -70,8 +70,7 @@ pub struct Row {
     pub ham_hit: u64,
     /// Copies that arrived.
     pub messages: u64,
-    /// Reports of a spam message until it was listed, the median of those that were; the report that listed it
-    /// included.
+    /// Reports of a spam message until it was listed, that which listed it included: the median of those that were.
     pub reports_to_list: Option<f64>,
     /// Seconds from the acknowledgement of an honest revocation until a check does not say spam any more, the median.
     pub seconds_to_clear: Option<f64>,
@@ -130,17 +129,16 @@ pub fn run(options: &Options, bench: &Bench<'_>) -> Result<Outcome<Row>, LabErro
     Ok(Outcome { rows: study.rows, account })
 }
 
-/// The worlds: every rule with every share of hostile reporters, and, where somebody is hostile, acting together.
+/// The worlds: every rule with every share of hostile reporters; and with those asked for, if any, acting together.
 fn settings(asked: Shares, beside: &[u32]) -> Vec<Setting> {
     let mut hostile: Vec<u32> = beside.iter().copied().chain([asked.hostile]).collect();
     hostile.sort_unstable();
     hostile.dedup();
     let shares: Vec<Shares> = hostile.into_iter().filter_map(|hostile| asked.with_hostile(hostile)).collect();
-    let with = |together: bool| {
-        let shares = shares.iter().filter(move |shares| !together || shares.hostile > 0);
-        shares.flat_map(move |&shares| RULES.map(|rule| Setting { shares, rule, together }))
-    };
-    with(false).chain(with(true)).collect()
+    let alone = shares.iter().map(|&shares| (shares, false));
+    let together = (asked.hostile > 0).then_some((asked, true));
+    let worlds = alone.chain(together);
+    worlds.flat_map(|(shares, together)| RULES.map(|rule| Setting { shares, rule, together })).collect()
 }
 
 /// Runs all worlds, some at a time. Each is by itself, so their order changes nothing.

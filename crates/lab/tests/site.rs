@@ -55,22 +55,23 @@ fn hostile_reporters_hit_less_ham_where_two_must_agree_or_trust_decides() {
     let of = |rule| row(&rows, "50/20/30", rule, false);
     let anyone = of("anyone");
     assert!(anyone.ham_hit > 0 && anyone.spam > 0 && anyone.messages == anyone.spam + anyone.ham);
-    for rule in ["quorum", "trust", "trust + protect", "vouched", "vouched + protect"] {
+    for rule in ["quorum", "trust", "trust + protect", "vouched"] {
         assert!(of(rule).ham_hit < anyone.ham_hit, "{rule}: {:?}", of(rule));
         assert_eq!(of(rule).messages, anyone.messages, "every world has the same mail");
     }
-    // Where nobody lies campaigns are caught, and a report lists by itself only with `anyone`.
-    for (rule, reports) in [("anyone", 1.0), ("quorum", 2.0), ("trust", 2.0)] {
+    // Where nobody lies campaigns are caught; with `anyone` by the first report, with the others by the second.
+    for (rule, reports) in [("anyone", 1), ("quorum", 2), ("trust", 2)] {
         let row = row(&rows, "80/20/0", rule, false);
         assert!(row.spam_caught > row.spam / 4, "{row:?}");
-        assert_eq!(row.reports_to_list, Some(reports), "{row:?}");
+        assert!(row.listed > 0 && row.reports >= reports * row.listed, "{row:?}");
         assert!(row.seconds_to_clear.is_some() && row.weight_hostile.is_none(), "{row:?}");
     }
+    assert_eq!(row(&rows, "80/20/0", "anyone", false).reports_to_list, Some(1.0));
     let vouched = of("vouched");
     assert!(vouched.weight_hostile < vouched.weight_honest, "{vouched:?}");
     let together = row(&rows, "50/20/30", "quorum", true);
     assert!(together.ham_hit > of("quorum").ham_hit, "{together:?}");
-    assert_eq!(account.figures.len(), 4);
+    assert_eq!(account.figures.len(), 2);
     account.figures.iter().for_each(|figure| assert!(!figure.svg().expect("drawn").contains("NaN")));
 }
 

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 use ureq::Agent;
 use ureq::http::Request;
@@ -12,6 +14,12 @@ use crate::bench::LabError;
 
 /// How long a request may take: a server that takes longer than this for a write has given up on it.
 const ANSWER: Duration = Duration::from_secs(60);
+
+/// What is read of a judgement: the reasons are not kept.
+#[derive(Deserialize)]
+struct Judged {
+    verdict: String,
+}
 
 /// One client with kept connections, and the operator's token.
 pub(super) struct Client {
@@ -38,7 +46,7 @@ impl Client {
             wanted["weight"] = weight.into();
         }
         let path = "/v1/accounts";
-        let made = self.post(path, &self.operator, &wanted.to_string())?;
+        let made: Value = self.post(path, &self.operator, &wanted.to_string())?;
         let token = made["token"].as_str().ok_or_else(|| wrong(path, "no token"))?;
         Ok(token.to_owned())
     }
@@ -58,12 +66,12 @@ impl Client {
 
     /// Protects known-good mail: the body has `cases`.
     pub(super) fn protect(&self, cases: &str) -> Result<(), LabError> {
-        self.post("/v1/protect", &self.operator, cases).map(drop)
+        self.post::<IgnoredAny>("/v1/protect", &self.operator, cases).map(drop)
     }
 
     /// Whether the site calls a message spam.
     pub(super) fn is_spam(&self, token: &str, case: &str) -> Result<bool, LabError> {
-        Ok(self.post("/v1/check", token, case)?["verdict"] == "spam")
+        Ok(self.post::<Judged>("/v1/check", token, case)?.verdict == "spam")
     }
 
     /// Says something of a message; it is durable when this returns.
@@ -72,10 +80,10 @@ impl Client {
             Word::Report => "/v1/report",
             Word::Revoke => "/v1/revoke",
         };
-        self.post(path, token, case).map(drop)
+        self.post::<IgnoredAny>(path, token, case).map(drop)
     }
 
-    fn post(&self, path: &str, token: &str, body: &str) -> Result<Value, LabError> {
+    fn post<T: DeserializeOwned>(&self, path: &str, token: &str, body: &str) -> Result<T, LabError> {
         let request = Request::post(format!("{}{path}", self.url))
             .header("authorization", format!("Bearer {token}"))
             .header("content-type", "application/json")

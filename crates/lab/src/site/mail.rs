@@ -25,7 +25,7 @@ pub(super) const ARCHIVE: usize = 1000;
 const ARCHIVE_PART: usize = 4;
 
 /// Reporters that get a message, at most: from one to so many, all equally likely.
-pub(super) const RECIPIENTS_MAX: usize = 5;
+pub(super) const RECIPIENTS_MAX: usize = 4;
 
 /// Other messages that arrive between the first and the last copy of one, about.
 pub(super) const SPREAD: f64 = 200.0;
@@ -47,10 +47,8 @@ pub(super) struct Mail {
 impl Mail {
     fn of(labelled: &Labelled) -> Self {
         let case = Case::of_message(&labelled.bytes, &Ep4::default());
-        let signature = |one: SignatureRef<'_>| {
-            let (kind, digest) = (one.kind().as_str(), hex::encode(one.digest()));
-            json!({"kind": kind, "digest": digest})
-        };
+        let signature =
+            |one: SignatureRef<'_>| json!({"kind": one.kind().as_str(), "digest": hex::encode(one.digest())});
         let signatures: Value = case.iter().map(signature).collect();
         Mail {
             is_spam: labelled.label == Label::Spam,

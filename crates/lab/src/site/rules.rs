@@ -1,12 +1,13 @@
 //! The rules that are compared: what a word weighs, and what the site knows beforehand.
 
+use seenit_ledger::trust::TRUSTED_MIN;
 use seenit_server::Config;
 use seenit_server::config::Limits;
 
 use super::reporters::Character;
 
-/// Points of newcomers where some reporters are vouched for: five of them would make a quorum.
-const NEWCOMER: u8 = 2;
+/// Points of newcomers where some reporters are vouched for: one less than makes a reporter trusted.
+const NEWCOMER: u8 = TRUSTED_MIN - 1;
 
 /// Of so many reporters the operator knows one to be honest.
 const VOUCHED_PART: usize = 10;
@@ -28,14 +29,12 @@ pub(super) enum Rule {
     Trust,
     /// The same, and good mail was protected before.
     TrustProtect,
-    /// Accounts begin with little, weights move, and the operator vouches for a few.
+    /// Accounts begin below trust, weights move, and the operator vouches for a few.
     Vouched,
-    /// The same, and good mail was protected before.
-    VouchedProtect,
 }
 
-pub(super) const RULES: [Rule; 6] =
-    [Rule::Anyone, Rule::Quorum, Rule::Trust, Rule::TrustProtect, Rule::Vouched, Rule::VouchedProtect];
+pub(super) const RULES: [Rule; 5] =
+    [Rule::Anyone, Rule::Quorum, Rule::Trust, Rule::TrustProtect, Rule::Vouched];
 
 impl Rule {
     /// As rows have it.
@@ -46,19 +45,18 @@ impl Rule {
             Rule::Trust => "trust",
             Rule::TrustProtect => "trust + protect",
             Rule::Vouched => "vouched",
-            Rule::VouchedProtect => "vouched + protect",
         }
     }
 
     /// Whether known-good mail is protected before anything arrives.
     pub(super) fn protects(self) -> bool {
-        matches!(self, Rule::TrustProtect | Rule::VouchedProtect)
+        self == Rule::TrustProtect
     }
 
     /// What accounts are made with: a fixed weight, or none.
     pub(super) fn weights(self, characters: &[Character]) -> Vec<Option<u8>> {
         let mut vouched = match self {
-            Rule::Vouched | Rule::VouchedProtect => characters.len().div_ceil(VOUCHED_PART),
+            Rule::Vouched => characters.len().div_ceil(VOUCHED_PART),
             _ => 0,
         };
         let weight = |&character: &Character| match self {
@@ -76,7 +74,7 @@ impl Rule {
     /// The site's configuration: what ships, but for what the rule changes and what an experiment needs.
     pub(super) fn config(self) -> Config {
         let mut config = Config::default();
-        if matches!(self, Rule::Vouched | Rule::VouchedProtect) {
+        if self == Rule::Vouched {
             config.ledger.account_weight = NEWCOMER;
         }
         // How fast a machine is must not decide what is refused.

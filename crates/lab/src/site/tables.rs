@@ -58,14 +58,14 @@ fn rules(study: &Study) -> Table {
         rows,
         verdict: Verdict::Ours,
         summary: format!(
-            "{} messages in {spam} copies of spam and {ham} of ham, each message to 1 to {RECIPIENTS_MAX} of \
-             {} reporters within some {SPREAD:.0} messages; {} good texts are kept back, and protected where \
-             the rule says so. Every check, report and revocation is a request to a server's HTTP port, \
-             signatures as JSON; {withheld} messages have none to speak of. Reporters are \
-             honest/careless/hostile, in hundredths: honest ones report half of the spam that was not caught \
-             and revoke half of the ham that was; careless ones also report 5 % of the ham; hostile ones \
-             report half of the ham and revoke half of the spam. They speak before the next copy arrives. \
-             Milliseconds are from the first acknowledged revocation to the first check that is not spam.",
+            "{} messages in {spam} copies of spam and {ham} of ham, each message to 1 to {RECIPIENTS_MAX} of {} \
+             reporters within some {SPREAD:.0} messages; {} good texts are kept back, and protected where the \
+             rule says so. Every check, report and revocation is a request to a server's HTTP port, signatures \
+             as JSON; {withheld} messages have none to speak of. Reporters are honest/careless/hostile, in \
+             hundredths: honest ones report half of the spam that was not caught and revoke half of the ham \
+             that was; careless ones also report 5 % of the ham; hostile ones report half of the ham and revoke \
+             half of the spam. They speak before the next copy arrives. Milliseconds are from the first \
+             acknowledged revocation to the first check that is not spam.",
             post.mails.len(),
             study.reporters,
             post.archived,
@@ -112,7 +112,7 @@ fn weights(study: &Study) -> Table {
         rows: study.rows.iter().map(line).collect(),
         verdict: Verdict::Ours,
         summary: "Mean points, 0 to 10. `anyone` and `quorum` have fixed ones; what ships begins with 5 and moves; \
-                  `vouched` begins with 2, but the operator fixes 10 for one honest reporter in ten."
+                  `vouched` begins with 4, but the operator fixes 10 for one honest reporter in ten."
             .into(),
     }
 }

@@ -1,6 +1,6 @@
 //! One world: a server with one rule, and reporters of one mixture, through all mail.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
@@ -51,6 +51,8 @@ struct World<'a> {
     together: bool,
     /// Reports of each message so far; none once it was listed.
     reported: HashMap<usize, Option<u64>>,
+    /// Messages whose last copy was called spam.
+    called_spam: BTreeSet<usize>,
     outcome: Outcome,
 }
 
@@ -75,8 +77,16 @@ pub(super) fn run(
     let weights = setting.rule.weights(characters).into_iter().enumerate();
     let tokens = weights.map(|(number, weight)| client.add_account(&name(number), weight));
     let tokens = tokens.collect::<Result<Vec<_>, _>>()?;
-    let (together, reported, outcome) = (setting.together, HashMap::new(), Outcome::default());
-    let mut world = World { client, post, characters, tokens, together, reported, outcome };
+    let mut world = World {
+        client,
+        post,
+        characters,
+        tokens,
+        together: setting.together,
+        reported: HashMap::new(),
+        called_spam: BTreeSet::new(),
+        outcome: Outcome::default(),
+    };
     for delivery in &post.deliveries {
         world.arrive(delivery)?;
         bench.progress.advance(1);
@@ -97,6 +107,11 @@ impl World<'_> {
     fn arrive(&mut self, delivery: &Delivery) -> Result<(), LabError> {
         let mail = &self.post.mails[delivery.mail];
         let called_spam = self.is_listed(delivery)?;
+        if called_spam {
+            self.called_spam.insert(delivery.mail);
+        } else {
+            self.called_spam.remove(&delivery.mail);
+        }
         match (called_spam, mail.is_spam) {
             (true, true) => self.outcome.spam_caught += 1,
             (true, false) => self.outcome.ham_hit += 1,
@@ -158,18 +173,13 @@ impl World<'_> {
         let honest: Vec<usize> = (0..self.characters.len())
             .filter(|&number| self.characters[number] == Character::Honest)
             .collect();
-        let mut numbers: Vec<usize> = (0..self.post.mails.len()).collect();
+        let mut numbers: Vec<usize> = self.called_spam.iter().copied().collect();
         numbers.sort_by_key(|&number| self.post.mails[number].is_spam);
-        let mut cleared = 0;
-        for (number, first) in numbers.into_iter().zip(0..) {
-            if cleared == CLEARED {
-                break;
-            }
+        for (first, number) in numbers.into_iter().take(CLEARED).enumerate() {
             let body = &self.post.mails[number].body;
             if !self.client.is_spam(&self.tokens[honest[0]], body)? {
                 continue;
             }
-            cleared += 1;
             let mut acknowledged = None;
             for (revocations, turn) in (1..).zip(0..honest.len()) {
                 let token = &self.tokens[honest[(first + turn) % honest.len()]];
