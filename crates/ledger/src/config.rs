@@ -3,6 +3,8 @@
 use seenit_signature::Kind;
 use serde::{Deserialize, Serialize};
 
+use crate::trust::TRUSTED_MIN;
+
 /// How a ledger is made and how it judges. `docs/configuration.md` explains each key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -41,7 +43,8 @@ pub struct LedgerConfig {
     pub raw_max: u32,
     /// Points of the built-in account `local`.
     pub local_weight: u8,
-    /// Points that a new account begins with.
+    /// Points that a new account begins with: one less than makes it trusted, so that its words can be confirmed or
+    /// refuted by those whom the operator trusts.
     pub account_weight: u8,
     /// Bytes that stay free where the journal lies.
     pub free_bytes_min: u64,
@@ -71,7 +74,7 @@ impl Default for LedgerConfig {
             near_ham_min: 1000,
             raw_max: 1000,
             local_weight: 10,
-            account_weight: 5,
+            account_weight: TRUSTED_MIN - 1,
             free_bytes_min: 256 << 20,
             delta_millis: 1000,
             snapshot_secs: 300,

@@ -49,8 +49,8 @@ fn a_withdrawal_leaves_nothing_said() {
 fn two_of_half_weight_must_agree_and_a_word_counts_once() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
-    let one = ledger.put_reporter("one", None).expect("durable").id;
-    let two = ledger.put_reporter("two", None).expect("durable").id;
+    let one = ledger.put_reporter("one", Some(5)).expect("durable").id;
+    let two = ledger.put_reporter("two", Some(5)).expect("durable").id;
     for _ in 0..3 {
         write(&ledger, Verb::Report, one, case(1)).expect("durable");
         assert_eq!(verdict(&ledger, &case(1)), Verdict::Unknown);

@@ -1,13 +1,9 @@
 //! The rules that are compared: what a word weighs, and what the site knows beforehand.
 
-use seenit_ledger::trust::TRUSTED_MIN;
 use seenit_server::Config;
 use seenit_server::config::Limits;
 
 use super::reporters::Character;
-
-/// Points of newcomers where some reporters are vouched for: one less than makes a reporter trusted.
-const NEWCOMER: u8 = TRUSTED_MIN - 1;
 
 /// Of so many reporters the operator knows one to be honest.
 const VOUCHED_PART: usize = 10;
@@ -29,7 +25,7 @@ pub(super) enum Rule {
     Trust,
     /// The same, and good mail was protected before.
     TrustProtect,
-    /// Accounts begin below trust, weights move, and the operator vouches for a few.
+    /// The same without that, and the operator vouches for a few.
     Vouched,
 }
 
@@ -74,9 +70,6 @@ impl Rule {
     /// The site's configuration: what ships, but for what the rule changes and what an experiment needs.
     pub(super) fn config(self) -> Config {
         let mut config = Config::default();
-        if self == Rule::Vouched {
-            config.ledger.account_weight = NEWCOMER;
-        }
         // How fast a machine is must not decide what is refused.
         config.limits = Limits { account_checks_per_sec: 0, account_writes_per_sec: 0, ..config.limits };
         // Room for the corpus; and a small temporary folder will do.

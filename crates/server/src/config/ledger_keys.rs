@@ -19,7 +19,13 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
     ("near_ham_min", &["Good texts from which enough ham is known."]),
     ("raw_max", &["Reports of one reporter that raw totals count, for each signature and generation."]),
     ("local_weight", &["Points of the built-in account `local`."]),
-    ("account_weight", &["Points that a new account begins with."]),
+    (
+        "account_weight",
+        &[
+            "Points that a new account begins with: one less than makes it trusted, so that its words can be confirmed",
+            "or refuted by those whom the operator trusts (`seenit account weight NAME 10`).",
+        ],
+    ),
     ("free_bytes_min", &["Bytes that stay free where the journal lies: below that, writes are refused."]),
     ("delta_millis", &["Milliseconds between deltas of seen counts: what a crash may cost."]),
     ("snapshot_secs", &["Seconds between snapshots."]),
