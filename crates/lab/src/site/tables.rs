@@ -111,8 +111,10 @@ fn weights(study: &Study) -> Table {
         ]),
         rows: study.rows.iter().map(line).collect(),
         verdict: Verdict::Ours,
-        summary: "Mean points, 0 to 10. `anyone` and `quorum` have fixed ones; what ships begins with 4, which move only \
-                  where somebody is trusted; with `vouched` the operator fixes 10 for one honest reporter in ten."
-            .into(),
+        summary:
+            "Mean points, 0 to 10. `anyone` and `quorum` have fixed ones; what ships begins with 4, which \
+                  move only where somebody is trusted; with `vouched` the operator fixes 10 for one honest \
+                  reporter in ten."
+                .into(),
     }
 }
