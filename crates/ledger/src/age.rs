@@ -1,6 +1,6 @@
 //! Aging, and making memory anew from the journal: both go through the rows of the index.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use seenit_filter::hash::Hash128;
 use seenit_signature::Kind;
@@ -18,27 +18,30 @@ pub(crate) fn fold(
     journal: &Journal,
     mut progress: impl FnMut(),
 ) -> Result<(), JournalError> {
-    let live = journal.live();
+    let (live, mut settled) = (journal.live(), HashSet::new());
     for &generation in &live {
         let newer: Vec<u64> =
             live.iter().copied().filter(|&one| one > generation && one != LASTING).collect();
         journal.each_row(generation, |hash, reporter, row| {
             progress();
             let is_last = !has_newer(journal, &newer, hash, reporter)?;
-            add_row(memory, journal, hash, reporter, &row, is_last);
+            add_row(memory, journal, hash, reporter, (&row, generation, is_last), &mut settled);
             Ok(())
         })?;
     }
     Ok(())
 }
 
-/// Takes back what a generation that is too old now still adds to the tallies.
+/// Takes back what a generation that is too old now still adds to the tallies. Exact tallies are without it from the
+/// beginning.
 pub(crate) fn hide(memory: &Memory, journal: &Journal, generation: u64) -> Result<(), JournalError> {
     let newer: Vec<u64> =
         journal.generations().into_iter().filter(|&one| one > generation && one != LASTING).collect();
+    journal.hide_before(generation + 1);
+    let mut settled = HashSet::new();
     journal.each_row(generation, |hash, reporter, row| {
         let is_last = !has_newer(journal, &newer, hash, reporter)?;
-        remove_row(memory, journal, hash, reporter, &row, is_last);
+        remove_row(memory, journal, hash, reporter, (&row, generation, is_last), &mut settled);
         Ok(())
     })
 }
@@ -60,24 +63,29 @@ fn has_newer(
 
 /// The key of a row. Of a signature the kind does not matter here: any but the shingles'.
 fn key_of(hash: Hash128, row: &Row) -> Key {
-    Key { hash, kind: if row.is_shingle { Kind::Near1 } else { Kind::Exact1 } }
+    let kind = if row.is_shingle { Kind::Near1 } else { Kind::Exact1 };
+    Key { hash, kind, is_text: row.is_text }
 }
+
+/// A row, its generation, and whether it is its reporter's last word.
+type Said<'a> = (&'a Row, u64, bool);
 
 fn add_row(
     memory: &Memory,
     journal: &Journal,
     hash: Hash128,
     reporter: ReporterId,
-    row: &Row,
-    is_last: bool,
+    (row, generation, is_last): Said<'_>,
+    settled: &mut HashSet<Hash128>,
 ) {
-    if !row.is_shingle && mark(memory, hash, reporter, row, is_last && row.word != Word::None) {
+    let is_set = (is_last && row.word != Word::None).then_some(generation);
+    if !row.is_shingle && mark(memory, hash, reporter, row, is_set) {
         return;
     }
     let now = if is_last { (row.word, row.weight) } else { (Word::None, 0) };
     let raw = (i32::from(row.raw_spam), i32::from(row.raw_ham));
     let effect = Effect { before: (Word::None, 0), now, raw };
-    memory.apply(key_of(hash, row), effect, || exact_tally(journal, hash).ok());
+    memory.apply(key_of(hash, row), effect, settled, || exact_tally(journal, hash).ok());
 }
 
 fn remove_row(
@@ -85,26 +93,27 @@ fn remove_row(
     journal: &Journal,
     hash: Hash128,
     reporter: ReporterId,
-    row: &Row,
-    is_last: bool,
+    (row, _, is_last): Said<'_>,
+    settled: &mut HashSet<Hash128>,
 ) {
-    if !row.is_shingle && is_last && mark(memory, hash, reporter, row, false) {
+    if !row.is_shingle && is_last && mark(memory, hash, reporter, row, None) {
         return;
     }
     let before = if is_last { (row.word, row.weight) } else { (Word::None, 0) };
     let raw = (-i32::from(row.raw_spam), -i32::from(row.raw_ham));
     let effect = Effect { before, now: (Word::None, 0), raw };
-    memory.apply(key_of(hash, row), effect, || exact_tally(journal, hash).ok());
+    memory.apply(key_of(hash, row), effect, settled, || exact_tally(journal, hash).ok());
 }
 
-/// Sets or takes away the mark that a row is, if it is one.
-fn mark(memory: &Memory, hash: Hash128, reporter: ReporterId, row: &Row, is_set: bool) -> bool {
+/// Sets the mark that a row is, if it is one, as of a generation; or takes it away.
+fn mark(memory: &Memory, hash: Hash128, reporter: ReporterId, row: &Row, set_in: Option<u64>) -> bool {
+    let is_set = set_in.is_some();
     match reporter {
         PROTECTION => memory.mark(hash, |marks| marks.protected = is_set),
         MANY => memory.mark(hash, |marks| marks.many = is_set),
         FORGETTING => {
             memory.mark(hash, |marks| marks.forgotten = is_set);
-            memory.forget(hash, if is_set { row.count } else { 0 });
+            memory.forget(hash, set_in.unwrap_or(0), if is_set { row.count } else { 0 });
         }
         _ => return false,
     }
@@ -129,6 +138,7 @@ pub(crate) fn reindex(
 ) -> Result<(), JournalError> {
     /// Records between commits: memory stays small, and a run that is cut off is begun again anyway.
     const RECORDS: usize = 1000;
+    set_reindexing(journal, true)?;
     for generation in journal.generations() {
         journal.clear_index(generation)?;
         let mut pending: Vec<(u64, Record)> = Vec::new();
@@ -142,7 +152,18 @@ pub(crate) fn reindex(
         })?;
         index_records(memory, journal, generation, raw_max, &pending)?;
     }
-    Ok(())
+    set_reindexing(journal, false)
+}
+
+/// Whether the index was being made anew when the process ended: it is not to be used then.
+pub(crate) fn is_reindexing(journal: &Journal) -> Result<bool, JournalError> {
+    Ok(journal.number("reindexing")?.unwrap_or(0) > 0)
+}
+
+fn set_reindexing(journal: &Journal, is_under_way: bool) -> Result<(), JournalError> {
+    let mut batch = journal.batch();
+    batch.number("reindexing", is_under_way.into());
+    batch.commit()
 }
 
 fn index_records(

@@ -98,6 +98,8 @@ pub(crate) struct Row {
     pub(crate) weight: u8,
     /// Whether the key is a shingle, and counted in other filters than signatures.
     pub(crate) is_shingle: bool,
+    /// Whether it is the first shingle of a text: texts are counted by it.
+    pub(crate) is_text: bool,
     /// How often it said spam in this generation, up to the limit of raw totals.
     pub(crate) raw_spam: u16,
     /// How often it said ham.
@@ -110,12 +112,15 @@ pub(crate) struct Row {
 
 /// The bit of a row's word that says: a shingle.
 const SHINGLE: u8 = 0x80;
+/// And this one: the first of a text.
+const TEXT: u8 = 0x40;
 
 impl Row {
     /// Word, weight, raw totals, number; and the count where there is one.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(22);
-        bytes.extend([self.word.code() | if self.is_shingle { SHINGLE } else { 0 }, self.weight]);
+        let shingle = if self.is_shingle { SHINGLE } else { 0 } | if self.is_text { TEXT } else { 0 };
+        bytes.extend([self.word.code() | shingle, self.weight]);
         bytes.extend(self.raw_spam.to_le_bytes());
         bytes.extend(self.raw_ham.to_le_bytes());
         bytes.extend(self.number.to_le_bytes());
@@ -129,9 +134,10 @@ impl Row {
         let (head, count) = bytes.split_first_chunk::<14>()?;
         let u16_at = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
         Some(Row {
-            word: Word::from_code(head[0] & !SHINGLE)?,
+            word: Word::from_code(head[0] & !(SHINGLE | TEXT))?,
             weight: head[1],
             is_shingle: head[0] & SHINGLE != 0,
+            is_text: head[0] & TEXT != 0,
             raw_spam: u16_at(2),
             raw_ham: u16_at(4),
             number: u64::from_le_bytes(head[6..].try_into().ok()?),
@@ -361,9 +367,9 @@ impl Journal {
         Ok(None)
     }
 
-    /// The number of the last record; 0 where there is none.
+    /// The number of the last record, those that were dropped included; 0 where there was none.
     pub(crate) fn last_number(&self) -> Result<u64, JournalError> {
-        let mut highest = 0;
+        let mut highest = self.number("last")?.unwrap_or(0);
         for keyspaces in self.read().values() {
             if let Some(last) = keyspaces.log.last_key_value() {
                 highest = highest.max(number_of(&last.key()?)?);

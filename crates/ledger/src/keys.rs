@@ -12,6 +12,8 @@ use crate::signature::{Case, SignatureRef};
 pub(crate) struct Key {
     pub(crate) hash: Hash128,
     pub(crate) kind: Kind,
+    /// The first shingle of a text: texts are counted by it.
+    pub(crate) is_text: bool,
 }
 
 impl Key {
@@ -27,9 +29,10 @@ pub(crate) fn keys_of(case: &Case, sip: &SipKey) -> Vec<Key> {
     for signature in case.iter() {
         match signature.kind() {
             Kind::Near1 => {
-                keys.extend(shingle_hashes(signature, sip).map(|hash| Key { hash, kind: Kind::Near1 }))
+                let hashes = shingle_hashes(signature, sip).into_iter().enumerate();
+                keys.extend(hashes.map(|(slot, hash)| Key { hash, kind: Kind::Near1, is_text: slot == 0 }));
             }
-            kind => keys.push(Key { hash: sip.hash(&signature), kind }),
+            kind => keys.push(Key { hash: sip.hash(&signature), kind, is_text: false }),
         }
     }
     keys

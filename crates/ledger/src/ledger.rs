@@ -114,6 +114,10 @@ impl Ledger {
 
     /// Asks for a bulk mark, once. When too many wait it is asked for by the next who sees it.
     fn promote(&self, signature: SignatureRef<'_>, hash: seenit_filter::hash::Hash128) {
+        // Beyond its capacity the filter would take strangers for bulk; the count still says what was seen.
+        if self.shared.promoted.load(Relaxed) >= self.shared.config.bulk_capacity {
+            return;
+        }
         let mut promoting = self.shared.promoting.lock().unwrap_or_else(PoisonError::into_inner);
         if promoting.len() >= QUEUE_MAX || !promoting.insert(hash) {
             return;
@@ -247,7 +251,7 @@ impl Ledger {
             alarms: Vec::new(),
             recovery: state.recovery.clone(),
         };
-        stats.alarms = alarms(&stats, config);
+        stats.alarms = alarms(&stats, config, shared.promoted.load(Relaxed));
         stats.alarms.extend(state.clock);
         let failed = state.snapshot_failed.map(|why| format!("the last snapshot could not be taken: {why}"));
         stats.alarms.extend(failed);
@@ -377,7 +381,7 @@ fn broken(error: WriteError) -> crate::journal::JournalError {
 }
 
 /// What an operator should look at, before a promise is broken.
-fn alarms(stats: &Stats, config: &LedgerConfig) -> Vec<String> {
+fn alarms(stats: &Stats, config: &LedgerConfig, promoted: u64) -> Vec<String> {
     let mut alarms = Vec::new();
     let mut fill = |what: &str, held: u64, capacity: u64, remedy: &str| {
         if held as f64 > FILL_ALARM * capacity as f64 {
@@ -391,6 +395,7 @@ fn alarms(stats: &Stats, config: &LedgerConfig) -> Vec<String> {
         stats.seen_capacity,
         "raise `seen_capacity`; it holds from the next generation on",
     );
+    fill("bulk signatures of this generation", promoted, config.bulk_capacity, "raise `bulk_capacity`");
     let texts = stats.near_spam.max(stats.near_ham);
     fill("texts", texts, config.near_capacity, "raise `near_capacity` and run `seenit rebuild`");
     if stats.seen_rate > config.rate {

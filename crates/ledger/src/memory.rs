@@ -1,6 +1,6 @@
 //! What a site holds in memory: everything a verdict needs, in fixed size.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{PoisonError, RwLock};
 
 use seenit_filter::hash::{Hash128, SipKey};
@@ -31,8 +31,8 @@ pub(crate) struct Memory {
     pub(crate) near: Near,
     pub(crate) seen: Seen,
     bulk: SharedTagged,
-    /// Seen counts that were forgotten: what later answers subtract.
-    forgotten: RwLock<HashMap<Hash128, u64>>,
+    /// Seen counts that were forgotten: in which generation, and what later answers subtract.
+    forgotten: RwLock<HashMap<Hash128, (u64, u64)>>,
 }
 
 /// What a record does to the tally of one key.
@@ -115,17 +115,26 @@ impl Memory {
     }
 
     /// Changes what is tallied of a key. Where the bits do not tell, because a count was full, `exact` does: the tally
-    /// as the journal knows it.
-    pub(crate) fn apply(&self, key: Key, effect: Effect, exact: impl FnOnce() -> Option<Tally>) {
+    /// as the journal knows it. That has all other effects on the key in it already: it is `settled`.
+    pub(crate) fn apply(
+        &self,
+        key: Key,
+        effect: Effect,
+        settled: &mut HashSet<Hash128>,
+        exact: impl FnOnce() -> Option<Tally>,
+    ) {
         if key.is_shingle() {
-            return self.near.change(key.hash, effect.before, effect.now);
+            return self.near.change(key, effect.before, effect.now);
+        }
+        if settled.contains(&key.hash) {
+            return;
         }
         let tally = self.tally(key.hash);
-        let changed = match tally.changed(effect.change()) {
-            Some(changed) => changed,
-            None => exact().map_or(tally, |exact| Tally { marks: tally.marks, ..exact }),
-        };
-        self.put(key.hash, changed);
+        let changed = tally.changed(effect.change()).or_else(|| {
+            settled.insert(key.hash);
+            exact().map(|exact| Tally { marks: tally.marks, ..exact })
+        });
+        self.put(key.hash, changed.unwrap_or(tally));
     }
 
     /// Sets or takes away a mark.
@@ -164,10 +173,14 @@ impl Memory {
         self.bulk.lookup(hash).0 & !spare(generation) != 0
     }
 
-    /// Forgets the bulk marks of the generation whose tag comes next.
-    pub(crate) fn clear_bulk(&self, newest: u64) {
-        let _ = self.bulk.clear_tag(tag_of(newest + 1));
-        while !self.bulk.clear_some(CLEAR_WORDS) {}
+    /// Forgets the bulk marks under the tags of the generations after `old` up to `newest` and the one that comes next.
+    pub(crate) fn clear_bulk(&self, old: u64, newest: u64) {
+        let first = (old + 2).max((newest + 2).saturating_sub(BULK_TAGS.into()));
+        for generation in first..=newest + 1 {
+            // A tag that is being cleared is cleared.
+            let _ = self.bulk.clear_tag(tag_of(generation));
+            while !self.bulk.clear_some(CLEAR_WORDS) {}
+        }
     }
 
     /// Recipients that got a signature, less what was forgotten.
@@ -177,22 +190,24 @@ impl Memory {
         count
     }
 
+    /// What was forgotten of a key, for as long as it is in the counts.
     pub(crate) fn forgotten_count(&self, hash: Hash128) -> u64 {
         let forgotten = self.forgotten.read().unwrap_or_else(PoisonError::into_inner);
-        forgotten.get(&hash).copied().unwrap_or(0)
+        let known = forgotten.get(&hash).filter(|(generation, _)| self.seen.counts_of(*generation));
+        known.map_or(0, |(_, count)| *count)
     }
 
-    /// Subtracts `count` from later answers.
-    pub(crate) fn forget(&self, hash: Hash128, count: u64) {
+    /// Subtracts `count` from later answers; 0 forgets that, too.
+    pub(crate) fn forget(&self, hash: Hash128, generation: u64, count: u64) {
         let mut forgotten = self.forgotten.write().unwrap_or_else(PoisonError::into_inner);
         match count {
             0 => forgotten.remove(&hash),
-            _ => forgotten.insert(hash, count),
+            _ => forgotten.insert(hash, (generation, count)),
         };
     }
 
-    /// Seen counts that were forgotten.
-    pub(crate) fn forgotten(&self) -> HashMap<Hash128, u64> {
+    /// Seen counts that were forgotten: generation and count of each.
+    pub(crate) fn forgotten(&self) -> HashMap<Hash128, (u64, u64)> {
         self.forgotten.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

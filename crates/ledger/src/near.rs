@@ -17,7 +17,7 @@ use seenit_filter::{AnyLayout, GeometryError, HugePages, Layout, LayoutName};
 use seenit_signature::near::SHINGLES;
 
 use crate::config::LedgerConfig;
-use crate::keys::Hashed;
+use crate::keys::{Hashed, Key};
 use crate::record::Word;
 use crate::trust::SHINGLE_UNITS_MIN;
 
@@ -75,10 +75,17 @@ impl Near {
         self.spam.count(hash).value > 0 || self.ham.count(hash).value > 0
     }
 
-    /// A word with so many units now stands where another stood before.
-    pub(crate) fn change(&self, hash: Hash128, before: (Word, u8), now: (Word, u8)) {
+    /// A word with so many units now stands where another stood before. Texts are counted by their first shingle, and
+    /// only for words that weigh something.
+    pub(crate) fn change(&self, key: Key, before: (Word, u8), now: (Word, u8)) {
         if before == now {
             return;
+        }
+        let hash = key.hash;
+        if key.is_text {
+            let side = |(word, units): (Word, u8)| if units > 0 { word } else { Word::None };
+            self.count_text(side(before), -1);
+            self.count_text(side(now), 1);
         }
         if let Some(filter) = self.of(now.0).filter(|_| now.1 > 0) {
             filter.insert_weighted(hash, now.1.into());
@@ -90,7 +97,7 @@ impl Near {
     }
 
     /// A text came or went on one side.
-    pub(crate) fn count_text(&self, word: Word, by: i64) {
+    fn count_text(&self, word: Word, by: i64) {
         let side = match word {
             Word::None => return,
             Word::Spam => 0,

@@ -1,8 +1,8 @@
 //! Opening a ledger: memory from the newest snapshot that is whole, brought up to date by the journal; or from the
 //! journal alone. What happened is said.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -66,12 +66,16 @@ pub(crate) fn open(
     journal.ensure(now).map_err(rows)?;
     journal.ensure(LASTING).map_err(rows)?;
 
-    let mut recovery = Vec::new();
-    let opened = memory(folder, (&config, tallies), &identity, &journal, now, &mut recovery)?;
+    if age::is_reindexing(&journal).map_err(rows)? {
+        let why = "a rebuild was cut off: run `seenit rebuild` again".into();
+        return Err(OpenError::Damaged { path: folder.to_owned(), why });
+    }
     let last = journal.last_number().map_err(rows)?;
+    let mut recovery = Vec::new();
+    let opened = memory(folder, (&config, tallies), &identity, (&journal, last), now, &mut recovery)?;
     let mark = HighMark::open(folder)?;
     let position = opened.heads.iter().flatten().map(|head| head.position).fold(mark.number(), u64::max);
-    if position > last {
+    if position > last && position >= identity.incarnation().first {
         recovery.push(format!(
             "the journal ends at record {last}, but record {position} was acknowledged: it is an older copy, or the \
              disk lost its end; a new incarnation begins"
@@ -85,6 +89,7 @@ pub(crate) fn open(
 
     let Opened { memory, hidden_before, heads, .. } = opened;
     let next = last.max(position) + 1;
+    let promoted = promoted_in(&journal, now)?;
     let snapshot_secs = heads[0].as_ref().map(|head| head.time);
     let shared = Shared {
         degenerate: degenerate(&memory),
@@ -95,6 +100,7 @@ pub(crate) fn open(
         memory,
         journal: RwLock::new(Some(Arc::new(journal))),
         reporters: RwLock::new(reporters.into_iter().map(|reporter| (reporter.id, reporter)).collect()),
+        promoted: AtomicU64::new(promoted),
         generation: AtomicU64::new(now),
         last: AtomicU64::new(next - 1),
         promoting: Mutex::default(),
@@ -102,7 +108,10 @@ pub(crate) fn open(
     };
     let kept_secs = kept_secs.unwrap_or(0);
     let shared = Arc::new(shared);
-    Ok((lock, Writer { shared, jobs, calendar, next, hidden_before, heads, kept_secs, mark }))
+    Ok((
+        lock,
+        Writer { shared, jobs, calendar, next, hidden_before, heads, kept_secs, mark, is_unsure: false },
+    ))
 }
 
 /// Generations are numbered by their length: with another length the numbers in the journal mean other days.
@@ -128,16 +137,18 @@ fn memory(
     folder: &Path,
     (config, tallies): (&LedgerConfig, Tallies),
     identity: &Identity,
-    journal: &Journal,
+    (journal, last): (&Journal, u64),
     now: u64,
     recovery: &mut Vec<String>,
 ) -> Result<Opened, OpenError> {
-    let hidden_before = (now + 1).saturating_sub(config.record_generations);
+    let mut hidden_before = (now + 1).saturating_sub(config.record_generations);
     let (mut heads, mut memory, mut seen_of) = ([None, None], None, None);
     for (name, head) in FILES.into_iter().zip(&mut heads) {
         let path = folder.join(name);
         let opened = Snapshot::open(&path).and_then(|opened| match opened {
             Some(snapshot) if memory.is_none() => {
+                // Tallies that know more records than the journal could never be made right again.
+                let tallies = if snapshot.head.position > last { Tallies::Anew } else { tallies };
                 memory = Some(restored(&snapshot, config, tallies, identity)?);
                 seen_of = Some(snapshot.head.incarnation);
                 Ok(Some(snapshot))
@@ -155,6 +166,8 @@ fn memory(
     }
     let memory = match memory {
         Some((memory, Some(head))) => {
+            // What was hidden stays so, even if records are now kept for longer.
+            hidden_before = hidden_before.max(head.hidden_before);
             let replayed = catch_up(&memory, &head, journal, hidden_before).map_err(rows)?;
             if replayed > 0 {
                 recovery.push(format!("{replayed} records were replayed after the last snapshot"));
@@ -210,8 +223,8 @@ pub(crate) fn restore(
     let sip = identity.hash_key();
     let table = snapshot.table(config, &sip)?;
     let memory = Memory::of(config, sip, table, snapshot.near(config)?)?;
-    for (hash, count) in snapshot.forgotten()? {
-        memory.forget(hash, count);
+    for (hash, generation, count) in snapshot.forgotten()? {
+        memory.forget(hash, generation, count);
     }
     restore_seen(&memory, snapshot)?;
     Ok(memory)
@@ -232,11 +245,11 @@ fn catch_up(
     journal: &Journal,
     hidden_before: u64,
 ) -> Result<u64, JournalError> {
-    let mut replayed = 0;
+    let (mut replayed, mut settled) = (0, HashSet::new());
     journal.hide_before(head.hidden_before);
     for generation in journal.generations() {
         journal.each_record(generation, head.position + 1, |_, record| {
-            replay(memory, journal, generation, &record);
+            replay(memory, journal, generation, &record, &mut settled);
             replayed += 1;
             Ok(())
         })?;
@@ -305,7 +318,7 @@ fn catch_up_seen(
 }
 
 /// The reporters of the journal, the built-in ones among them with the weights of the configuration.
-fn reporters(journal: &Journal, config: &LedgerConfig) -> Result<Vec<Reporter>, OpenError> {
+pub(crate) fn reporters(journal: &Journal, config: &LedgerConfig) -> Result<Vec<Reporter>, OpenError> {
     let mut reporters = journal.reporters().map_err(rows)?;
     let mut batch = journal.batch();
     let built_in: [(ReporterId, &str, u8); 2] =
@@ -323,6 +336,13 @@ fn reporters(journal: &Journal, config: &LedgerConfig) -> Result<Vec<Reporter>, 
     }
     batch.commit().map_err(rows)?;
     Ok(reporters)
+}
+
+/// Signatures that became bulk in a generation.
+fn promoted_in(journal: &Journal, now: u64) -> Result<u64, OpenError> {
+    let mut promoted = 0;
+    journal.each_bulk(|generation, _| promoted += u64::from(generation == now)).map_err(rows)?;
+    Ok(promoted)
 }
 
 /// Unfinished snapshots of a process that was killed.

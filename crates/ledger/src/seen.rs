@@ -246,6 +246,11 @@ impl Seen {
         self.all().values().map(bytes).sum()
     }
 
+    /// Whether counts of a generation are still among those that are added up.
+    pub(crate) fn counts_of(&self, generation: u64) -> bool {
+        self.all().last_key_value().is_some_and(|(newest, _)| generation + self.live > *newest)
+    }
+
     /// Whether a generation can be counted in.
     pub(crate) fn is_live(&self, generation: u64) -> bool {
         self.all().contains_key(&generation)

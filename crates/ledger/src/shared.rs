@@ -38,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) generation: AtomicU64,
     /// The number of the last record.
     pub(crate) last: AtomicU64,
+    /// Signatures that became bulk in this generation.
+    pub(crate) promoted: AtomicU64,
     /// Signatures whose promotion waits to be written.
     pub(crate) promoting: Mutex<HashSet<Hash128>>,
     pub(crate) state: Mutex<State>,

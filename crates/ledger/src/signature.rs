@@ -138,6 +138,11 @@ impl Case {
         Ok(())
     }
 
+    /// Each signature as a case of its own.
+    pub(crate) fn singles(&self) -> Vec<Case> {
+        self.iter().map(|signature| Case { bytes: signature.bytes().to_vec(), len: 1 }).collect()
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.len

@@ -10,7 +10,7 @@
 //!
 //! Sections are named, and the head has the length and BLAKE3 of each: `table` (words of 8 bytes, lowest first),
 //! `near-spam`, `near-ham`, `seen-G` and `others-G` (filter files, docs/format.md), `bulk` (generation, 8 bytes,
-//! highest first, and hash, 16), `forgotten` (hash, 16 bytes, and count, 8, highest first). A file appears under its
+//! highest first, and hash, 16), `forgotten` (hash, 16 bytes, generation and count, 8 each). A file appears under its
 //! name whole or not at all. One that is damaged is put aside, and memory is made from the journal.
 
 use std::fs::{self, File};
@@ -123,8 +123,9 @@ pub(crate) fn write(
     })?;
     sections.add("bulk", |out| out.write_all(&taken.bulk))?;
     sections.add("forgotten", |out| {
-        for (hash, count) in memory.forgotten() {
+        for (hash, (generation, count)) in memory.forgotten() {
             out.write_all(&hash_bytes(hash))?;
+            out.write_all(&generation.to_be_bytes())?;
             out.write_all(&count.to_be_bytes())?;
         }
         Ok(())
@@ -282,29 +283,29 @@ impl Snapshot {
 
     /// Bulk signatures: generation and hash.
     pub(crate) fn bulk(&self) -> Result<Vec<(u64, Hash128)>, SnapshotError> {
-        let entry = |entry: &[u8; 24]| {
+        self.entries("bulk", |entry: &[u8; 24]| {
             let (generation, hash) = entry.split_first_chunk::<8>()?;
             Some((u64::from_be_bytes(*generation), hash_of(hash.try_into().ok()?)))
-        };
-        self.entries("bulk", entry)
+        })
     }
 
-    /// Seen counts that were forgotten: hash and count.
-    pub(crate) fn forgotten(&self) -> Result<Vec<(Hash128, u64)>, SnapshotError> {
-        let entry = |entry: &[u8; 24]| {
-            let (hash, count) = entry.split_first_chunk::<16>()?;
-            Some((hash_of(*hash), u64::from_be_bytes(count.try_into().ok()?)))
-        };
-        self.entries("forgotten", entry)
+    /// Seen counts that were forgotten: hash, generation and count.
+    pub(crate) fn forgotten(&self) -> Result<Vec<(Hash128, u64, u64)>, SnapshotError> {
+        self.entries("forgotten", |entry: &[u8; 32]| {
+            let (hash, numbers) = entry.split_first_chunk::<16>()?;
+            let (generation, count) = numbers.split_first_chunk::<8>()?;
+            let count = u64::from_be_bytes(count.try_into().ok()?);
+            Some((hash_of(*hash), u64::from_be_bytes(*generation), count))
+        })
     }
 
-    fn entries<T>(
+    fn entries<const N: usize, T>(
         &self,
         name: &str,
-        entry: impl Fn(&[u8; 24]) -> Option<T>,
+        entry: impl Fn(&[u8; N]) -> Option<T>,
     ) -> Result<Vec<T>, SnapshotError> {
         let damaged = || SnapshotError::Damaged(format!("its section {name} ends within an entry"));
-        let (entries, []) = self.section(name)?.as_chunks::<24>() else {
+        let (entries, []) = self.section(name)?.as_chunks::<N>() else {
             return Err(damaged());
         };
         entries.iter().map(|bytes| entry(bytes).ok_or_else(damaged)).collect()

@@ -13,7 +13,7 @@ use crate::journal::{
     Batch, FORGETTING, Journal, JournalError, LASTING, MANY, PROTECTION, Row, RowKey, is_mark, row_key,
 };
 use crate::keys::{Key, shingle_hashes};
-use crate::memory::{Effect, Memory};
+use crate::memory::{Effect, Memory, units_of};
 use crate::record::{Before, Record, Verb, Word};
 use crate::reporter::{Reporter, ReporterId};
 use crate::signature::Case;
@@ -64,7 +64,6 @@ pub(crate) struct Stage<'a> {
     journalled: HashMap<Hash128, Vec<(u64, ReporterId, Row)>>,
     effects: Vec<(Key, Effect)>,
     marks: Vec<(Hash128, Mark)>,
-    texts: Vec<(Word, i64)>,
     good_texts: Vec<u32>,
     added: u64,
 }
@@ -76,7 +75,6 @@ pub(crate) struct Outcome {
     generation: u64,
     effects: Vec<(Key, Effect)>,
     marks: Vec<(Hash128, Mark)>,
-    texts: Vec<(Word, i64)>,
     good_texts: Vec<u32>,
 }
 
@@ -99,7 +97,6 @@ impl<'a> Stage<'a> {
             journalled: HashMap::new(),
             effects: Vec::new(),
             marks: Vec::new(),
-            texts: Vec::new(),
             good_texts: Vec::new(),
             added: 0,
         }
@@ -120,6 +117,8 @@ impl<'a> Stage<'a> {
     ) -> Result<Staged, JournalError> {
         let mut staged = Staged { first: self.next, ..Staged::default() };
         let id = reporter.id;
+        // Each signature has a count of its own to be forgotten.
+        let cases = if verb == Verb::Forget { cases.iter().flat_map(Case::singles).collect() } else { cases };
         for case in cases {
             let case = match verb {
                 Verb::Revoke => self.whole(case, None)?,
@@ -157,19 +156,15 @@ impl<'a> Stage<'a> {
         let count = if verb == Verb::Forget { self.seen_count(&keys) } else { 0 };
         let mut record =
             Record { verb, reporter: id, weight, time: self.time, count, case, befores: Vec::new() };
-        if matches!(verb, Verb::Revoke | Verb::Protect) {
+        if matches!(verb, Verb::Revoke | Verb::Protect) && units_of(&record) > 0 {
             self.note_good_texts(&record.case);
         }
-        let mut is_first_shingle = true;
         for &key in &keys {
             let is_known = self.memory.is_known(key);
             staged.matched += u64::from(is_known && !key.is_shingle());
             let before = self.row(verb, &record, key, (number, generation), is_known)?;
             record.befores.push(before);
             let effect = Effect::of(&record, before, key.is_shingle());
-            if key.is_shingle() && std::mem::take(&mut is_first_shingle) {
-                self.texts.extend([(effect.before.0, -1), (effect.now.0, 1)]);
-            }
             if !key.is_shingle() {
                 self.marks.extend(mark_of(verb, count).map(|mark| (key.hash, mark)));
                 staged.keys.push(key);
@@ -213,9 +208,9 @@ impl<'a> Stage<'a> {
         Ok(Before { word, weight, counted })
     }
 
-    /// A forget subtracts what the signature counts now; of several the most.
+    /// A forget subtracts what the signature counts now.
     fn seen_count(&self, keys: &[Key]) -> u64 {
-        keys.iter().map(|key| self.memory.seen.count(key.hash).value).max().unwrap_or(0)
+        keys.first().map_or(0, |key| self.memory.seen.count(key.hash).value)
     }
 
     fn note_good_texts(&mut self, case: &Case) {
@@ -345,7 +340,6 @@ impl<'a> Stage<'a> {
             generation: self.generation,
             effects: self.effects,
             marks: self.marks,
-            texts: self.texts,
             good_texts: self.good_texts,
         })
     }
@@ -354,28 +348,29 @@ impl<'a> Stage<'a> {
 impl Outcome {
     /// Memory follows the journal.
     pub(crate) fn apply(&self, memory: &Memory, journal: &Journal) {
+        let mut settled = HashSet::new();
         for &(key, effect) in &self.effects {
-            memory.apply(key, effect, || exact_tally(journal, key.hash).ok());
+            memory.apply(key, effect, &mut settled, || exact_tally(journal, key.hash).ok());
         }
         for &(hash, mark) in &self.marks {
             apply_mark(memory, self.generation, hash, mark);
         }
-        self.texts.iter().for_each(|&(word, by)| memory.near.count_text(word, by));
         self.good_texts.iter().for_each(|&matched| memory.near.note_ham(matched));
     }
 }
 
-/// Memory follows a record that a snapshot does not know yet.
-pub(crate) fn replay(memory: &Memory, journal: &Journal, generation: u64, record: &Record) {
+/// Memory follows a record that it does not know yet; `settled` are keys whose tallies know all records already.
+pub(crate) fn replay(
+    memory: &Memory,
+    journal: &Journal,
+    generation: u64,
+    record: &Record,
+    settled: &mut HashSet<Hash128>,
+) {
     let keys = memory.keys_of(&record.case);
-    let mut is_first_shingle = true;
     for (key, &before) in keys.into_iter().zip(&record.befores) {
         let effect = Effect::of(record, before, key.is_shingle());
-        if key.is_shingle() && std::mem::take(&mut is_first_shingle) {
-            memory.near.count_text(effect.before.0, -1);
-            memory.near.count_text(effect.now.0, 1);
-        }
-        memory.apply(key, effect, || exact_tally(journal, key.hash).ok());
+        memory.apply(key, effect, settled, || exact_tally(journal, key.hash).ok());
         if let Some(mark) = mark_of(record.verb, record.count).filter(|_| !key.is_shingle()) {
             apply_mark(memory, generation, key.hash, mark);
         }
@@ -400,7 +395,7 @@ fn apply_mark(memory: &Memory, generation: u64, hash: Hash128, mark: Mark) {
         Mark::Many => memory.mark(hash, |marks| marks.many = true),
         Mark::Forgotten(count) => {
             memory.mark(hash, |marks| marks.forgotten = true);
-            memory.forget(hash, count);
+            memory.forget(hash, generation, count);
         }
         Mark::Bulk => memory.promote(generation, hash),
     }
@@ -449,7 +444,8 @@ pub(crate) fn row_after(
         Verb::Protect | Verb::Many | Verb::Forget if !key.is_shingle() => (Word::Ham, 0),
         _ => Effect::of(record, before, key.is_shingle()).now,
     };
-    (row.is_shingle, row.number, row.count) = (key.is_shingle(), number, record.count);
+    (row.is_shingle, row.is_text) = (key.is_shingle(), key.is_text);
+    (row.number, row.count) = (number, record.count);
     let raw = match record.verb {
         Verb::Report => &mut row.raw_spam,
         Verb::Revoke => &mut row.raw_ham,

@@ -3,7 +3,7 @@
 //! Between writes it looks at the clock, journals deltas of seen counts, lets generations age, and takes snapshots.
 //! When the journal fails, writes are refused and reads go on; the journal is opened again when it may work.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, PoisonError};
@@ -31,8 +31,8 @@ pub(crate) const QUEUE_MAX: usize = 4096;
 /// Jobs of one commit: what gathers while the one before is synced, and no more than fit a few megabytes.
 const JOBS_MAX: usize = 1024;
 
-/// Records of one commit.
-const RECORDS_MAX: usize = 20_000;
+/// Bytes of signatures in one commit, all jobs but the last together: what is staged takes some thirty times as much.
+const SIGNATURE_BYTES_MAX: usize = 1 << 20;
 
 /// How often a journal that failed is tried again.
 const RETRY: Duration = Duration::from_secs(5);
@@ -71,6 +71,8 @@ pub(crate) struct Writer {
     /// The highest time that is kept in the journal.
     pub(crate) kept_secs: u64,
     pub(crate) mark: HighMark,
+    /// A generation was hidden in part only: no snapshot is taken of that, so that a restart makes it right.
+    pub(crate) is_unsure: bool,
 }
 
 /// A write that was staged, waiting for the commit.
@@ -125,11 +127,11 @@ impl Writer {
 
     /// Works through the first job and all others that wait. False when the ledger is to be closed.
     fn work(&mut self, first: Job) -> bool {
-        let (mut jobs, mut records) = (vec![first], 0);
-        while jobs.len() < JOBS_MAX && records < RECORDS_MAX {
+        let (mut bytes, mut jobs) = (signature_bytes(&first), vec![first]);
+        while jobs.len() < JOBS_MAX && bytes < SIGNATURE_BYTES_MAX {
             match self.jobs.try_recv() {
                 Ok(job) => {
-                    records += if let Job::Write(write, _) = &job { write.cases.len() } else { 1 };
+                    bytes += signature_bytes(&job);
                     jobs.push(job);
                 }
                 Err(_) => break,
@@ -215,6 +217,7 @@ impl Writer {
             Ok(outcome) => {
                 outcome.apply(&shared.memory, &journal);
                 self.next = outcome.next;
+                shared.promoted.fetch_add(promoted.len() as u64, Relaxed);
                 shared.last.store(self.next - 1, Relaxed);
                 shared.reporters.write().unwrap_or_else(PoisonError::into_inner).extend(outcome.reporters);
                 answer(&shared, waiting, added);
@@ -240,10 +243,24 @@ impl Writer {
             reporter.ok_or_else(|| WriteError::Reporter(format!("number {}", write.reporter.0)))?;
         let table = &self.shared.memory.table;
         let held = table.len() + stage.added();
-        if held >= table.capacity() && matches!(write.verb, Verb::Report | Verb::Protect | Verb::Many) {
+        let is_less = matches!(write.verb, Verb::Withdraw | Verb::Unprotect);
+        if !is_less
+            && held + self.new_signatures(&write, table.capacity().saturating_sub(held)) > table.capacity()
+        {
             return Err(WriteError::Full { held, capacity: table.capacity() }.into());
         }
         Ok((stage.write(write.verb, reporter, write.cases, known)?, write.verb))
+    }
+
+    /// Signatures of a write that the tally does not hold; 0 where there is room for all of them anyway.
+    fn new_signatures(&self, write: &Write, room: u64) -> u64 {
+        let signatures: usize = write.cases.iter().map(Case::len).sum();
+        if signatures as u64 <= room {
+            return 0;
+        }
+        let memory = &self.shared.memory;
+        let keys = write.cases.iter().flat_map(|case| memory.keys_of(case));
+        keys.filter(|key| !key.is_shingle() && !memory.is_known(*key)).count() as u64
     }
 
     /// The journal, where writes are taken.
@@ -296,9 +313,10 @@ impl Writer {
         journal.ensure(now)?;
         let no_memory = |error: seenit_filter::GeometryError| JournalError::Rows(error.to_string());
         shared.memory.seen.advance(now).map_err(no_memory)?;
-        shared.memory.clear_bulk(now);
+        shared.memory.clear_bulk(shared.generation(), now);
+        shared.promoted.store(0, Relaxed);
         shared.generation.store(now, Relaxed);
-        self.hide_old(shared, journal, now)?;
+        self.hide_old(shared, journal, now).inspect_err(|_| self.is_unsure = true)?;
         self.drop_old(shared, journal, now)
     }
 
@@ -319,6 +337,10 @@ impl Writer {
     fn drop_old(&self, shared: &Shared, journal: &Journal, now: u64) -> Result<(), JournalError> {
         let kept = now.saturating_sub(shared.config.record_generations);
         let known = self.heads.iter().flatten().map(|head| head.hidden_before).min().unwrap_or(0);
+        let mut batch = journal.batch();
+        // With its last generation the journal would forget how far it was.
+        batch.number("last", self.next - 1);
+        batch.commit()?;
         for generation in journal.generations() {
             if generation < kept.min(known) {
                 journal.drop_generation(generation)?;
@@ -378,6 +400,9 @@ impl Writer {
     }
 
     fn take_snapshot(&mut self, shared: &Shared, journal: &Journal) -> Result<(), String> {
+        if self.is_unsure {
+            return Err("the journal failed while a generation aged: restart the server".into());
+        }
         let mut bulk = Vec::new();
         let added = journal.each_bulk(|generation, hash| {
             bulk.extend(generation.to_be_bytes());
@@ -449,17 +474,25 @@ impl Writer {
         let text = |error: JournalError| error.to_string();
         journal.ensure(self.calendar.generation()).map_err(text)?;
         journal.hide_before(self.hidden_before);
+        // First everything that can fail, then what cannot.
+        let mut records = Vec::new();
         for generation in journal.generations() {
-            journal
-                .each_record(generation, self.next, |_, record| {
-                    replay(&shared.memory, &journal, generation, &record);
-                    Ok(())
-                })
-                .map_err(text)?;
+            let read = journal.each_record(generation, self.next, |_, record| {
+                records.push((generation, record));
+                Ok(())
+            });
+            read.map_err(text)?;
         }
-        self.next = self.next.max(journal.last_number().map_err(text)? + 1);
+        let last = journal.last_number().map_err(text)?;
+        let reporters =
+            crate::open::reporters(&journal, &shared.config).map_err(|error| error.to_string())?;
+        let mut settled = HashSet::new();
+        for (generation, record) in &records {
+            replay(&shared.memory, &journal, *generation, record, &mut settled);
+        }
+        self.next = self.next.max(last + 1);
         shared.last.store(self.next - 1, Relaxed);
-        let reporters = journal.reporters().map_err(text)?.into_iter().map(|one| (one.id, one));
+        let reporters = reporters.into_iter().map(|one| (one.id, one));
         *shared.reporters.write().unwrap_or_else(PoisonError::into_inner) = reporters.collect();
         Ok(journal)
     }
@@ -480,6 +513,13 @@ impl From<WriteError> for Problem {
 impl From<JournalError> for Problem {
     fn from(error: JournalError) -> Self {
         Problem::Journal(error)
+    }
+}
+
+fn signature_bytes(job: &Job) -> usize {
+    match job {
+        Job::Write(write, _) => write.cases.iter().map(|case| case.bytes().len()).sum(),
+        _ => 0,
     }
 }
 

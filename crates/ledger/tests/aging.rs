@@ -101,3 +101,19 @@ fn a_clock_that_leaps_wipes_nothing_until_it_is_confirmed() {
     assert_eq!(ledger.check(&case(1)).verdict, Verdict::Unknown);
     assert_eq!(ledger.stats().generation, FIRST_DAY + 100);
 }
+
+#[test]
+fn a_forgotten_count_is_subtracted_only_while_it_is_counted() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    ledger.see(&[exact(1)], 15).expect("accepted");
+    write(&ledger, Verb::Forget, LOCAL, exact(1)).expect("durable");
+    ledger.see(&[exact(1)], 2).expect("accepted");
+    assert_eq!(ledger.check(&exact(1)).reasons[0].seen, Some(2));
+    for _ in 0..3 {
+        hands.pass(DAY);
+        settle(&ledger);
+    }
+    ledger.see(&[exact(1)], 6).expect("accepted");
+    assert_eq!(ledger.check(&exact(1)).reasons[0].seen, Some(6));
+}

@@ -145,3 +145,38 @@ fn a_word_said_again_after_it_expired_weighs_again() {
     write(&ledger, Verb::Report, seenit_ledger::LOCAL, exact(0)).expect("durable");
     assert_eq!(says(&ledger, 0), (11, 0, 2, 0));
 }
+
+/// Counts beyond what the tally's bits hold are taken from the journal, which must not know what is being hidden.
+#[test]
+fn a_full_tally_ages_out_like_any_other() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open_with(folder.path(), &hands, LedgerConfig { raw_max: 5000, ..small() });
+    for _ in 0..2 {
+        let cases = vec![exact(0); 600];
+        let write = seenit_ledger::Write { verb: Verb::Report, reporter: seenit_ledger::LOCAL, cases };
+        ledger.write_and_wait(write).expect("durable");
+    }
+    assert_eq!(says(&ledger, 0), (10, 0, 1023, 0), "at least");
+    for _ in 0..KEPT {
+        hands.pass(DAY);
+        settle(&ledger);
+    }
+    assert_eq!(says(&ledger, 0), (0, 0, 0, 0));
+    assert_eq!(ledger.stats().signatures, 0);
+}
+
+#[test]
+fn days_without_a_word_are_no_loss() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open_with(folder.path(), &hands, small());
+    write(&ledger, Verb::Report, seenit_ledger::LOCAL, exact(0)).expect("durable");
+    for _ in 0..KEPT + 4 {
+        hands.pass(DAY);
+        settle(&ledger);
+    }
+    let before = ledger.stats().incarnation;
+    drop(ledger);
+    let again = open_with(folder.path(), &hands, small());
+    assert_eq!((again.stats().recovery, again.stats().incarnation), (Vec::new(), before));
+    assert_eq!(write(&again, Verb::Report, seenit_ledger::LOCAL, exact(1)).expect("durable").id.number, 2);
+}

@@ -157,6 +157,8 @@ fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
     copy_all(&backup.path().join("journal"), &folder.path().join("journal"));
     let again = open(folder.path(), &hands);
     assert!(again.stats().incarnation > before);
+    assert_eq!(again.check(&case(1)).verdict, Verdict::Spam);
+    assert_eq!(again.stats().signatures, 3, "tallies are those of the journal, not of the newer snapshot");
     let receipt = write(&again, Verb::Report, LOCAL, case(3)).expect("durable");
     assert_eq!(receipt.id.number, 3, "no number is given twice");
     assert_eq!(receipt.id.incarnation, again.stats().incarnation);

@@ -211,3 +211,27 @@ fn raw_totals_end_at_their_limit_and_a_full_ledger_says_so() {
     write(&ledger, Verb::Revoke, LOCAL, exact(500)).expect("revocations go on");
     assert!(ledger.stats().alarms.iter().any(|alarm| alarm.contains("signatures of 1000")));
 }
+
+#[test]
+fn words_without_weight_make_no_good_texts_known() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    let nobody = ledger.put_reporter("nobody", Some(0)).expect("durable").id;
+    for number in 0..5 {
+        write(&ledger, Verb::Revoke, nobody, near(number, 0)).expect("durable");
+        write(&ledger, Verb::Revoke, LOCAL, near(number + 100, 0)).expect("durable");
+        write(&ledger, Verb::Revoke, LOCAL, near(number + 100, 0)).expect("durable");
+    }
+    assert_eq!((ledger.stats().near_ham, ledger.stats().near_spam), (5, 0));
+}
+
+/// By default an account's words are settled by what the operator says.
+#[test]
+fn a_default_account_that_the_operator_contradicts_loses_weight() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    let liar = ledger.put_reporter("liar", None).expect("durable");
+    write(&ledger, Verb::Report, liar.id, case(1)).expect("durable");
+    write(&ledger, Verb::Revoke, OPERATOR, case(1)).expect("durable");
+    assert_eq!(ledger.reporter("liar").expect("known").weight, liar.weight / 2);
+}
