@@ -433,7 +433,8 @@ impl Journal {
         let newest =
             self.read().iter().rev().take(2).map(|(_, keyspaces)| keyspaces.clone()).collect::<Vec<_>>();
         let newest = newest.iter().flat_map(|keyspaces| [&keyspaces.log, &keyspaces.index]);
-        for keyspace in newest.chain([&self.seen, &self.bulk]) {
+        let others = [&self.seen, &self.bulk, &self.reporters, &self.meta];
+        for keyspace in newest.chain(others) {
             if keyspace.tree.active_memtable().size() >= MEMTABLE_BYTES {
                 keyspace.rotate_memtable()?;
             }

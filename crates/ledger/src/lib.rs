@@ -44,6 +44,7 @@
 
 mod age;
 mod answers;
+mod appoint;
 pub mod clock;
 pub mod config;
 pub mod error;

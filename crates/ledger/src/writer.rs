@@ -13,6 +13,7 @@ use seenit_filter::hash::Hash128;
 
 use crate::age;
 use crate::answers::{Receipt, Write};
+use crate::appoint::{Added, put_reporter};
 use crate::clock::{Calendar, Trust};
 use crate::error::WriteError;
 use crate::identity::HighMark;
@@ -551,8 +552,6 @@ fn refuse_all(jobs: Vec<Job>, error: &WriteError, later: &mut Vec<Job>) {
     }
 }
 
-type Added = (Reporter, Option<Box<dyn FnOnce(Result<Reporter, WriteError>) + Send>>);
-
 fn answer(shared: &Shared, waiting: Vec<Waiting>, added: Vec<Added>) {
     for one in waiting {
         if let Some(done) = one.done {
@@ -575,44 +574,6 @@ fn stage_promotion(
     let local = known.get(&crate::reporter::LOCAL);
     let local = local.ok_or_else(|| JournalError::Rows("there is no reporter `local`".into()))?;
     stage.write(Verb::Promote, local, vec![case], known)
-}
-
-/// The most reporters there may be: a few hundred bytes each.
-const REPORTERS_MAX: usize = 100_000;
-
-fn put_reporter(
-    shared: &Shared,
-    stage: &mut Stage<'_>,
-    known: &HashMap<ReporterId, Reporter>,
-    added: &[Added],
-    name: &str,
-    weight: Option<u8>,
-) -> Result<Reporter, WriteError> {
-    let weight = weight.map(|weight| weight.min(crate::trust::POINTS_MAX));
-    let all = || known.values().chain(added.iter().map(|(reporter, _)| reporter));
-    let mut reporter = match all().find(|reporter| reporter.name == name) {
-        Some(reporter) => reporter.clone(),
-        None if known.len() + added.len() >= REPORTERS_MAX => {
-            return Err(WriteError::Reporters(REPORTERS_MAX));
-        }
-        None => {
-            let highest = all().map(|reporter| reporter.id.0).max().unwrap_or(0);
-            Reporter {
-                id: ReporterId(highest + 1),
-                name: name.to_owned(),
-                weight: shared.config.account_weight,
-                fixed: false,
-                confirmed: 0,
-                refuted: 0,
-                records: 0,
-            }
-        }
-    };
-    if let Some(weight) = weight {
-        (reporter.weight, reporter.fixed) = (weight, true);
-    }
-    stage.put_reporter(reporter.clone());
-    Ok(reporter)
 }
 
 /// Bytes that are free where a folder lies.

@@ -1,0 +1,50 @@
+//! Appointing reporters: a new one, or a weight that an operator chose.
+
+use std::collections::HashMap;
+
+use crate::error::WriteError;
+use crate::reporter::{Reporter, ReporterId};
+use crate::shared::Shared;
+use crate::stage::Stage;
+
+/// A reporter that waits for the commit, and who is to hear of it.
+pub(crate) type Added = (Reporter, Option<Box<dyn FnOnce(Result<Reporter, WriteError>) + Send>>);
+
+/// The most reporters there may be: a few hundred bytes each.
+const REPORTERS_MAX: usize = 100_000;
+
+/// Stages a new reporter, or a new weight of a known one.
+pub(crate) fn put_reporter(
+    shared: &Shared,
+    stage: &mut Stage<'_>,
+    known: &HashMap<ReporterId, Reporter>,
+    added: &[Added],
+    name: &str,
+    weight: Option<u8>,
+) -> Result<Reporter, WriteError> {
+    let weight = weight.map(|weight| weight.min(crate::trust::POINTS_MAX));
+    let all = || known.values().chain(added.iter().map(|(reporter, _)| reporter));
+    let mut reporter = match all().find(|reporter| reporter.name == name) {
+        Some(reporter) => reporter.clone(),
+        None if known.len() + added.len() >= REPORTERS_MAX => {
+            return Err(WriteError::Reporters(REPORTERS_MAX));
+        }
+        None => {
+            let highest = all().map(|reporter| reporter.id.0).max().unwrap_or(0);
+            Reporter {
+                id: ReporterId(highest + 1),
+                name: name.to_owned(),
+                weight: shared.config.account_weight,
+                fixed: false,
+                confirmed: 0,
+                refuted: 0,
+                records: 0,
+            }
+        }
+    };
+    if let Some(weight) = weight {
+        (reporter.weight, reporter.fixed) = (weight, true);
+    }
+    stage.put_reporter(reporter.clone());
+    Ok(reporter)
+}
