@@ -39,10 +39,12 @@ const CACHE_BYTES: u64 = 4 << 20;
 const MEMTABLE_BYTES: u64 = 2 << 20;
 /// The store's own write-ahead log, all files of it.
 const JOURNALING_BYTES: u64 = 128 << 20;
-/// Threads that write tables and merge them. With one alone, a long merge keeps sealed memory waiting.
-const WORKERS: usize = 2;
-/// The size of a table on disk.
-const TABLE_BYTES: u64 = 64 << 20;
+/// Threads that write tables and merge them. Of more than one, the first only waits for tables to write, and puts every
+/// merge that it is handed back into the queue, again and again: half a processor (race `server`).
+const WORKERS: usize = 1;
+/// The size of a table on disk. The first level has four of them and is merged as a whole each time: it must not be
+/// long, or sealed memory waits for it (race `server`: with 64 MiB a second of standstill).
+const TABLE_BYTES: u64 = 4 << 20;
 
 /// Bytes of an index key.
 pub(crate) const ROW_KEY_BYTES: usize = 20;
@@ -116,9 +118,8 @@ const SHINGLE: u8 = 0x80;
 const TEXT: u8 = 0x40;
 
 impl Row {
-    /// Word, weight, raw totals, number; and the count where there is one.
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(22);
+    /// Appends word, weight, raw totals, number; and the count where there is one.
+    pub(crate) fn encode(&self, bytes: &mut Vec<u8>) {
         let shingle = if self.is_shingle { SHINGLE } else { 0 } | if self.is_text { TEXT } else { 0 };
         bytes.extend([self.word.code() | shingle, self.weight]);
         bytes.extend(self.raw_spam.to_le_bytes());
@@ -127,7 +128,6 @@ impl Row {
         if self.count > 0 {
             bytes.extend(self.count.to_le_bytes());
         }
-        bytes
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
@@ -189,6 +189,10 @@ pub(crate) struct Journal {
 pub(crate) struct Batch<'a> {
     journal: &'a Journal,
     batch: fjall::OwnedWriteBatch,
+    /// The generation that was written to last.
+    generation: Option<(u64, Generation)>,
+    /// Where values are encoded: the store copies them.
+    value: Vec<u8>,
 }
 
 /// Little memory: blocks of 4 KiB, filters and block indexes in pieces that are read when they are needed. Memory is
@@ -210,9 +214,17 @@ fn log_options() -> KeyspaceCreateOptions {
     options().filter_policy(FilterPolicy::disabled())
 }
 
+/// The small tables of the first two levels keep their filters and block indexes in memory: a row is looked for in all
+/// of them, and to read a filter from the disk takes longer than to ask it.
 fn index_options() -> KeyspaceCreateOptions {
     let bloom = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
-    options().filter_policy(FilterPolicy::all(bloom))
+    let (pinned, in_pieces) = ([true, true, false], [false, false, true]);
+    options()
+        .filter_policy(FilterPolicy::all(bloom))
+        .filter_block_partitioning_policy(PartitioningPolicy::new(in_pieces))
+        .index_block_partitioning_policy(PartitioningPolicy::new(in_pieces))
+        .filter_block_pinning_policy(PinningPolicy::new(pinned))
+        .index_block_pinning_policy(PinningPolicy::new(pinned))
 }
 
 impl Journal {
@@ -278,7 +290,8 @@ impl Journal {
 
     /// An empty batch.
     pub(crate) fn batch(&self) -> Batch<'_> {
-        Batch { journal: self, batch: self.database.batch().durability(Some(PersistMode::SyncData)) }
+        let batch = self.database.batch().durability(Some(PersistMode::SyncData));
+        Batch { journal: self, batch, generation: None, value: Vec::new() }
     }
 
     /// A reporter's row on a key in one generation.
@@ -356,8 +369,7 @@ impl Journal {
 
     /// The record with a number, and its generation.
     pub(crate) fn record(&self, number: u64) -> Result<Option<(u64, Record)>, JournalError> {
-        let generations = self.read().clone();
-        for (&generation, keyspaces) in generations.iter().rev() {
+        for (&generation, keyspaces) in self.read().iter().rev() {
             if let Some(bytes) = keyspaces.log.get(number.to_be_bytes())? {
                 let record = Record::decode(&bytes);
                 let record = record.map_err(|why| JournalError::Rows(format!("record {number}: {why}")))?;
@@ -455,14 +467,18 @@ impl Batch<'_> {
         number: u64,
         record: &Record,
     ) -> Result<(), JournalError> {
-        let keyspaces = self.keyspaces(generation)?;
-        self.batch.insert(&keyspaces.log, number.to_be_bytes(), record.encode());
+        let log = self.keyspaces(generation)?.log.clone();
+        self.value.clear();
+        record.encode(&mut self.value);
+        self.batch.insert(&log, number.to_be_bytes(), self.value.as_slice());
         Ok(())
     }
 
     pub(crate) fn row(&mut self, generation: u64, key: &RowKey, row: &Row) -> Result<(), JournalError> {
-        let keyspaces = self.keyspaces(generation)?;
-        self.batch.insert(&keyspaces.index, *key, row.encode());
+        let index = self.keyspaces(generation)?.index.clone();
+        self.value.clear();
+        row.encode(&mut self.value);
+        self.batch.insert(&index, *key, self.value.as_slice());
         Ok(())
     }
 
@@ -512,9 +528,13 @@ impl Batch<'_> {
         self.journal.seal()
     }
 
-    fn keyspaces(&self, generation: u64) -> Result<Generation, JournalError> {
-        let keyspaces = self.journal.read().get(&generation).cloned();
-        keyspaces.ok_or_else(|| JournalError::Rows(format!("there is no generation {generation}")))
+    fn keyspaces(&mut self, generation: u64) -> Result<&Generation, JournalError> {
+        if self.generation.as_ref().is_none_or(|(last, _)| *last != generation) {
+            let keyspaces = self.journal.read().get(&generation).cloned();
+            let missing = || JournalError::Rows(format!("there is no generation {generation}"));
+            self.generation = Some((generation, keyspaces.ok_or_else(missing)?));
+        }
+        self.generation.as_ref().map(|(_, keyspaces)| keyspaces).ok_or_else(odd_row)
     }
 }
 

@@ -109,6 +109,14 @@ impl Memory {
         if key.is_shingle() { self.near.is_known(key.hash) } else { self.table.get(key.hash) != 0 }
     }
 
+    /// Brings what the tally holds of many keys into the processor's caches at once: one after the other, each would be
+    /// waited for.
+    pub(crate) fn warm(&self, keys: &[Vec<Key>]) {
+        let hashes: Vec<Hash128> =
+            keys.iter().flatten().filter(|key| !key.is_shingle()).map(|key| key.hash).collect();
+        self.table.get_many(&hashes, &mut vec![0; hashes.len()]);
+    }
+
     /// The tally of a signature.
     pub(crate) fn tally(&self, hash: Hash128) -> Tally {
         Tally::unpack(self.table.get(hash))

@@ -119,14 +119,17 @@ impl<'a> Stage<'a> {
         let id = reporter.id;
         // Each signature has a count of its own to be forgotten.
         let cases = if verb == Verb::Forget { cases.iter().flat_map(Case::singles).collect() } else { cases };
-        for case in cases {
+        let all_keys: Vec<Vec<Key>> = cases.iter().map(|case| self.memory.keys_of(case)).collect();
+        self.memory.warm(&all_keys);
+        for (case, keys) in cases.into_iter().zip(all_keys) {
+            let signatures = case.len();
             let case = match verb {
-                Verb::Revoke => self.whole(case, None)?,
-                Verb::Withdraw => self.whole(case, Some(id))?,
+                Verb::Revoke => self.whole(case, id, |_| true)?,
+                Verb::Withdraw => self.whole(case, id, |reporter| reporter == id)?,
                 _ => case,
             };
             let weight = self.reporters.get(&id).unwrap_or(reporter).weight;
-            let keys = self.memory.keys_of(&case);
+            let keys = if case.len() == signatures { keys } else { self.memory.keys_of(&case) };
             if matches!(verb, Verb::Report | Verb::Revoke) && weight >= TRUSTED_MIN {
                 self.settle_earlier(id, word_of(verb), &keys, known)?;
             }
@@ -227,14 +230,19 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The case with the signatures of all cases that share one of its exact ones: reports of anybody, or of one
-    /// reporter. What was reported together is revoked together.
-    fn whole(&mut self, case: Case, of: Option<ReporterId>) -> Result<Case, JournalError> {
+    /// The case with the signatures of all cases that share one of its exact ones, where those who reported them
+    /// count for `me`. What was reported together is revoked together.
+    fn whole(
+        &mut self,
+        case: Case,
+        me: ReporterId,
+        counts: impl Fn(ReporterId) -> bool,
+    ) -> Result<Case, JournalError> {
         let mut numbers = HashSet::new();
         for key in self.memory.keys_of(&case) {
             if key.kind.is_exact() && self.memory.is_known(key) {
-                for (_, reporter, row) in self.earlier_rows(key.hash)? {
-                    let is_asked = of.is_none_or(|of| of == reporter) && !is_mark(reporter);
+                for (_, reporter, row) in self.earlier_rows(key.hash, me)? {
+                    let is_asked = counts(reporter) && !is_mark(reporter);
                     if is_asked && row.word == Word::Spam && numbers.len() < CASES_MAX {
                         numbers.insert(row.number);
                     }
@@ -257,10 +265,14 @@ impl<'a> Stage<'a> {
     }
 
     /// The rows of a key, newest generation first, of this batch before any.
-    fn earlier_rows(&mut self, hash: Hash128) -> Result<Vec<(u64, ReporterId, Row)>, JournalError> {
+    fn earlier_rows(
+        &mut self,
+        hash: Hash128,
+        me: ReporterId,
+    ) -> Result<Vec<(u64, ReporterId, Row)>, JournalError> {
         let mut rows = match self.journalled.get(&hash) {
             Some(rows) => rows.clone(),
-            None => self.read_rows(hash)?,
+            None => self.read_rows(hash, me)?,
         };
         for (_, reporter, row) in &mut rows {
             if let Some((_, newer)) = self.rows.get(&row_key(hash, *reporter)) {
@@ -271,17 +283,42 @@ impl<'a> Stage<'a> {
     }
 
     /// Reads the rows of a key, once a batch: a look into the journal takes longer than all the rest.
-    fn read_rows(&mut self, hash: Hash128) -> Result<Vec<(u64, ReporterId, Row)>, JournalError> {
-        let mut rows = Vec::new();
-        for generation in self.journal.live() {
-            let found = self.journal.rows_of(generation, hash, ROWS_MAX)?;
-            rows.extend(found.into_iter().map(|(reporter, row)| (generation, reporter, row)));
-            if rows.len() >= ROWS_MAX {
-                break;
+    fn read_rows(
+        &mut self,
+        hash: Hash128,
+        me: ReporterId,
+    ) -> Result<Vec<(u64, ReporterId, Row)>, JournalError> {
+        let mut rows = Vec::from_iter(self.lone_row(hash, me)?);
+        if rows.is_empty() {
+            for generation in self.journal.live() {
+                let found = self.journal.rows_of(generation, hash, ROWS_MAX)?;
+                rows.extend(found.into_iter().map(|(reporter, row)| (generation, reporter, row)));
+                if rows.len() >= ROWS_MAX {
+                    break;
+                }
             }
         }
         self.journalled.insert(hash, rows.clone());
         Ok(rows)
+    }
+
+    /// The reporter's own row, where the tally has nothing but it: all there is to read then. One row by its name is
+    /// looked for in those few tables whose filters know it, all rows of a key in every table.
+    fn lone_row(
+        &self,
+        hash: Hash128,
+        me: ReporterId,
+    ) -> Result<Option<(u64, ReporterId, Row)>, JournalError> {
+        let tally = self.memory.tally(hash);
+        if tally.is_saturated() || tally.spam.min(tally.ham) > 0 {
+            return Ok(None);
+        }
+        let newest = self.journal.newest_row(&row_key(hash, me))?;
+        let is_lone = |row: &Row| {
+            let (spam, ham) = (u32::from(row.raw_spam), u32::from(row.raw_ham));
+            (spam, ham, row.weight.into()) == (tally.raw_spam, tally.raw_ham, tally.spam + tally.ham)
+        };
+        Ok(newest.filter(|(_, row)| is_lone(row)).map(|(generation, row)| (generation, me, row)))
     }
 
     /// A reporter's newest row on a key before this batch, and its generation.
@@ -305,7 +342,7 @@ impl<'a> Stage<'a> {
     ) -> Result<(), JournalError> {
         let (mut settled, memory) = (HashSet::new(), self.memory);
         for key in keys.iter().filter(|key| key.kind.is_exact() && memory.is_known(**key)) {
-            let mut rows = self.earlier_rows(key.hash)?;
+            let mut rows = self.earlier_rows(key.hash, me)?;
             rows.retain(|(_, reporter, row)| {
                 *reporter != me && row.word != Word::None && !is_mark(*reporter)
             });
