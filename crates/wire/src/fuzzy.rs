@@ -1,0 +1,1 @@
+//! The protocol of rspamd's fuzzy hashes.
