@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 #![deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg_attr(test, allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 pub mod dcc;
 pub mod fuzzy;
