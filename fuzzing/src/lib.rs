@@ -8,6 +8,8 @@ pub mod forge;
 pub mod format;
 mod model;
 pub mod operations;
+pub mod pyzor;
+pub mod razor;
 pub mod sign;
 mod subject;
 
