@@ -95,7 +95,9 @@ fn what_cannot_be_obeyed_is_an_error_with_its_line() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in "(?s)((ok2?|many|include| )( |\t)(ip|from|hex|substitute).{0,30}\n?){0,4}.{0,40}") {
+    fn any_text_is_read_or_refused(
+        text in "(?s)((ok2?|many|include| )( |\t)(ip|from|hex|substitute).{0,30}\n?){0,4}.{0,40}",
+    ) {
         let _ = whitelist::parse(&text);
     }
 

@@ -158,8 +158,8 @@ impl<'a> Request<'a> {
 }
 
 /// What the retransmissions of a request have in common. Together with the client's address, but without its port,
-/// which changes with the second transmission, it tells whether a report was counted already. Meant to be hashed, with a
-/// key that clients do not know, and to be kept for [`RETRANSMISSION_SECS_MAX`](super::RETRANSMISSION_SECS_MAX).
+/// which changes with the second transmission, it tells whether a report was counted already. Meant to be hashed, with
+/// a key that clients do not know, and to be kept for [`RETRANSMISSION_SECS_MAX`](super::RETRANSMISSION_SECS_MAX).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Retransmission<'a> {
     sender: Sender,

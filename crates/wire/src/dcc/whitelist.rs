@@ -1,9 +1,9 @@
 //! The file in which a site says what it vouches for, and what is bulk whoever reports it.
 //!
 //! A line is `value type data`, as in `ok ip 192.0.2.0/24` or `many message-id <bad@example.com>`. A line that begins
-//! with a blank may leave the value out, and repeats that of the line before. `#` begins a comment, unless it is within a word. What only
-//! clients can obey, and names that would have to be looked up, are errors: a line that does nothing would be believed
-//! to do something.
+//! with a blank may leave the value out, and repeats that of the line before. `#` begins a comment, unless it is within
+//! a word. What only clients can obey, and names that would have to be looked up, are errors: a line that does nothing
+//! would be believed to do something.
 
 use thiserror::Error;
 
