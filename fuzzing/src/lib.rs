@@ -3,9 +3,11 @@
 pub mod canary;
 mod case;
 mod counting;
+pub mod dcc;
 pub mod delta;
 pub mod forge;
 pub mod format;
+pub mod fuzzy;
 mod model;
 pub mod operations;
 pub mod pyzor;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use seenit_filter::hash::Hash128;
 use seenit_signature::Kind;
 
-use crate::journal::{FORGETTING, Journal, JournalError, LASTING, MANY, PROTECTION, Row, row_key};
+use crate::journal::{FORGETTING, Journal, JournalError, LASTING, MANY, PROTECTION, Row, is_mark, row_key};
 use crate::keys::Key;
 use crate::memory::{BULK_GENERATIONS, Effect, Memory};
 use crate::record::{Record, Verb, Word};
@@ -33,14 +33,16 @@ pub(crate) fn fold(
 }
 
 /// Takes back what a generation that is too old now still adds to the tallies. Exact tallies are without it from the
-/// beginning.
+/// beginning. Of most signatures a row is all that the tally has, and no newer generation is asked for it: writes wait
+/// meanwhile.
 pub(crate) fn hide(memory: &Memory, journal: &Journal, generation: u64) -> Result<(), JournalError> {
     let newer: Vec<u64> =
         journal.generations().into_iter().filter(|&one| one > generation && one != LASTING).collect();
     journal.hide_before(generation + 1);
     let mut settled = HashSet::new();
     journal.each_row(generation, |hash, reporter, row| {
-        let is_last = !has_newer(journal, &newer, hash, reporter)?;
+        let is_lone = !row.is_shingle && !is_mark(reporter) && memory.tally(hash).is_all_of(&row);
+        let is_last = is_lone || !has_newer(journal, &newer, hash, reporter)?;
         remove_row(memory, journal, hash, reporter, (&row, generation, is_last), &mut settled);
         Ok(())
     })

@@ -41,6 +41,8 @@ pub struct LedgerConfig {
     pub near_ham_min: u64,
     /// Reports of one reporter that raw totals count, for each signature and generation.
     pub raw_max: u32,
+    /// New signatures that one account may add in a generation, in percent of `capacity`: nobody fills it alone.
+    pub reporter_percent: u32,
     /// Points of the built-in account `local`.
     pub local_weight: u8,
     /// Points that a new account begins with: one less than makes it trusted, so that its words can be confirmed or
@@ -73,6 +75,7 @@ impl Default for LedgerConfig {
             near_threshold_careful: 26,
             near_ham_min: 1000,
             raw_max: 1000,
+            reporter_percent: 10,
             local_weight: 10,
             account_weight: TRUSTED_MIN - 1,
             free_bytes_min: 256 << 20,
@@ -126,6 +129,7 @@ impl LedgerConfig {
         within("near_threshold", self.near_threshold.into(), 9, 32, SHINGLES)?;
         within("near_threshold_careful", self.near_threshold_careful.into(), 9, 32, SHINGLES)?;
         within("raw_max", self.raw_max.into(), 100, 65_535, "must be from 100 to 65535")?;
+        within("reporter_percent", self.reporter_percent.into(), 1, 100, "must be from 1 to 100")?;
         within("local_weight", self.local_weight.into(), 0, 10, "must be from 0 to 10 points")?;
         within("account_weight", self.account_weight.into(), 0, 10, "must be from 0 to 10 points")?;
         within("delta_millis", self.delta_millis, 10, 60_000, "must be from 10 to 60000")?;

@@ -112,6 +112,19 @@ pub enum WriteError {
         /// Signatures it was made for.
         capacity: u64,
     },
+    /// The reporter has had its share of the tally.
+    #[error(
+        "{reporter} has added {added} new signatures since the generation began, and one account may add {most} \
+         (`reporter_percent` of `capacity`)"
+    )]
+    Share {
+        /// Its name.
+        reporter: String,
+        /// What it added.
+        added: u64,
+        /// What it may.
+        most: u64,
+    },
     /// More writes wait than may.
     #[error("{waiting} writes are waiting already: try again")]
     Busy {

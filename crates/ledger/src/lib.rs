@@ -62,6 +62,7 @@ mod rebuild;
 pub mod record;
 pub mod reporter;
 mod seen;
+mod share;
 mod shared;
 pub mod signature;
 mod snapshot;

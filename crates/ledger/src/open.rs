@@ -18,6 +18,7 @@ use crate::journal::{Journal, JournalError, LASTING};
 use crate::memory::Memory;
 use crate::reporter::{LOCAL, OPERATOR, Reporter, ReporterId};
 use crate::seen::Catching;
+use crate::share::Shares;
 use crate::shared::{Shared, State, degenerate};
 use crate::snapshot::{self, FILES, Head, Snapshot, SnapshotError};
 use crate::stage::replay;
@@ -110,7 +111,18 @@ pub(crate) fn open(
     let shared = Arc::new(shared);
     Ok((
         lock,
-        Writer { shared, jobs, calendar, next, hidden_before, heads, kept_secs, mark, is_unsure: false },
+        Writer {
+            shared,
+            jobs,
+            calendar,
+            next,
+            hidden_before,
+            heads,
+            kept_secs,
+            mark,
+            shares: Shares::default(),
+            is_unsure: false,
+        },
     ))
 }
 

@@ -313,12 +313,8 @@ impl<'a> Stage<'a> {
         if tally.is_saturated() || tally.spam.min(tally.ham) > 0 {
             return Ok(None);
         }
-        let newest = self.journal.newest_row(&row_key(hash, me))?;
-        let is_lone = |row: &Row| {
-            let (spam, ham) = (u32::from(row.raw_spam), u32::from(row.raw_ham));
-            (spam, ham, row.weight.into()) == (tally.raw_spam, tally.raw_ham, tally.spam + tally.ham)
-        };
-        Ok(newest.filter(|(_, row)| is_lone(row)).map(|(generation, row)| (generation, me, row)))
+        let newest = self.journal.newest_row(&row_key(hash, me))?.filter(|(_, row)| tally.is_all_of(row));
+        Ok(newest.map(|(generation, row)| (generation, me, row)))
     }
 
     /// A reporter's newest row on a key before this batch, and its generation.

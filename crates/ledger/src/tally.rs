@@ -6,6 +6,8 @@
 //!
 //! A field that is full means "at least"; what it means exactly, the journal knows.
 
+use crate::journal::Row;
+use crate::record::Word;
 use crate::trust::POINTS_MAX;
 
 const SPAM_BITS: u32 = 9;
@@ -86,6 +88,20 @@ impl Tally {
             || self.raw_ham >= most(RAW_HAM_BITS)
     }
 
+    /// Whether a row of the journal is all that is in it: then no other reporter spoke, and this one in no other
+    /// generation. It saves looking for them.
+    pub(crate) fn is_all_of(&self, row: &Row) -> bool {
+        let (spam, ham) = match row.word {
+            Word::Spam => (row.weight, 0),
+            Word::Ham => (0, row.weight),
+            Word::None => (0, 0),
+        };
+        let of_row: [u32; 4] = [spam.into(), ham.into(), row.raw_spam.into(), row.raw_ham.into()];
+        row.raw_spam.max(row.raw_ham) > 0
+            && !self.is_saturated()
+            && of_row == [self.spam, self.ham, self.raw_spam, self.raw_ham]
+    }
+
     /// Adds a change; `None` where that cannot be told from these bits: something is taken from a field that is full.
     pub(crate) fn changed(&self, change: Change) -> Option<Tally> {
         let add = |field: u32, by: i32, bits: u32| match by {
@@ -127,6 +143,21 @@ mod tests {
         assert!(most.spam == 511 && most.is_saturated());
         assert_eq!(most.changed(Change { spam: -10, ..Change::default() }), None);
         assert!(most.changed(Change { ham: 3, ..Change::default() }).is_some());
+    }
+
+    #[test]
+    fn a_row_is_all_of_a_tally_only_where_every_number_is_its_own() {
+        let row = Row { word: Word::Spam, weight: 7, raw_spam: 2, raw_ham: 1, ..Row::default() };
+        let tally = Tally { spam: 7, raw_spam: 2, raw_ham: 1, ..Tally::default() };
+        assert!(tally.is_all_of(&row));
+        let others = [
+            Tally { spam: 8, ..tally },
+            Tally { spam: 0, ham: 7, ..tally },
+            Tally { raw_spam: 3, ..tally },
+            Tally { raw_ham: 2, ..tally },
+        ];
+        assert!(others.iter().all(|other| !other.is_all_of(&row)));
+        assert!(!Tally::default().is_all_of(&Row::default()), "a mark says nothing of who else spoke");
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::journal::{Journal, JournalError};
 use crate::memory::BULK_GENERATIONS;
 use crate::record::Verb;
 use crate::reporter::{Reporter, ReporterId};
+use crate::share::{self, Shares};
 use crate::shared::Shared;
 use crate::signature::Case;
 use crate::snapshot::{self, Head};
@@ -72,6 +73,7 @@ pub(crate) struct Writer {
     /// The highest time that is kept in the journal.
     pub(crate) kept_secs: u64,
     pub(crate) mark: HighMark,
+    pub(crate) shares: Shares,
     /// A generation was hidden in part only: no snapshot is taken of that, so that a restart makes it right.
     pub(crate) is_unsure: bool,
 }
@@ -234,7 +236,7 @@ impl Writer {
     }
 
     fn stage(
-        &self,
+        &mut self,
         stage: &mut Stage<'_>,
         write: Write,
         known: &HashMap<ReporterId, Reporter>,
@@ -250,7 +252,15 @@ impl Writer {
         {
             return Err(WriteError::Full { held, capacity: table.capacity() }.into());
         }
-        Ok((stage.write(write.verb, reporter, write.cases, known)?, write.verb))
+        let (id, generation) = (reporter.id, self.calendar.generation());
+        let (added, most) = (self.shares.added(generation, id), share::most(&self.shared.config, id));
+        if !is_less && added + self.new_signatures(&write, most.saturating_sub(added)) > most {
+            return Err(WriteError::Share { reporter: reporter.name.clone(), added, most }.into());
+        }
+        let before = stage.added();
+        let staged = stage.write(write.verb, reporter, write.cases, known)?;
+        self.shares.add(generation, id, stage.added() - before);
+        Ok((staged, write.verb))
     }
 
     /// Signatures of a write that the tally does not hold; 0 where there is room for all of them anyway.

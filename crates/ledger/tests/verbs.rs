@@ -212,6 +212,26 @@ fn raw_totals_end_at_their_limit_and_a_full_ledger_says_so() {
     assert!(ledger.stats().alarms.iter().any(|alarm| alarm.contains("signatures of 1000")));
 }
 
+/// One account with many signatures to its name must not be able to end everybody's writing.
+#[test]
+fn nobody_fills_the_ledger_alone() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let config = LedgerConfig { capacity: 1000, reporter_percent: 10, ..config() };
+    let ledger = open_with(folder.path(), &hands, config);
+    let greedy = ledger.put_reporter("greedy", None).expect("durable").id;
+    for number in 0..100 {
+        write(&ledger, Verb::Report, greedy, exact(number)).expect("durable");
+    }
+    let refused = write(&ledger, Verb::Report, greedy, exact(100)).expect_err("its share is used up");
+    assert_eq!(refused, WriteError::Share { reporter: "greedy".into(), added: 100, most: 100 });
+    write(&ledger, Verb::Revoke, greedy, exact(7)).expect("what is known can be spoken of");
+    write(&ledger, Verb::Report, LOCAL, exact(100)).expect("others go on");
+    write(&ledger, Verb::Report, greedy, exact(100)).expect("known by now");
+    hands.pass(DAY);
+    settle(&ledger);
+    write(&ledger, Verb::Report, greedy, exact(101)).expect("a new generation");
+}
+
 #[test]
 fn words_without_weight_make_no_good_texts_known() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));

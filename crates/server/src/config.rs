@@ -2,6 +2,7 @@
 
 mod document;
 mod ledger_keys;
+mod listen;
 mod place;
 mod section;
 mod sections;
@@ -14,7 +15,8 @@ use std::path::{Path, PathBuf};
 use seenit_ledger::config::LedgerConfig;
 use serde::{Deserialize, Serialize};
 
-pub use sections::{Format, HTTP_PORT, Http, Level, Limits, Log, Tls};
+pub use listen::Listen;
+pub use sections::{Format, HTTP_PORT, Http, Level, Limits, Log, PYZOR_PORT, Pyzor, Tls};
 
 /// The most bytes of a configuration file: one with every key and its comment has under 20 kB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -27,6 +29,8 @@ pub struct Config {
     pub ledger: LedgerConfig,
     /// Where HTTP listens and whom it answers.
     pub http: Http,
+    /// Where Pyzor's clients are answered.
+    pub pyzor: Pyzor,
     /// The certificate of listeners beyond loopback.
     pub tls: Tls,
     /// How much anybody may ask and say.

@@ -14,6 +14,7 @@
 //! `http::route` -> one module a family of verbs -> the ledger. `docs/http.md` is the contract.
 
 pub mod accounts;
+mod clients;
 pub mod config;
 mod http;
 mod limits;
@@ -28,6 +29,7 @@ mod server;
 mod tls;
 pub mod token;
 
+pub use clients::ClientAddresses;
 pub use config::Config;
 pub use private_file::PrivateError;
 pub use server::{Running, Server, StartError};

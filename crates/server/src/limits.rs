@@ -8,7 +8,10 @@ use governor::clock::Clock;
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use lru::LruCache;
 
+use seenit_ledger::signature::Case;
+
 use crate::config::Limits;
+use crate::http::{CASES_MAX, SIGNATURES_MAX};
 use crate::network::Network;
 
 /// What is spent.
@@ -16,9 +19,20 @@ use crate::network::Network;
 pub(crate) enum Spending {
     /// Signatures that are checked.
     Checks,
-    /// Cases that are seen, reported, revoked, withdrawn.
+    /// Cases that are seen, reported, revoked, withdrawn; a case of unusually many signatures is several.
     Writes,
 }
+
+/// Signatures of a case that count as one: a message has about ten. Else one case of hundreds would cost as little.
+const CASE_SIGNATURES: usize = 16;
+
+/// What a write of these cases spends.
+pub(crate) fn cost_of(cases: &[Case]) -> usize {
+    cases.iter().map(|case| case.len().div_ceil(CASE_SIGNATURES).max(1)).sum()
+}
+
+/// The most that one write can spend: a burst lets it through.
+const COST_MAX: usize = CASES_MAX + SIGNATURES_MAX.div_ceil(CASE_SIGNATURES);
 
 /// A limit that is used up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +70,7 @@ impl Budget {
         };
         Budget {
             checks: limiter(checks, crate::http::SIGNATURES_MAX),
-            writes: limiter(writes, crate::http::CASES_MAX),
+            writes: limiter(writes, COST_MAX),
             names,
         }
     }
@@ -123,7 +137,7 @@ mod tests {
     #[test]
     fn a_whole_batch_passes_and_then_there_is_a_wait_that_is_said() {
         let budget = Budget::of_network(&limits());
-        budget.spend(Spending::Writes, crate::http::CASES_MAX).expect("the largest batch");
+        budget.spend(Spending::Writes, COST_MAX).expect("the largest batch");
         let used_up = budget.spend(Spending::Writes, 10).expect_err("nothing is left");
         assert_eq!(used_up.limit, "network_writes_per_sec");
         assert!(used_up.wait > Duration::from_secs(1) && used_up.wait <= Duration::from_secs(10));
@@ -134,7 +148,7 @@ mod tests {
     #[test]
     fn the_table_is_bounded_and_forgets_the_quietest() {
         let networks = Networks::new(&limits());
-        networks.budget(network(0)).spend(Spending::Writes, crate::http::CASES_MAX).expect("the first batch");
+        networks.budget(network(0)).spend(Spending::Writes, COST_MAX).expect("the first batch");
         for number in 1..100 {
             networks.budget(network(number));
             assert!(networks.budget(network(0)).spend(Spending::Writes, 10).is_err(), "still remembered");

@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use crate::accounts::{AccountError, Accounts};
+use crate::clients::{ClientAddresses, Clients, Desk, Sockets};
 use crate::config::{Config, Http, Wrong};
 use crate::http::State;
 use crate::limits::Networks;
@@ -23,6 +24,7 @@ use crate::listen::Listening;
 use crate::metrics::Metrics;
 use crate::operator;
 use crate::private_file::{self, PrivateError};
+use crate::secrets::{SecretError, Secrets};
 use crate::tls::{self, TlsError};
 use crate::token::Token;
 
@@ -60,6 +62,9 @@ pub enum StartError {
     /// The accounts.
     #[error("accounts: {0}")]
     Accounts(#[from] AccountError),
+    /// The secrets of older protocols.
+    #[error("secrets: {0}")]
+    Secrets(#[from] SecretError),
     /// The certificate.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -73,6 +78,7 @@ pub struct Server {
     config: Config,
     data: PathBuf,
     http: Option<SocketAddr>,
+    asked: ClientAddresses,
     token_folders: Option<Vec<PathBuf>>,
     clock: Arc<dyn Clock>,
 }
@@ -85,6 +91,7 @@ pub struct Running {
     addresses: Vec<SocketAddr>,
     token: Token,
     token_files: Vec<PathBuf>,
+    clients: Clients,
     state: Arc<State>,
 }
 
@@ -95,6 +102,7 @@ impl Server {
             config,
             data: data.into(),
             http: None,
+            asked: ClientAddresses::default(),
             token_folders: None,
             clock: Arc::new(SystemClock::default()),
         }
@@ -103,6 +111,12 @@ impl Server {
     /// Listens on this address only, whatever the configuration says.
     pub fn http(mut self, address: SocketAddr) -> Self {
         self.http = Some(address);
+        self
+    }
+
+    /// Answers clients there, whatever the configuration says. A port that is asked for here must be free.
+    pub fn clients(mut self, addresses: ClientAddresses) -> Self {
+        self.asked = addresses;
         self
     }
 
@@ -125,6 +139,7 @@ impl Server {
         if let Some(address) = self.http {
             self.config.http.listen = vec![address];
         }
+        self.asked.put_into(&mut self.config);
         self.config.check()?;
         let acceptor = tls::acceptor(&self.config.tls)?;
         let runtime = runtime()?;
@@ -133,16 +148,19 @@ impl Server {
             let addresses = self.config.http.listen.iter();
             addresses.map(|address| bind(*address, asked)).collect::<Result<Vec<_>, _>>()?
         };
+        let client_sockets = Sockets::take(&self.config, &self.asked)?;
         private_file::folder(&self.data)?;
         let state = self.open()?;
+        let secrets = Secrets::open(&self.data)?;
         let token = Token::random().map_err(|error| StartError::System(error.to_string()))?;
         state.accounts.set_operator(&token, self.clock.now_secs());
         let addresses = addresses_of(&sockets)?;
         let token_files = self.write_token(&addresses, &token)?;
         let (stop, _) = watch::channel(false);
         let listeners = spawn_listeners(&runtime, &state, sockets, acceptor, &stop);
-        tracing::info!(?addresses, data = %self.data.display(), "serving");
-        Ok(Running { runtime: Some(runtime), listeners, stop, addresses, token, token_files, state })
+        let clients = Clients::start(client_sockets, Arc::new(Desk { state: Arc::clone(&state), secrets }))?;
+        tracing::info!(?addresses, clients = ?clients.addresses(), data = %self.data.display(), "serving");
+        Ok(Running { runtime: Some(runtime), listeners, stop, addresses, token, token_files, clients, state })
     }
 
     fn open(&self) -> Result<Arc<State>, StartError> {
@@ -177,6 +195,11 @@ impl Running {
     /// Where it listens, in the order of the configuration.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// The clients' protocols that are served, and where.
+    pub fn clients(&self) -> &[(&'static str, SocketAddr)] {
+        self.clients.addresses()
     }
 
     /// The files with the operator's token: one for each port.
@@ -215,6 +238,7 @@ impl Running {
             return;
         };
         self.stop.send_replace(true);
+        self.clients.stop();
         let deadline = Duration::from_secs(self.state.config.http.shutdown_secs);
         let mut listeners = std::mem::take(&mut self.listeners);
         let finished = runtime.block_on(async {

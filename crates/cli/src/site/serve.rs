@@ -1,5 +1,6 @@
 //! `seenit serve`: runs a site until it is told to stop.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,7 +9,8 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use seenit_ledger::Stats;
-use seenit_server::{Config, Running, Server, log};
+use seenit_server::config::Listen;
+use seenit_server::{ClientAddresses, Config, Running, Server, log};
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
 
@@ -33,6 +35,9 @@ pub(crate) struct Arguments {
     /// Listen here, whatever the configuration says; port 0 takes a free one [default: 127.0.0.1:8025]
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<SocketAddr>,
+    /// Answer Pyzor's clients here, or "off" [default: 127.0.0.1:24441]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pyzor: Option<Listen>,
     /// Print where it listens as one line of JSON
     #[arg(long)]
     json: bool,
@@ -42,6 +47,8 @@ pub(crate) struct Arguments {
 #[derive(Serialize)]
 struct Listening<'a> {
     urls: Vec<String>,
+    /// By protocol, in lower case.
+    clients: BTreeMap<String, SocketAddr>,
     data: &'a Path,
     token_files: &'a [PathBuf],
     pid: u32,
@@ -57,6 +64,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     log::init(&config.log);
     let has_tls = (config.tls.is_set(), config.tls.loopback);
     let mut server = Server::new(config, &arguments.data);
+    let mut addresses = ClientAddresses::default();
+    addresses.pyzor = arguments.pyzor;
+    server = server.clients(addresses);
     if let Some(address) = arguments.http {
         server = server.http(address);
     }
@@ -90,7 +100,8 @@ fn url(address: SocketAddr, (has_certificate, on_loopback): (bool, bool)) -> Str
 fn line(running: &Running, data: &Path, urls: Vec<String>, stats: Stats) -> Result<String, Problem> {
     let (recovery, alarms) = (stats.recovery, stats.alarms);
     let token_files = running.token_files();
-    let listening = Listening { urls, data, token_files, pid: std::process::id(), recovery, alarms };
+    let clients = running.clients().iter().map(|(name, address)| (name.to_lowercase(), *address)).collect();
+    let listening = Listening { urls, clients, data, token_files, pid: std::process::id(), recovery, alarms };
     let line = serde_json::to_string(&listening).map_err(|error| Problem::io("JSON")(error.into()))?;
     Ok(line + "\n")
 }
@@ -103,6 +114,9 @@ fn greeting(running: &Running, data: &Path, urls: &[String], stats: &Stats) -> S
     text += &format!("seenit remembers in {} and listens here:\n", data.display());
     for url in urls {
         text += &format!("  HTTP            {url}\n");
+    }
+    for (name, address) in running.clients() {
+        text += &format!("  {name:15} {address}\n");
     }
     for path in running.token_files() {
         text += &format!("  operator token  {}\n", path.display());

@@ -18,6 +18,12 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
     ("near_threshold_careful", &["The same while little ham is known."]),
     ("near_ham_min", &["Good texts from which enough ham is known."]),
     ("raw_max", &["Reports of one reporter that raw totals count, for each signature and generation."]),
+    (
+        "reporter_percent",
+        &[
+            "New signatures that one account may add in a generation, in percent of `capacity`: nobody fills it alone.",
+        ],
+    ),
     ("local_weight", &["Points of the built-in account `local`."]),
     (
         "account_weight",

@@ -7,6 +7,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::Wrong;
+use super::listen::Listen;
 use super::section::section;
 
 /// The port of HTTP unless told otherwise.
@@ -45,6 +46,17 @@ section! {
         pub body_bytes_max: u64 = 4 << 20,
         /// Messages that are signed at a time, and questions that need the journal; more wait.
         pub at_a_time: u32 = 16,
+    }
+}
+
+/// The port of Pyzor's clients unless they are told otherwise.
+pub const PYZOR_PORT: u16 = 24441;
+
+section! {
+    /// Where Pyzor's clients are answered.
+    pub struct Pyzor {
+        /// The address of its datagrams, or "off".
+        pub listen: Listen = Listen::at_loopback(PYZOR_PORT),
     }
 }
 

@@ -25,13 +25,17 @@ pub(crate) fn signatures(body: &[u8]) -> Result<Vec<SignatureRef<'_>>, Problem> 
 
 /// Cases one after the other: how many signatures, in two bytes, lowest first, then they.
 pub(crate) fn cases(body: &[u8]) -> Result<Vec<Case>, Problem> {
-    let mut cases = Vec::new();
+    let (mut cases, mut signatures) = (Vec::new(), 0);
     let mut rest = body;
     while !rest.is_empty() {
         if cases.len() == CASES_MAX {
             return Err(Problem::too_many_cases());
         }
         let (case, after) = split_case(body, rest)?;
+        signatures += case.len();
+        if signatures > SIGNATURES_MAX {
+            return Err(Problem::too_many_signatures());
+        }
         cases.push(case);
         rest = after;
     }
@@ -115,6 +119,14 @@ mod tests {
         );
         assert!(why(cases(&[0]).expect_err("cut off")).contains("byte 0"));
         assert!(why(cases(&[1, 2]).expect_err("too many")).contains("at most 256"));
+        let mut full = 256u16.to_le_bytes().to_vec();
+        for number in 0..256u64 {
+            full.extend([7, 8, 0]);
+            full.extend(number.to_le_bytes());
+        }
+        let refused = cases(&full.repeat(SIGNATURES_MAX / 256 + 1)).expect_err("too many in all");
+        assert_eq!(refused.status, hyper::StatusCode::PAYLOAD_TOO_LARGE);
+        cases(&full.repeat(SIGNATURES_MAX / 256)).expect("not too many");
         let many = [7, 8, 0, 1, 1, 1, 1, 1, 1, 1, 1].repeat(SIGNATURES_MAX + 1);
         assert!(why(signatures(&many).expect_err("too many")).contains("at most 10000"));
         assert!(why(cases(&[0; 2 * CASES_MAX + 2]).expect_err("too many")).contains("at most 1000"));

@@ -129,6 +129,9 @@ impl From<SignatureError> for Problem {
     }
 }
 
+/// A share begins anew with the generation, which may be a day away: there is no point in asking more often.
+const SHARE_RETRY_SECS: u64 = 3600;
+
 impl From<WriteError> for Problem {
     fn from(error: WriteError) -> Self {
         let why = error.to_string();
@@ -137,6 +140,10 @@ impl From<WriteError> for Problem {
             WriteError::TooMany { .. } => Problem::batch(why),
             WriteError::Reporter(_) => Problem::not_found(why),
             WriteError::Reporters(_) => Problem::new(StatusCode::CONFLICT, "too-many-reporters", why),
+            WriteError::Share { .. } => {
+                let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "share-used-up", why);
+                Problem { retry_secs: Some(SHARE_RETRY_SECS), ..problem }
+            }
             _ => Problem::unavailable("writes-refused", why),
         }
     }

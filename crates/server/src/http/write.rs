@@ -18,7 +18,7 @@ use super::problem::Problem;
 use super::state::State;
 use super::who::Caller;
 use super::{binary, blocking, query};
-use crate::limits::Spending;
+use crate::limits::{Spending, cost_of};
 
 /// Says something of cases, and answers with a receipt once it is durable.
 pub(crate) async fn write(
@@ -34,7 +34,7 @@ pub(crate) async fn write(
         return Err(Problem::bad_body("only /v1/see has \"recipients\""));
     }
     refuse_empty(&cases)?;
-    caller.spend(Spending::Writes, cases.len())?;
+    caller.spend(Spending::Writes, cost_of(&cases))?;
     let number = cases.len() as u64;
     let (done, acknowledged) = oneshot::channel();
     state.ledger.write(Write { verb, reporter, cases }, move |result| {

@@ -1,0 +1,14 @@
+//! The clients that are installed already: where they are answered, and what their requests mean to the ledger.
+//!
+//! `udp` moves datagrams, each protocol's module says what they mean, `desk` is what all of them ask. The bytes are read
+//! and written by the wire room.
+
+mod desk;
+mod pyzor;
+mod recent;
+mod start;
+mod udp;
+
+pub(crate) use desk::Desk;
+pub use start::ClientAddresses;
+pub(crate) use start::{Clients, Sockets};

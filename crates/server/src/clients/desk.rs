@@ -1,0 +1,102 @@
+//! What every protocol asks: who somebody is, what is known, and to have something remembered.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use seenit_ledger::error::WriteError;
+use seenit_ledger::record::Verb;
+use seenit_ledger::reporter::{LOCAL, ReporterId};
+use seenit_ledger::signature::{Case, HEAD_BYTES, SignatureRef};
+use seenit_ledger::verdict::Answer;
+use seenit_ledger::{Receipt, Write};
+use seenit_signature::Kind;
+
+use crate::accounts::{Account, Role};
+use crate::http::State;
+use crate::limits::Spending;
+use crate::network::plain;
+use crate::secrets::Secrets;
+
+/// The longest digest that a client sends: rspamd's.
+const DIGEST_BYTES_MAX: usize = 64;
+
+/// Where the clients' requests are taken to.
+pub(crate) struct Desk {
+    pub(crate) state: Arc<State>,
+    pub(crate) secrets: Secrets,
+}
+
+/// Whoever sent a request.
+#[derive(Clone)]
+pub(crate) enum Who {
+    /// Somebody of this machine without an account: the built-in `local`.
+    Local,
+    /// Somebody beyond it without an account: may check and see.
+    Stranger,
+    /// An account, by a proof of its secret.
+    Account(Arc<Account>),
+}
+
+impl Who {
+    /// Whoever is at an address and shows nothing.
+    pub(crate) fn at(address: IpAddr) -> Self {
+        if plain(address).is_loopback() { Who::Local } else { Who::Stranger }
+    }
+
+    /// Whose word it is, where it may say this.
+    pub(crate) fn reporter(&self, role: Role) -> Option<ReporterId> {
+        match self {
+            Who::Local => Some(LOCAL),
+            Who::Stranger => None,
+            Who::Account(account) => account.roles.allow(role).then_some(account.reporter),
+        }
+    }
+}
+
+impl Desk {
+    /// Spends from the budgets of the account and of the network. False when one of them is used up.
+    pub(crate) fn may(&self, who: &Who, address: IpAddr, what: Spending, number: usize) -> bool {
+        let network = self.state.budget(plain(address));
+        let is_within = network.is_none_or(|network| network.spend(what, number).is_ok());
+        let account = match who {
+            Who::Account(account) if !account.is_operator() => Some(account),
+            _ => None,
+        };
+        is_within && account.is_none_or(|account| account.budget.spend(what, number).is_ok())
+    }
+
+    /// What is known of one signature. A digest of another length than its kind's is known to nobody.
+    pub(crate) fn look_up(&self, kind: Kind, digest: &[u8]) -> Answer {
+        let mut bytes = [0; HEAD_BYTES + DIGEST_BYTES_MAX];
+        let Some(place) = bytes.get_mut(HEAD_BYTES..HEAD_BYTES + digest.len()) else {
+            return Answer::default();
+        };
+        place.copy_from_slice(digest);
+        let [low, high] = (digest.len() as u16).to_le_bytes();
+        bytes[..HEAD_BYTES].copy_from_slice(&[kind.code(), low, high]);
+        let mut answer = [Answer::default()];
+        if let Ok((signature, _)) = SignatureRef::split(&bytes) {
+            self.state.ledger.check_many(&[signature], &mut answer);
+        }
+        answer[0]
+    }
+
+    /// Has something remembered; `done` hears of it when it is durable, or refused.
+    pub(crate) fn say(
+        &self,
+        verb: Verb,
+        reporter: ReporterId,
+        cases: Vec<Case>,
+        done: impl FnOnce(Result<Receipt, WriteError>) + Send + 'static,
+    ) {
+        self.state.metrics.written.inc_by(cases.len() as u64);
+        self.state.ledger.write(Write { verb, reporter, cases }, done);
+    }
+}
+
+/// A case of one signature; none where the digest has another length than its kind's.
+pub(crate) fn case_of(kind: Kind, digest: &[u8]) -> Option<Case> {
+    let mut case = Case::new();
+    case.push(kind, digest).ok()?;
+    Some(case)
+}

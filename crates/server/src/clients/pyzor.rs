@@ -1,0 +1,156 @@
+//! What Pyzor's requests mean: check asks, report reports, whitelist revokes.
+
+use std::sync::Arc;
+
+use seenit_ledger::error::WriteError;
+use seenit_ledger::record::Verb;
+use seenit_ledger::signature::Case;
+use seenit_ledger::verdict::Verdict;
+use seenit_signature::Kind;
+use seenit_wire::pyzor::{
+    Answer, Counts, DATAGRAM_BYTES_MAX, DecodeError, EMPTY_DIGEST, HashedKey, Op, Refusal, Request, Signature,
+};
+
+use super::desk::{Desk, Who, case_of};
+use super::recent::Recent;
+use super::udp::{Asked, Datagrams};
+use crate::accounts::Role;
+use crate::limits::Spending;
+
+/// The name that secrets are kept under.
+const PROTOCOL: &str = "pyzor";
+
+/// Digests of one request: a datagram has room for more than anybody reports at once.
+const DIGESTS_MAX: usize = 64;
+
+/// Pyzor's protocol.
+pub(crate) struct Pyzor {
+    desk: Arc<Desk>,
+    recent: Recent,
+}
+
+impl Pyzor {
+    pub(crate) fn new(desk: Arc<Desk>) -> Self {
+        Pyzor { desk, recent: Recent::new() }
+    }
+}
+
+impl Datagrams for Pyzor {
+    fn bytes_max(&self) -> usize {
+        DATAGRAM_BYTES_MAX
+    }
+
+    fn answer(&self, asked: &Asked<'_>, out: &mut Vec<u8>) {
+        let (thread, answer) = match Request::decode(asked.datagram) {
+            Ok(request) => (request.thread, self.serve(&request, asked)),
+            Err(DecodeError::Refused { thread, refusal }) => (thread, Some(Answer::Refused(refusal))),
+            Err(DecodeError::NotARequest) => return,
+        };
+        if let Some(answer) = answer {
+            answer.write(thread, out);
+            // Whoever forges a sender gains nothing by it.
+            if out.len() > asked.datagram.len() {
+                out.clear();
+            }
+        }
+    }
+}
+
+impl Pyzor {
+    /// The answer to a request; none where it comes later, or where a copy of the request gets it.
+    fn serve(&self, request: &Request<'_>, asked: &Asked<'_>) -> Option<Answer> {
+        let who = match self.who(request, asked) {
+            Ok(who) => who,
+            Err(refusal) => return Some(Answer::Refused(refusal)),
+        };
+        match request.op {
+            Op::Ping => Some(Answer::Done),
+            Op::Pong => Some(Answer::Pong),
+            Op::Check => Some(self.counts(request, &who, asked).map_or_else(Answer::Refused, Answer::Counts)),
+            Op::Info => {
+                let counts = self.counts(request, &who, asked);
+                Some(counts.map_or_else(Answer::Refused, |counts| Answer::Info(None, counts)))
+            }
+            Op::Report => self.say(Verb::Report, Role::Report, request, &who, asked),
+            Op::Whitelist => self.say(Verb::Revoke, Role::Revoke, request, &who, asked),
+        }
+    }
+
+    /// Whoever signed the request.
+    fn who(&self, request: &Request<'_>, asked: &Asked<'_>) -> Result<Who, Refusal> {
+        let Some(user) = request.user else {
+            return Ok(Who::at(asked.from.ip()));
+        };
+        // A signature costs a look at the secrets: guessing is bounded as writing is.
+        let stranger = Who::at(asked.from.ip());
+        if !self.desk.may(&stranger, asked.from.ip(), Spending::Writes, 1) {
+            return Err(Refusal::TooMany);
+        }
+        let secret = self.desk.secrets.get(user, PROTOCOL).map_err(|_| Refusal::Internal)?;
+        let (Some(secret), Some(account)) = (secret, self.desk.state.accounts.get(user)) else {
+            return Err(Refusal::UnknownUser);
+        };
+        let key = HashedKey::of(user, &String::from_utf8_lossy(&secret));
+        match request.signature(&key, self.desk.state.clock.now_secs()) {
+            Signature::Good => Ok(Who::Account(account)),
+            Signature::Anonymous | Signature::Bad => Err(Refusal::BadSignature),
+            Signature::TooOld { .. } => Err(Refusal::TooOld),
+        }
+    }
+
+    /// Raw totals; no reports where the verdict is not spam, because clients call anything above zero spam.
+    fn counts(&self, request: &Request<'_>, who: &Who, asked: &Asked<'_>) -> Result<Counts, Refusal> {
+        let digest = request.digests().next().ok_or(Refusal::BadDigest)?;
+        if !self.desk.may(who, asked.from.ip(), Spending::Checks, 1) {
+            return Err(Refusal::TooMany);
+        }
+        let known = self.desk.look_up(Kind::Pyzor, &digest);
+        let reports = if known.verdict == Verdict::Spam { known.raw.into() } else { 0 };
+        Ok(Counts { reports, whitelistings: known.raw_against.into() })
+    }
+
+    /// Has every digest remembered, and answers when that is durable.
+    fn say(
+        &self,
+        verb: Verb,
+        role: Role,
+        request: &Request<'_>,
+        who: &Who,
+        asked: &Asked<'_>,
+    ) -> Option<Answer> {
+        let Some(reporter) = who.reporter(role) else {
+            return Some(Answer::Refused(Refusal::Forbidden));
+        };
+        let cases: Vec<Case> = request
+            .digests()
+            .take(DIGESTS_MAX + 1)
+            .filter(|digest| *digest != EMPTY_DIGEST)
+            .filter_map(|digest| case_of(Kind::Pyzor, &digest))
+            .collect();
+        if cases.is_empty() {
+            let is_none = request.digests().next().is_none();
+            return Some(Answer::Refused(if is_none { Refusal::BadDigest } else { Refusal::EmptyMessage }));
+        }
+        let is_within =
+            cases.len() <= DIGESTS_MAX && self.desk.may(who, asked.from.ip(), Spending::Writes, cases.len());
+        if !is_within {
+            return Some(Answer::Refused(Refusal::TooMany));
+        }
+        if self.recent.is_copy(asked.from, asked.datagram) {
+            return None;
+        }
+        let (thread, way_back) = (request.thread, asked.way_back());
+        self.desk.say(verb, reporter, cases, move |result| {
+            let answer = match result {
+                Ok(_) => Answer::Done,
+                Err(WriteError::Empty) => Answer::Refused(Refusal::EmptyMessage),
+                Err(WriteError::Busy { .. } | WriteError::Share { .. }) => Answer::Refused(Refusal::TooMany),
+                Err(_) => Answer::Refused(Refusal::Internal),
+            };
+            let mut out = Vec::new();
+            answer.write(thread, &mut out);
+            way_back.send(&out);
+        });
+        None
+    }
+}

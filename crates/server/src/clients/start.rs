@@ -1,0 +1,122 @@
+//! Sockets of the clients' protocols: taken before the ledger is opened, served until the server stops.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
+
+use super::desk::Desk;
+use super::pyzor::Pyzor;
+use super::udp::{self, Datagrams};
+use crate::config::{Config, Listen};
+use crate::server::StartError;
+
+/// Addresses that were asked for, in place of those in the configuration.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct ClientAddresses {
+    /// Pyzor's.
+    pub pyzor: Option<Listen>,
+}
+
+impl ClientAddresses {
+    pub(crate) fn put_into(&self, config: &mut Config) {
+        if let Some(listen) = self.pyzor {
+            config.pyzor.listen = listen;
+        }
+    }
+}
+
+/// Sockets that were taken.
+pub(crate) struct Sockets {
+    pyzor: Option<Arc<UdpSocket>>,
+}
+
+/// The threads that answer clients.
+pub(crate) struct Clients {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+    addresses: Vec<(&'static str, SocketAddr)>,
+}
+
+impl Sockets {
+    /// Takes the ports. One that nobody asked for may be in use: that protocol is not served then, and a warning says so.
+    pub(crate) fn take(config: &Config, asked: &ClientAddresses) -> Result<Self, StartError> {
+        let defaults = Config::default();
+        let is_default = asked.pyzor.is_none() && config.pyzor.listen == defaults.pyzor.listen;
+        let pyzor = bind("Pyzor", config.pyzor.listen, is_default, UdpSocket::bind)?;
+        Ok(Sockets { pyzor: pyzor.map(Arc::new) })
+    }
+}
+
+/// Takes the port of a protocol; none where it is off, or where a default port is not free.
+fn bind<S>(
+    name: &str,
+    listen: Listen,
+    is_default: bool,
+    bind: impl FnOnce(SocketAddr) -> io::Result<S>,
+) -> Result<Option<S>, StartError> {
+    let Listen::At(address) = listen else {
+        return Ok(None);
+    };
+    match bind(address) {
+        Ok(socket) => Ok(Some(socket)),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_default => {
+            tracing::warn!(%address, "the default port of {name} is in use by another process: {name} is not served");
+            Ok(None)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(StartError::Busy { address }),
+        Err(error) => Err(StartError::Listen { address, error }),
+    }
+}
+
+impl Clients {
+    /// Answers clients, with a thread for each processor and protocol.
+    pub(crate) fn start(sockets: Sockets, desk: Arc<Desk>) -> Result<Self, StartError> {
+        let mut clients = Clients { stop: Arc::default(), threads: Vec::new(), addresses: Vec::new() };
+        if let Some(socket) = sockets.pyzor {
+            clients.serve("Pyzor", socket, Arc::new(Pyzor::new(Arc::clone(&desk))))?;
+        }
+        Ok(clients)
+    }
+
+    fn serve(
+        &mut self,
+        name: &'static str,
+        socket: Arc<UdpSocket>,
+        protocol: Arc<dyn Datagrams>,
+    ) -> Result<(), StartError> {
+        let system = |error: io::Error| StartError::System(error.to_string());
+        self.addresses.push((name, socket.local_addr().map_err(system)?));
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..threads {
+            let (socket, protocol, stop) =
+                (Arc::clone(&socket), Arc::clone(&protocol), Arc::clone(&self.stop));
+            let builder = thread::Builder::new().name(format!("seenit-{}", name.to_lowercase()));
+            let serving = builder.spawn(move || udp::serve(&socket, &*protocol, &stop));
+            self.threads.push(serving.map_err(system)?);
+        }
+        Ok(())
+    }
+
+    /// The protocols that are served, and where.
+    pub(crate) fn addresses(&self) -> &[(&'static str, SocketAddr)] {
+        &self.addresses
+    }
+
+    /// Stops answering. What was asked before is answered.
+    pub(crate) fn stop(&mut self) {
+        self.stop.store(true, Relaxed);
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has nothing left to do.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Clients {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

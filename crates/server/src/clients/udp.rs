@@ -1,0 +1,161 @@
+//! Datagrams in and out, many at a time: one thread for each processor, no allocation for a datagram.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmmsg};
+
+/// Datagrams of one system call: beyond this few are saved any more, and the first waits for the last.
+const BATCH: usize = 32;
+
+/// How soon a thread that waits for datagrams sees that it is to stop.
+const STOP_WITHIN: Duration = Duration::from_millis(200);
+
+/// A pause after a failed receive that is none of the usual ones.
+const FAILURE_PAUSE: Duration = Duration::from_millis(50);
+
+/// One protocol over datagrams.
+pub(crate) trait Datagrams: Send + Sync + 'static {
+    /// The longest datagram it takes; longer ones are nobody's.
+    fn bytes_max(&self) -> usize;
+
+    /// Writes the answer into `out`. Leaves it empty to stay silent, or where the answer is sent later.
+    fn answer(&self, asked: &Asked<'_>, out: &mut Vec<u8>);
+}
+
+/// A datagram and where it came from.
+pub(crate) struct Asked<'a> {
+    pub(crate) datagram: &'a [u8],
+    pub(crate) from: SocketAddr,
+    socket: &'a Arc<UdpSocket>,
+}
+
+impl Asked<'_> {
+    /// The way back, for an answer that must wait for something.
+    pub(crate) fn way_back(&self) -> WayBack {
+        WayBack { socket: Arc::clone(self.socket), to: self.from }
+    }
+}
+
+/// Where an answer is sent to later.
+pub(crate) struct WayBack {
+    socket: Arc<UdpSocket>,
+    to: SocketAddr,
+}
+
+impl WayBack {
+    /// Sends the answer. What the network does not take is lost, as any datagram may be.
+    pub(crate) fn send(&self, answer: &[u8]) {
+        let _ = self.socket.send_to(answer, self.to);
+    }
+}
+
+/// Answers datagrams until told to stop.
+pub(crate) fn serve(socket: &Arc<UdpSocket>, protocol: &dyn Datagrams, stop: &AtomicBool) {
+    if let Err(error) = socket.set_read_timeout(Some(STOP_WITHIN)) {
+        tracing::error!(%error, "a socket for datagrams cannot be used");
+        return;
+    }
+    let mut desk = Post::new(protocol.bytes_max());
+    while !stop.load(Relaxed) {
+        match desk.receive(socket) {
+            Ok(number) => {
+                desk.answer(number, socket, protocol);
+                desk.send(number, socket);
+            }
+            Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED) => {}
+            Err(error) => {
+                tracing::warn!(%error, "datagrams could not be received");
+                std::thread::sleep(FAILURE_PAUSE);
+            }
+        }
+    }
+}
+
+/// One thread's buffers.
+struct Post {
+    headers: MultiHeaders<SockaddrStorage>,
+    /// One byte more than the longest datagram each, so that a longer one is told from it.
+    buffers: Vec<Vec<u8>>,
+    answers: Vec<Vec<u8>>,
+    /// Length and sender of what was received.
+    received: [(usize, Option<SocketAddr>); BATCH],
+}
+
+impl Post {
+    fn new(bytes_max: usize) -> Self {
+        Post {
+            headers: MultiHeaders::preallocate(BATCH, None),
+            buffers: vec![vec![0; bytes_max + 1]; BATCH],
+            answers: vec![Vec::new(); BATCH],
+            received: [(0, None); BATCH],
+        }
+    }
+
+    /// Waits for a datagram, and takes along what else is there.
+    fn receive(&mut self, socket: &UdpSocket) -> Result<usize, Errno> {
+        let mut buffers = self.buffers.iter_mut();
+        let mut slices: [[IoSliceMut<'_>; 1]; BATCH] = std::array::from_fn(|_| {
+            let buffer = buffers.next().map_or(&mut [][..], Vec::as_mut_slice);
+            [IoSliceMut::new(buffer)]
+        });
+        let messages = recvmmsg(
+            socket.as_raw_fd(),
+            &mut self.headers,
+            slices.iter_mut(),
+            MsgFlags::MSG_WAITFORONE,
+            None,
+        )?;
+        let mut number = 0;
+        for (message, received) in messages.zip(&mut self.received) {
+            *received = (message.bytes, message.address.and_then(address_of));
+            number += 1;
+        }
+        Ok(number)
+    }
+
+    fn answer(&mut self, number: usize, socket: &Arc<UdpSocket>, protocol: &dyn Datagrams) {
+        let received = self.received.iter().zip(&self.buffers).zip(&mut self.answers).take(number);
+        for ((&(bytes, from), buffer), answer) in received {
+            answer.clear();
+            let Some(from) = from.filter(|_| bytes < buffer.len()) else {
+                continue;
+            };
+            protocol.answer(&Asked { datagram: &buffer[..bytes], from, socket }, answer);
+        }
+    }
+
+    fn send(&mut self, number: usize, socket: &UdpSocket) {
+        let mut slices = [[IoSlice::new(&[])]; BATCH];
+        let mut addresses: [Option<SockaddrStorage>; BATCH] = [None; BATCH];
+        let mut answers = 0;
+        for (answer, (_, from)) in self.answers.iter().zip(&self.received).take(number) {
+            if let (false, Some(from)) = (answer.is_empty(), from) {
+                slices[answers] = [IoSlice::new(answer)];
+                addresses[answers] = Some(SockaddrStorage::from(*from));
+                answers += 1;
+            }
+        }
+        let mut sent = 0;
+        while sent < answers {
+            let (slices, addresses) = (&slices[sent..answers], &addresses[sent..answers]);
+            let flags = MsgFlags::MSG_DONTWAIT;
+            let messages =
+                sendmmsg(socket.as_raw_fd(), &mut self.headers, slices.iter(), addresses, [], flags);
+            // Whom nothing can be sent to gets nothing, and the others their answers.
+            sent += messages.map_or(1, |messages| messages.count().max(1));
+        }
+    }
+}
+
+fn address_of(address: SockaddrStorage) -> Option<SocketAddr> {
+    match address.as_sockaddr_in() {
+        Some(v4) => Some(SocketAddrV4::from(*v4).into()),
+        None => address.as_sockaddr_in6().map(|v6| SocketAddrV6::from(*v6).into()),
+    }
+}
