@@ -3,6 +3,7 @@
 
 use seenit_signature::razor::b64r;
 use sha1::{Digest, Sha1};
+use subtle::ConstantTimeEq;
 
 /// Bytes in a block of SHA-1, which is as long as the pads are.
 const BLOCK_BYTES: usize = 64;
@@ -15,10 +16,8 @@ pub fn response(password: &[u8], challenge: &[u8]) -> String {
 
 /// Whether `aresp` is the answer to a challenge.
 pub fn proves(aresp: &[u8], password: &[u8], challenge: &[u8]) -> bool {
-    let expected = response(password, challenge);
-    // All bytes are looked at, so that the time it takes does not say how many are right.
-    let differences = expected.bytes().zip(aresp).fold(0, |all, (ours, theirs)| all | (ours ^ theirs));
-    aresp.len() == expected.len() && differences == 0
+    // In constant time: how long it takes does not say how much of it is right.
+    response(password, challenge).as_bytes().ct_eq(aresp).into()
 }
 
 /// The digest of a padded password and a text. Of a password that is longer than a block only the first block is
