@@ -1,8 +1,8 @@
 //! The protocol of Razor2: lines of `key=value` pairs over TCP, one request at a time, and the server speaks first.
 //!
 //! A [`Decoder`] is fed with what arrives and hands out [`Request`]s: one query, a batch of them, or a reported mail.
-//! Whatever shape a request has, its answer has too: [`write_line`] answers a query and a mail, [`write_batch`] a batch.
-//! The query [`Command::Client`] gets no answer at all, and neither does [`Command::Quit`].
+//! Whatever shape a request has, its answer has too: [`write_line`] answers a query and a mail, [`write_batch`] a
+//! batch. The query [`Command::Client`] gets no answer at all, and neither does [`Command::Quit`].
 //!
 //! The client takes whatever one `read` of [`ANSWER_BYTES_MAX`] bytes gives for the whole answer. So every answer must
 //! be written with one `write`, without Nagle's delay.

@@ -1,5 +1,5 @@
-//! Answers, in the order of fields that `pyzord` has. SpamAssassin's client looks for the bytes of the `Thread` line with
-//! a line feed on either side, and for an empty line at the end.
+//! Answers, in the order of fields that `pyzord` has. SpamAssassin's client looks for the bytes of the `Thread` line
+//! with a line feed on either side, and for an empty line at the end.
 
 use thiserror::Error;
 
