@@ -5,6 +5,7 @@
 
 mod desk;
 mod pyzor;
+mod razor;
 mod recent;
 mod start;
 mod udp;

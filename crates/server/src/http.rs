@@ -4,7 +4,7 @@ mod accounts;
 mod answer;
 mod ask;
 mod binary;
-mod blocking;
+pub(crate) mod blocking;
 mod body;
 mod check;
 mod forwarded;

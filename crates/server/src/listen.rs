@@ -17,7 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::http::{self, Peer, State};
-use crowd::Crowd;
+pub(crate) use crowd::Crowd;
 
 /// Bytes that are read at once: a head that is larger by far ends the connection.
 const BUFFER_BYTES: usize = 64 << 10;

@@ -158,7 +158,8 @@ impl Server {
         let token_files = self.write_token(&addresses, &token)?;
         let (stop, _) = watch::channel(false);
         let listeners = spawn_listeners(&runtime, &state, sockets, acceptor, &stop);
-        let clients = Clients::start(client_sockets, Arc::new(Desk { state: Arc::clone(&state), secrets }))?;
+        let desk = Arc::new(Desk { state: Arc::clone(&state), secrets });
+        let clients = Clients::start(client_sockets, desk, &runtime, &stop)?;
         tracing::info!(?addresses, clients = ?clients.addresses(), data = %self.data.display(), "serving");
         Ok(Running { runtime: Some(runtime), listeners, stop, addresses, token, token_files, clients, state })
     }

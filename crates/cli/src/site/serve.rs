@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// Answer Pyzor's clients here, or "off" [default: 127.0.0.1:24441]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pyzor: Option<Listen>,
+    /// Answer Razor's clients here, or "off" [default: 127.0.0.1:2703]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    razor: Option<Listen>,
     /// Print where it listens as one line of JSON
     #[arg(long)]
     json: bool,
@@ -65,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let has_tls = (config.tls.is_set(), config.tls.loopback);
     let mut server = Server::new(config, &arguments.data);
     let mut addresses = ClientAddresses::default();
-    addresses.pyzor = arguments.pyzor;
+    (addresses.pyzor, addresses.razor) = (arguments.pyzor, arguments.razor);
     server = server.clients(addresses);
     if let Some(address) = arguments.http {
         server = server.http(address);

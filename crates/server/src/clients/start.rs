@@ -1,13 +1,17 @@
 //! Sockets of the clients' protocols: taken before the ledger is opened, served until the server stops.
 
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
 use super::desk::Desk;
 use super::pyzor::Pyzor;
+use super::razor::Razor;
 use super::udp::{self, Datagrams};
 use crate::config::{Config, Listen};
 use crate::server::StartError;
@@ -18,6 +22,8 @@ use crate::server::StartError;
 pub struct ClientAddresses {
     /// Pyzor's.
     pub pyzor: Option<Listen>,
+    /// Razor's.
+    pub razor: Option<Listen>,
 }
 
 impl ClientAddresses {
@@ -25,12 +31,16 @@ impl ClientAddresses {
         if let Some(listen) = self.pyzor {
             config.pyzor.listen = listen;
         }
+        if let Some(listen) = self.razor {
+            config.razor.listen = listen;
+        }
     }
 }
 
 /// Sockets that were taken.
 pub(crate) struct Sockets {
     pyzor: Option<Arc<UdpSocket>>,
+    razor: Option<TcpListener>,
 }
 
 /// The threads that answer clients.
@@ -46,7 +56,9 @@ impl Sockets {
         let defaults = Config::default();
         let is_default = asked.pyzor.is_none() && config.pyzor.listen == defaults.pyzor.listen;
         let pyzor = bind("Pyzor", config.pyzor.listen, is_default, UdpSocket::bind)?;
-        Ok(Sockets { pyzor: pyzor.map(Arc::new) })
+        let is_default = asked.razor.is_none() && config.razor.listen == defaults.razor.listen;
+        let razor = bind("Razor", config.razor.listen, is_default, TcpListener::bind)?;
+        Ok(Sockets { pyzor: pyzor.map(Arc::new), razor })
     }
 }
 
@@ -73,10 +85,23 @@ fn bind<S>(
 
 impl Clients {
     /// Answers clients, with a thread for each processor and protocol.
-    pub(crate) fn start(sockets: Sockets, desk: Arc<Desk>) -> Result<Self, StartError> {
+    pub(crate) fn start(
+        sockets: Sockets,
+        desk: Arc<Desk>,
+        runtime: &Runtime,
+        stop: &watch::Sender<bool>,
+    ) -> Result<Self, StartError> {
         let mut clients = Clients { stop: Arc::default(), threads: Vec::new(), addresses: Vec::new() };
         if let Some(socket) = sockets.pyzor {
             clients.serve("Pyzor", socket, Arc::new(Pyzor::new(Arc::clone(&desk))))?;
+        }
+        if let Some(listener) = sockets.razor {
+            let system = |error: io::Error| StartError::System(error.to_string());
+            listener.set_nonblocking(true).map_err(system)?;
+            clients.addresses.push(("Razor", listener.local_addr().map_err(system)?));
+            let _guard = runtime.enter();
+            let listener = tokio::net::TcpListener::from_std(listener).map_err(system)?;
+            runtime.spawn(Razor::new(desk).run(listener, stop.subscribe()));
         }
         Ok(clients)
     }

@@ -61,12 +61,12 @@ pub(crate) fn serve(socket: &Arc<UdpSocket>, protocol: &dyn Datagrams, stop: &At
         tracing::error!(%error, "a socket for datagrams cannot be used");
         return;
     }
-    let mut desk = Post::new(protocol.bytes_max());
+    let mut post = Post::new(protocol.bytes_max());
     while !stop.load(Relaxed) {
-        match desk.receive(socket) {
+        match post.receive(socket) {
             Ok(number) => {
-                desk.answer(number, socket, protocol);
-                desk.send(number, socket);
+                post.answer(number, socket, protocol);
+                post.send(number, socket);
             }
             Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED) => {}
             Err(error) => {
@@ -79,7 +79,9 @@ pub(crate) fn serve(socket: &Arc<UdpSocket>, protocol: &dyn Datagrams, stop: &At
 
 /// One thread's buffers.
 struct Post {
-    headers: MultiHeaders<SockaddrStorage>,
+    /// Each way has its own: sending leaves addresses in them that a receive would write to.
+    incoming: MultiHeaders<SockaddrStorage>,
+    outgoing: MultiHeaders<SockaddrStorage>,
     /// One byte more than the longest datagram each, so that a longer one is told from it.
     buffers: Vec<Vec<u8>>,
     answers: Vec<Vec<u8>>,
@@ -90,7 +92,8 @@ struct Post {
 impl Post {
     fn new(bytes_max: usize) -> Self {
         Post {
-            headers: MultiHeaders::preallocate(BATCH, None),
+            incoming: MultiHeaders::preallocate(BATCH, None),
+            outgoing: MultiHeaders::preallocate(BATCH, None),
             buffers: vec![vec![0; bytes_max + 1]; BATCH],
             answers: vec![Vec::new(); BATCH],
             received: [(0, None); BATCH],
@@ -106,7 +109,7 @@ impl Post {
         });
         let messages = recvmmsg(
             socket.as_raw_fd(),
-            &mut self.headers,
+            &mut self.incoming,
             slices.iter_mut(),
             MsgFlags::MSG_WAITFORONE,
             None,
@@ -146,7 +149,7 @@ impl Post {
             let (slices, addresses) = (&slices[sent..answers], &addresses[sent..answers]);
             let flags = MsgFlags::MSG_DONTWAIT;
             let messages =
-                sendmmsg(socket.as_raw_fd(), &mut self.headers, slices.iter(), addresses, [], flags);
+                sendmmsg(socket.as_raw_fd(), &mut self.outgoing, slices.iter(), addresses, [], flags);
             // Whom nothing can be sent to gets nothing, and the others their answers.
             sent += messages.map_or(1, |messages| messages.count().max(1));
         }

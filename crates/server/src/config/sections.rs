@@ -60,6 +60,17 @@ section! {
     }
 }
 
+/// The port of Razor's clients unless they are told otherwise.
+pub const RAZOR_PORT: u16 = 2703;
+
+section! {
+    /// Where Razor's clients are answered.
+    pub struct Razor {
+        /// The address of its connections, or "off".
+        pub listen: Listen = Listen::at_loopback(RAZOR_PORT),
+    }
+}
+
 section! {
     /// The certificate of listeners beyond loopback.
     pub struct Tls {

@@ -7,24 +7,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::network::{Network, plain};
 
 /// The connections of each network beyond loopback.
-pub(super) struct Crowd {
+pub(crate) struct Crowd {
     most: u32,
     counts: Mutex<HashMap<Network, u32>>,
 }
 
 /// A place among the connections of a network, given back when dropped.
-pub(super) struct Seat {
+pub(crate) struct Seat {
     crowd: Arc<Crowd>,
     network: Option<Network>,
 }
 
 impl Crowd {
-    pub(super) fn new(most: u32) -> Self {
+    pub(crate) fn new(most: u32) -> Self {
         Crowd { most, counts: Mutex::default() }
     }
 
     /// A place for a client, if its network has one left. Loopback has as many as there are.
-    pub(super) fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Seat> {
+    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Seat> {
         let address = plain(address);
         let network = (!address.is_loopback()).then(|| Network::of(address));
         if let Some(network) = network {

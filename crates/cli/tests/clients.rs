@@ -1,0 +1,151 @@
+//! Guards that the clients people have installed work against a site as they are: the real programs of Debian, on
+//! loopback, with nothing changed but the address they ask.
+
+mod common;
+
+use std::process::{Command, Stdio};
+
+use common::serving::{Serving, mail};
+use common::{Folder, Ran};
+
+/// Every protocol on a port of its own.
+const ANY_PORTS: &str = "--pyzor 127.0.0.1:0 --razor 127.0.0.1:0";
+
+/// Runs a client with its home in the folder and a mail on standard input.
+fn client(folder: &Folder, program: &str, arguments: &[&str], mail: &str) -> Ran {
+    let input = std::fs::File::open(folder.path(mail)).expect("the mail is there");
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder.path("."))
+        .env("HOME", folder.path("."))
+        .stdin(Stdio::from(input))
+        .output()
+        .unwrap_or_else(|error| panic!("{program} (Debian package of that name): {error}"));
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ran {
+        code: output.status.code().expect("an exit code"),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    }
+}
+
+fn address<'a>(serving: &'a Serving<'_>, protocol: &str) -> &'a str {
+    serving.said["clients"][protocol].as_str().expect("it is served")
+}
+
+/// Pyzor's home, with this site as the only server.
+fn point_pyzor_at(folder: &Folder, serving: &Serving<'_>) {
+    std::fs::create_dir_all(folder.path("pyzor")).expect("a folder");
+    folder.write("pyzor/servers", format!("{}\n", address(serving, "pyzor")));
+}
+
+fn pyzor(folder: &Folder, verb: &str, mail: &str) -> Ran {
+    let home = folder.path("pyzor").display().to_string();
+    client(folder, "pyzor", &["--homedir", &home, verb], mail)
+}
+
+/// Whether Pyzor calls it spam, and the two counts it printed.
+fn pyzor_check(folder: &Folder, mail: &str) -> (bool, u64, u64) {
+    let ran = pyzor(folder, "check", mail);
+    let mut fields = ran.out.trim_end().rsplit('\t');
+    let mut count =
+        || fields.next().and_then(|field| field.parse().ok()).unwrap_or_else(|| panic!("{}", ran.out));
+    let (whitelisted, reported) = (count(), count());
+    (ran.code == 0, reported, whitelisted)
+}
+
+/// Razor's home, as docs/clients.md says: twice the same server, and no other is ever looked for.
+fn point_razor_at(folder: &Folder, serving: &Serving<'_>) {
+    let at = address(serving, "razor");
+    std::fs::create_dir_all(folder.path("razor")).expect("a folder");
+    folder.write(
+        "razor/razor-agent.conf",
+        format!("logfile = razor-agent.log\ndebuglevel = 9\nturn_off_discovery = 1\nrazordiscovery = {at}\n"),
+    );
+    for list in ["discovery", "catalogue", "nomination"] {
+        folder.write(&format!("razor/servers.{list}.lst"), format!("{at}\n{at}\n"));
+    }
+}
+
+fn razor(folder: &Folder, program: &str, arguments: &[&str], mail: &str) -> Ran {
+    let home = format!("-home={}", folder.path("razor").display());
+    client(folder, program, &[&[home.as_str()], arguments].concat(), mail)
+}
+
+#[test]
+fn pyzor_works_as_it_is() {
+    let folder = Folder::new();
+    let serving = Serving::start_with(&folder, ANY_PORTS);
+    point_pyzor_at(&folder, &serving);
+    folder.write("a.eml", mail(1));
+    folder.write("b.eml", mail(2));
+    let pinged = pyzor(&folder, "ping", "a.eml");
+    assert_eq!(pinged.code, 0, "{} {}", pinged.out, pinged.err);
+    assert_eq!(pyzor_check(&folder, "a.eml"), (false, 0, 0));
+    for reports in 1..=2 {
+        let reported = pyzor(&folder, "report", "a.eml");
+        assert_eq!(reported.code, 0, "{} {}", reported.out, reported.err);
+        assert_eq!(pyzor_check(&folder, "a.eml"), (true, reports, 0));
+    }
+    assert_eq!(serving.verdict("a.eml"), ("spam".into(), 10), "what Pyzor knows, seenit knows");
+    let info = pyzor(&folder, "info", "a.eml");
+    assert!(info.code == 0 && info.out.contains("Count: 2"), "{} {}", info.out, info.err);
+    assert_eq!(pyzor_check(&folder, "b.eml"), (false, 0, 0));
+    let cleared = pyzor(&folder, "whitelist", "a.eml");
+    assert_eq!(cleared.code, 0, "{} {}", cleared.out, cleared.err);
+    assert_eq!(pyzor_check(&folder, "a.eml"), (false, 0, 1));
+    assert_ne!(serving.verdict("a.eml").0, "spam");
+    serving.stop();
+}
+
+#[test]
+fn a_pyzor_account_that_nobody_knows_is_refused() {
+    let folder = Folder::new();
+    let serving = Serving::start_with(&folder, ANY_PORTS);
+    point_pyzor_at(&folder, &serving);
+    let (host, port) = address(&serving, "pyzor").split_once(':').expect("a port");
+    folder.write("pyzor/accounts", format!("{host} : {port} : stranger : 11111111,{}\n", "ab".repeat(20)));
+    folder.write("a.eml", mail(1));
+    let refused = pyzor(&folder, "report", "a.eml");
+    assert!(refused.code == 1 && refused.out.contains("401"), "{} {}", refused.out, refused.err);
+    serving.stop();
+}
+
+#[test]
+fn razor_works_as_it_is_and_what_it_reports_and_revokes_every_client_knows() {
+    let folder = Folder::new();
+    let serving = Serving::start_with(&folder, ANY_PORTS);
+    point_pyzor_at(&folder, &serving);
+    point_razor_at(&folder, &serving);
+    folder.write("a.eml", mail(1));
+    folder.write("b.eml", mail(2));
+    let registered = razor(&folder, "razor-admin", &["-register", "-user=alice", "-pass=secret"], "a.eml");
+    assert_eq!(registered.code, 0, "{} {}", registered.out, registered.err);
+    let check = |mail: &str| razor(&folder, "razor-check", &[mail], mail).code;
+    assert_eq!(check("a.eml"), 1, "not spam");
+    let reported = razor(&folder, "razor-report", &["-f", "a.eml"], "a.eml");
+    assert_eq!(reported.code, 0, "{} {}", reported.out, reported.err);
+    assert_eq!((check("a.eml"), check("b.eml")), (0, 1));
+    assert_eq!(pyzor_check(&folder, "a.eml"), (true, 1, 0), "its other signatures come from the mail");
+    assert_eq!(serving.verdict("a.eml"), ("spam".into(), 10));
+    let revoked = razor(&folder, "razor-revoke", &["-f", "a.eml"], "a.eml");
+    assert_eq!(revoked.code, 0, "{} {}", revoked.out, revoked.err);
+    assert_eq!(check("a.eml"), 1);
+    assert!(!pyzor_check(&folder, "a.eml").0, "what was reported together is revoked together");
+    assert_ne!(serving.verdict("a.eml").0, "spam");
+    serving.stop();
+}
+
+#[test]
+fn a_razor_client_without_an_account_gets_one_on_this_machine() {
+    let folder = Folder::new();
+    let serving = Serving::start_with(&folder, ANY_PORTS);
+    point_razor_at(&folder, &serving);
+    folder.write("a.eml", mail(3));
+    // One that has never asked any server gives up on its first report: it comes to the end of its list.
+    assert_eq!(razor(&folder, "razor-check", &["a.eml"], "a.eml").code, 1);
+    let reported = razor(&folder, "razor-report", &["-f", "a.eml"], "a.eml");
+    assert_eq!(reported.code, 0, "{} {}", reported.out, reported.err);
+    assert_eq!(serving.verdict("a.eml"), ("spam".into(), 10));
+    serving.stop();
+}
