@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// Answer Pyzor's clients here, or "off" [default: 127.0.0.1:24441]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pyzor: Option<Listen>,
+    /// Answer DCC's clients here, or "off" [default: 127.0.0.1:6277]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    dcc: Option<Listen>,
     /// Print where it listens as one line of JSON
     #[arg(long)]
     json: bool,
@@ -66,6 +69,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut server = Server::new(config, &arguments.data);
     let mut addresses = ClientAddresses::default();
     addresses.pyzor = arguments.pyzor;
+    addresses.dcc = arguments.dcc;
     server = server.clients(addresses);
     if let Some(address) = arguments.http {
         server = server.http(address);

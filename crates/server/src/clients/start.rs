@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 
+use super::dcc::Dcc;
 use super::desk::Desk;
 use super::pyzor::Pyzor;
 use super::udp::{self, Datagrams};
@@ -18,6 +19,8 @@ use crate::server::StartError;
 pub struct ClientAddresses {
     /// Pyzor's.
     pub pyzor: Option<Listen>,
+    /// DCC's.
+    pub dcc: Option<Listen>,
 }
 
 impl ClientAddresses {
@@ -25,12 +28,16 @@ impl ClientAddresses {
         if let Some(listen) = self.pyzor {
             config.pyzor.listen = listen;
         }
+        if let Some(listen) = self.dcc {
+            config.dcc.listen = listen;
+        }
     }
 }
 
 /// Sockets that were taken.
 pub(crate) struct Sockets {
     pyzor: Option<Arc<UdpSocket>>,
+    dcc: Option<Arc<UdpSocket>>,
 }
 
 /// The threads that answer clients.
@@ -46,7 +53,9 @@ impl Sockets {
         let defaults = Config::default();
         let is_default = asked.pyzor.is_none() && config.pyzor.listen == defaults.pyzor.listen;
         let pyzor = bind("Pyzor", config.pyzor.listen, is_default, UdpSocket::bind)?;
-        Ok(Sockets { pyzor: pyzor.map(Arc::new) })
+        let is_default = asked.dcc.is_none() && config.dcc.listen == defaults.dcc.listen;
+        let dcc = bind("DCC", config.dcc.listen, is_default, UdpSocket::bind)?;
+        Ok(Sockets { pyzor: pyzor.map(Arc::new), dcc: dcc.map(Arc::new) })
     }
 }
 
@@ -77,6 +86,9 @@ impl Clients {
         let mut clients = Clients { stop: Arc::default(), threads: Vec::new(), addresses: Vec::new() };
         if let Some(socket) = sockets.pyzor {
             clients.serve("Pyzor", socket, Arc::new(Pyzor::new(Arc::clone(&desk))))?;
+        }
+        if let Some(socket) = sockets.dcc {
+            clients.serve("DCC", socket, Arc::new(Dcc::new(Arc::clone(&desk))?))?;
         }
         Ok(clients)
     }
