@@ -10,7 +10,7 @@ use crate::keys::Key;
 use crate::memory::{BULK_GENERATIONS, Effect, Memory};
 use crate::record::{Record, Verb, Word};
 use crate::reporter::ReporterId;
-use crate::stage::{exact_tally, row_after, whose};
+use crate::stage::{exact_tally, many_taken_back, row_after, whose};
 
 /// Adds all live rows to empty tallies; `progress` hears of each.
 pub(crate) fn fold(
@@ -184,6 +184,7 @@ fn index_records(
                 None => journal.row(generation, &row_key)?,
             };
             rows.insert(row_key, row_after(today, record, key, *number, raw_max).0);
+            rows.extend(many_taken_back(record.verb, key, *number));
         }
     }
     let mut batch = journal.batch();

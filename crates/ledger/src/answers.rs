@@ -37,6 +37,17 @@ pub struct Receipt {
     pub sites: Vec<SiteReceipt>,
 }
 
+/// How often a signature was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sightings {
+    /// Recipients, of those generations that are counted.
+    pub recipients: u64,
+    /// Marked as MANY.
+    pub many: bool,
+    /// The count was forgotten once.
+    pub forgotten: bool,
+}
+
 /// One site that knows of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SiteReceipt {

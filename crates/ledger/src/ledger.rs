@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use seenit_filter::hash::KeyHasher;
 
-use crate::answers::{Explanation, Receipt, Spoken, Stats, Write};
+use crate::answers::{Explanation, Receipt, Sightings, Spoken, Stats, Write};
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
 use crate::error::{OpenError, WriteError};
@@ -97,19 +97,40 @@ impl Ledger {
     /// interval of deltas.
     pub fn see(&self, cases: &[Case], recipients: u64) -> Result<(), WriteError> {
         self.writable()?;
-        let (shared, generation) = (&*self.shared, self.shared.generation());
-        for case in cases {
-            let case = shared.usable(Cow::Borrowed(case));
-            for signature in case.iter().filter(|signature| signature.kind().is_exact()) {
-                let hash = shared.memory.sip.hash(&signature);
-                let count = shared.memory.seen.add(generation, hash, recipients.min(RECIPIENTS_MAX));
-                let seen = count.value.saturating_sub(shared.memory.forgotten_count(hash));
-                if seen >= shared.config.bulk_threshold && !shared.memory.is_promoted(generation, hash) {
-                    self.promote(signature, hash);
-                }
-            }
+        for signature in cases.iter().flat_map(Case::iter).filter(|one| one.kind().is_exact()) {
+            self.count(signature, recipients);
         }
         Ok(())
+    }
+
+    /// The same of one signature, and says how many got it by now, these included.
+    pub fn see_one(&self, signature: SignatureRef<'_>, recipients: u64) -> Result<u64, WriteError> {
+        self.writable()?;
+        Ok(self.count(signature, recipients))
+    }
+
+    /// Counts recipients. Digests of nothing are not counted.
+    fn count(&self, signature: SignatureRef<'_>, recipients: u64) -> u64 {
+        let (shared, generation) = (&*self.shared, self.shared.generation());
+        let hash = shared.memory.sip.hash(&signature);
+        if shared.degenerate.contains(&hash) {
+            return 0;
+        }
+        let count = shared.memory.seen.add(generation, hash, recipients.min(RECIPIENTS_MAX));
+        let seen = count.value.saturating_sub(shared.memory.forgotten_count(hash));
+        if seen >= shared.config.bulk_threshold && !shared.memory.is_promoted(generation, hash) {
+            self.promote(signature, hash);
+        }
+        seen
+    }
+
+    /// How often a signature was seen, from memory alone.
+    pub fn sightings(&self, signature: SignatureRef<'_>) -> Sightings {
+        let memory = &self.shared.memory;
+        let hash = memory.sip.hash(&signature);
+        let marks = memory.tally(hash).marks;
+        let recipients = memory.seen_count(hash).value;
+        Sightings { recipients, many: marks.many, forgotten: marks.forgotten }
     }
 
     /// Asks for a bulk mark, once. When too many wait it is asked for by the next who sees it.

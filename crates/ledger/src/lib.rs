@@ -72,7 +72,7 @@ pub mod trust;
 pub mod verdict;
 mod writer;
 
-pub use answers::{Explanation, Receipt, SiteReceipt, Spoken, Stats, Write};
+pub use answers::{Explanation, Receipt, Sightings, SiteReceipt, Spoken, Stats, Write};
 pub use clock::{Clock, SystemClock};
 pub use config::LedgerConfig;
 pub use error::{OpenError, SignatureError, WriteError};

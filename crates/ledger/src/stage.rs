@@ -169,6 +169,10 @@ impl<'a> Stage<'a> {
             record.befores.push(before);
             let effect = Effect::of(&record, before, key.is_shingle());
             if !key.is_shingle() {
+                if let Some((row_key, row)) = many_taken_back(verb, key, number) {
+                    self.batch.row(generation, &row_key, &row)?;
+                    self.rows.insert(row_key, (generation, row));
+                }
                 self.marks.extend(mark_of(verb, count).map(|mark| (key.hash, mark)));
                 staged.keys.push(key);
             }
@@ -427,7 +431,7 @@ fn apply_mark(memory: &Memory, generation: u64, hash: Hash128, mark: Mark) {
         Mark::Protected(is_protected) => memory.mark(hash, |marks| marks.protected = is_protected),
         Mark::Many => memory.mark(hash, |marks| marks.many = true),
         Mark::Forgotten(count) => {
-            memory.mark(hash, |marks| marks.forgotten = true);
+            memory.mark(hash, |marks| (marks.forgotten, marks.many) = (true, false));
             memory.forget(hash, generation, count);
         }
         Mark::Bulk => memory.promote(generation, hash),
@@ -487,6 +491,12 @@ pub(crate) fn row_after(
     let counted = u32::from(*raw) < raw_max && !key.is_shingle();
     *raw += u16::from(counted);
     (row, counted)
+}
+
+/// A forgotten count begins at zero, so a forget takes MANY back as well: the row that says so.
+pub(crate) fn many_taken_back(verb: Verb, key: Key, number: u64) -> Option<(RowKey, Row)> {
+    let is_taken_back = verb == Verb::Forget && !key.is_shingle();
+    is_taken_back.then(|| (row_key(key.hash, MANY), Row { number, ..Row::default() }))
 }
 
 /// Whose row a verb writes: marks have rows of their own.

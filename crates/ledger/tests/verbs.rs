@@ -142,6 +142,31 @@ fn twenty_recipients_make_bulk_and_a_forgotten_count_begins_anew() {
 }
 
 #[test]
+fn what_is_forgotten_is_not_many_any_more_and_stays_so() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    let one = exact(1);
+    let sightings = |ledger: &seenit_ledger::Ledger| {
+        let found = ledger.sightings(one.iter().next().expect("one"));
+        (found.recipients, found.many, found.forgotten)
+    };
+    assert_eq!(ledger.see_one(one.iter().next().expect("one"), 7), Ok(7));
+    write(&ledger, Verb::Many, LOCAL, one.clone()).expect("durable");
+    assert_eq!(sightings(&ledger), (7, true, false));
+    hands.pass(DAY);
+    settle(&ledger);
+    write(&ledger, Verb::Forget, OPERATOR, one.clone()).expect("durable");
+    assert_eq!(sightings(&ledger), (0, false, true));
+    drop(ledger);
+    let clock: std::sync::Arc<dyn seenit_ledger::Clock> = hands.clone();
+    seenit_ledger::rebuild(folder.path(), config(), clock, || {}).expect("made anew");
+    let ledger = open(folder.path(), &hands);
+    assert_eq!(sightings(&ledger), (0, false, true));
+    write(&ledger, Verb::Many, LOCAL, one.clone()).expect("durable");
+    assert_eq!(sightings(&ledger), (0, true, true));
+}
+
+#[test]
 fn what_a_trusted_reporter_says_later_moves_the_weights_of_others() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let config = LedgerConfig { account_weight: 0, ..config() };

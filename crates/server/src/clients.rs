@@ -3,6 +3,7 @@
 //! `udp` moves datagrams, each protocol's module says what they mean, `desk` is what all of them ask. The bytes are read
 //! and written by the wire room.
 
+mod dcc;
 mod desk;
 mod pyzor;
 mod razor;
@@ -10,6 +11,7 @@ mod recent;
 mod start;
 mod udp;
 
+pub use dcc::ListError;
 pub(crate) use desk::Desk;
 pub use start::ClientAddresses;
 pub(crate) use start::{Clients, Sockets};

@@ -16,7 +16,9 @@ use seenit_ledger::config::LedgerConfig;
 use serde::{Deserialize, Serialize};
 
 pub use listen::Listen;
-pub use sections::{Format, HTTP_PORT, Http, Level, Limits, Log, PYZOR_PORT, Pyzor, RAZOR_PORT, Razor, Tls};
+pub use sections::{
+    DCC_PORT, Dcc, Format, HTTP_PORT, Http, Level, Limits, Log, PYZOR_PORT, Pyzor, RAZOR_PORT, Razor, Tls,
+};
 
 /// The most bytes of a configuration file: one with every key and its comment has under 20 kB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -33,6 +35,8 @@ pub struct Config {
     pub pyzor: Pyzor,
     /// Where Razor's clients are answered.
     pub razor: Razor,
+    /// Where DCC's clients are answered, and how.
+    pub dcc: Dcc,
     /// The certificate of listeners beyond loopback.
     pub tls: Tls,
     /// How much anybody may ask and say.
@@ -102,6 +106,7 @@ impl Config {
             why: error.why.to_owned(),
         })?;
         self.http.check()?;
+        self.dcc.check()?;
         self.limits.check()?;
         self.tls.check()?;
         self.check_listeners()

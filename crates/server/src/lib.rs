@@ -29,7 +29,7 @@ mod server;
 mod tls;
 pub mod token;
 
-pub use clients::ClientAddresses;
+pub use clients::{ClientAddresses, ListError};
 pub use config::Config;
 pub use private_file::PrivateError;
 pub use server::{Running, Server, StartError};

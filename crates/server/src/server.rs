@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use crate::accounts::{AccountError, Accounts};
-use crate::clients::{ClientAddresses, Clients, Desk, Sockets};
+use crate::clients::{ClientAddresses, Clients, Desk, ListError, Sockets};
 use crate::config::{Config, Http, Wrong};
 use crate::http::State;
 use crate::limits::Networks;
@@ -68,6 +68,9 @@ pub enum StartError {
     /// The certificate.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The whitelist of DCC's clients.
+    #[error("dcc.whitelist: {0}")]
+    List(#[from] ListError),
     /// No threads, or no random bits.
     #[error("the system does not give what a server needs: {0}")]
     System(String),

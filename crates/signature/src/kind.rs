@@ -28,11 +28,13 @@ pub enum Kind {
     DccFuz1,
     /// rspamd's digest of the words.
     Rspamd,
+    /// DCC's second fuzzy checksum. Only DCC's clients can make it: it takes their word lists.
+    DccFuz2,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 11] = [
         Kind::Exact1,
         Kind::Near1,
         Kind::Url1,
@@ -43,6 +45,7 @@ impl Kind {
         Kind::DccBody,
         Kind::DccFuz1,
         Kind::Rspamd,
+        Kind::DccFuz2,
     ];
 
     /// Its name, everywhere.
@@ -58,6 +61,7 @@ impl Kind {
             Kind::DccBody => "dcc-body",
             Kind::DccFuz1 => "dcc-fuz1",
             Kind::Rspamd => "rspamd",
+            Kind::DccFuz2 => "dcc-fuz2",
         }
     }
 }
@@ -76,6 +80,7 @@ impl Kind {
             Kind::DccBody => 8,
             Kind::DccFuz1 => 9,
             Kind::Rspamd => 10,
+            Kind::DccFuz2 => 11,
         }
     }
 
@@ -94,7 +99,7 @@ impl Kind {
         match self {
             Kind::Exact1 | Kind::Url1 | Kind::Part1 | Kind::Pyzor | Kind::RazorE4 => 20,
             Kind::RazorE8 => 8,
-            Kind::DccBody | Kind::DccFuz1 => 16,
+            Kind::DccBody | Kind::DccFuz1 | Kind::DccFuz2 => 16,
             Kind::Rspamd => 64,
             Kind::Near1 => 8 * SHINGLES,
         }
@@ -123,7 +128,7 @@ mod tests {
             assert_eq!(Kind::from_code(kind.code()), Some(kind));
             assert_eq!(Kind::from_name(kind.as_str()), Some(kind));
         }
-        assert_eq!((Kind::from_code(0), Kind::from_code(11)), (None, None));
+        assert_eq!((Kind::from_code(0), Kind::from_code(12)), (None, None));
         assert_eq!(Kind::from_name("exact2"), None);
     }
 }

@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     /// Answer Razor's clients here, or "off" [default: 127.0.0.1:2703]
     #[arg(long, value_name = "ADDRESS:PORT")]
     razor: Option<Listen>,
+    /// Answer DCC's clients here, or "off" [default: 127.0.0.1:6277]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    dcc: Option<Listen>,
     /// Print where it listens as one line of JSON
     #[arg(long)]
     json: bool,
@@ -68,7 +71,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let has_tls = (config.tls.is_set(), config.tls.loopback);
     let mut server = Server::new(config, &arguments.data);
     let mut addresses = ClientAddresses::default();
-    (addresses.pyzor, addresses.razor) = (arguments.pyzor, arguments.razor);
+    addresses.pyzor = arguments.pyzor;
+    addresses.razor = arguments.razor;
+    addresses.dcc = arguments.dcc;
     server = server.clients(addresses);
     if let Some(address) = arguments.http {
         server = server.http(address);

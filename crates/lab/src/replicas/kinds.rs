@@ -39,7 +39,8 @@ pub(super) fn all(
             if kind == Kind::Near1 { near(mails, arrival, with)? } else { plain(mails, arrival, kind) };
         Ok(KindHits { kind, hits })
     };
-    Kind::ALL.par_iter().map(hits).collect()
+    // What only clients of DCC can make is in no message here.
+    Kind::ALL.par_iter().filter(|kind| **kind != Kind::DccFuz2).map(hits).collect()
 }
 
 fn plain(mails: &[Mail], arrival: &Arrival, kind: Kind) -> [Hits; SIGHTINGS.len()] {

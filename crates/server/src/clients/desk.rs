@@ -8,7 +8,7 @@ use seenit_ledger::record::Verb;
 use seenit_ledger::reporter::{LOCAL, ReporterId};
 use seenit_ledger::signature::{Case, HEAD_BYTES, SignatureRef};
 use seenit_ledger::verdict::Answer;
-use seenit_ledger::{Receipt, Write};
+use seenit_ledger::{Receipt, Sightings, Write};
 use seenit_signature::Kind;
 
 use crate::accounts::{Account, Role};
@@ -67,18 +67,20 @@ impl Desk {
 
     /// What is known of one signature. A digest of another length than its kind's is known to nobody.
     pub(crate) fn look_up(&self, kind: Kind, digest: &[u8]) -> Answer {
-        let mut bytes = [0; HEAD_BYTES + DIGEST_BYTES_MAX];
-        let Some(place) = bytes.get_mut(HEAD_BYTES..HEAD_BYTES + digest.len()) else {
-            return Answer::default();
-        };
-        place.copy_from_slice(digest);
-        let [low, high] = (digest.len() as u16).to_le_bytes();
-        bytes[..HEAD_BYTES].copy_from_slice(&[kind.code(), low, high]);
         let mut answer = [Answer::default()];
-        if let Ok((signature, _)) = SignatureRef::split(&bytes) {
-            self.state.ledger.check_many(&[signature], &mut answer);
-        }
+        with_signature(kind, digest, |signature| self.state.ledger.check_many(&[signature], &mut answer));
         answer[0]
+    }
+
+    /// How often one signature was seen.
+    pub(crate) fn sightings(&self, kind: Kind, digest: &[u8]) -> Sightings {
+        with_signature(kind, digest, |signature| self.state.ledger.sightings(signature)).unwrap_or_default()
+    }
+
+    /// Counts that so many got a message with one signature, and says how many did by now.
+    pub(crate) fn see(&self, kind: Kind, digest: &[u8], recipients: u64) -> Result<u64, WriteError> {
+        with_signature(kind, digest, |signature| self.state.ledger.see_one(signature, recipients))
+            .unwrap_or(Ok(0))
     }
 
     /// Has something remembered; `done` hears of it when it is durable, or refused.
@@ -92,6 +94,15 @@ impl Desk {
         self.state.metrics.written.inc_by(cases.len() as u64);
         self.state.ledger.write(Write { verb, reporter, cases }, done);
     }
+}
+
+/// Asks something of one signature, without an allocation; not where the digest has another length than its kind's.
+fn with_signature<T>(kind: Kind, digest: &[u8], ask: impl FnOnce(SignatureRef<'_>) -> T) -> Option<T> {
+    let mut bytes = [0; HEAD_BYTES + DIGEST_BYTES_MAX];
+    bytes.get_mut(HEAD_BYTES..HEAD_BYTES + digest.len())?.copy_from_slice(digest);
+    let [low, high] = (digest.len() as u16).to_le_bytes();
+    bytes[..HEAD_BYTES].copy_from_slice(&[kind.code(), low, high]);
+    SignatureRef::split(&bytes).ok().map(|(signature, _)| ask(signature))
 }
 
 /// A case of one signature; none where the digest has another length than its kind's.

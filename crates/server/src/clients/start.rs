@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
+use super::dcc::Dcc;
 use super::desk::Desk;
 use super::pyzor::Pyzor;
 use super::razor::Razor;
@@ -24,6 +25,8 @@ pub struct ClientAddresses {
     pub pyzor: Option<Listen>,
     /// Razor's.
     pub razor: Option<Listen>,
+    /// DCC's.
+    pub dcc: Option<Listen>,
 }
 
 impl ClientAddresses {
@@ -34,6 +37,9 @@ impl ClientAddresses {
         if let Some(listen) = self.razor {
             config.razor.listen = listen;
         }
+        if let Some(listen) = self.dcc {
+            config.dcc.listen = listen;
+        }
     }
 }
 
@@ -41,6 +47,7 @@ impl ClientAddresses {
 pub(crate) struct Sockets {
     pyzor: Option<Arc<UdpSocket>>,
     razor: Option<TcpListener>,
+    dcc: Option<Arc<UdpSocket>>,
 }
 
 /// The threads that answer clients.
@@ -58,7 +65,9 @@ impl Sockets {
         let pyzor = bind("Pyzor", config.pyzor.listen, is_default, UdpSocket::bind)?;
         let is_default = asked.razor.is_none() && config.razor.listen == defaults.razor.listen;
         let razor = bind("Razor", config.razor.listen, is_default, TcpListener::bind)?;
-        Ok(Sockets { pyzor: pyzor.map(Arc::new), razor })
+        let is_default = asked.dcc.is_none() && config.dcc.listen == defaults.dcc.listen;
+        let dcc = bind("DCC", config.dcc.listen, is_default, UdpSocket::bind)?;
+        Ok(Sockets { pyzor: pyzor.map(Arc::new), razor, dcc: dcc.map(Arc::new) })
     }
 }
 
@@ -94,6 +103,9 @@ impl Clients {
         let mut clients = Clients { stop: Arc::default(), threads: Vec::new(), addresses: Vec::new() };
         if let Some(socket) = sockets.pyzor {
             clients.serve("Pyzor", socket, Arc::new(Pyzor::new(Arc::clone(&desk))))?;
+        }
+        if let Some(socket) = sockets.dcc {
+            clients.serve("DCC", socket, Arc::new(Dcc::new(Arc::clone(&desk))?))?;
         }
         if let Some(listener) = sockets.razor {
             let system = |error: io::Error| StartError::System(error.to_string());

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use ipnet::IpNet;
+use seenit_wire::dcc::{Brand, ServerId};
 use serde::{Deserialize, Serialize};
 
 use super::Wrong;
@@ -68,6 +69,27 @@ section! {
     pub struct Razor {
         /// The address of its connections, or "off".
         pub listen: Listen = Listen::at_loopback(RAZOR_PORT),
+    }
+}
+
+/// The port of DCC's clients unless they are told otherwise.
+pub const DCC_PORT: u16 = 6277;
+
+section! {
+    /// Where DCC's clients are answered, and how.
+    pub struct Dcc {
+        /// The address of its datagrams, or "off".
+        pub listen: Listen = Listen::at_loopback(DCC_PORT),
+        /// The number of this server, from 100 to 32767. Whoever deletes is the account `dcc-` and this number.
+        pub server_id: u16 = 1000,
+        /// The name of this server in the headers that clients add: letters and digits.
+        pub brand: String = "seenit".to_owned(),
+        /// Recipients from which on a total is said as MANY, which SpamAssassin takes for bulk; 0 says it only of what
+        /// was reported or marked as MANY.
+        pub many_at: u32 = 0,
+        /// A file of lines such as `ok ip 192.0.2.1` and `many message-id <x@example.com>`: what it lists is answered
+        /// so, whatever was counted. It is read when the server starts.
+        pub whitelist: Option<PathBuf> = None,
     }
 }
 
@@ -167,6 +189,16 @@ impl Http {
 
 /// Sockets to listen on: one for each address of a machine that has many.
 const LISTENERS_MAX: usize = 16;
+
+impl Dcc {
+    pub(super) fn check(&self) -> Result<(), Wrong> {
+        ServerId::new(self.server_id)
+            .map_err(|_| Wrong::of("dcc.server_id", self.server_id, "must be from 100 to 32767"))?;
+        Brand::new(&self.brand)
+            .map_err(|_| Wrong::of("dcc.brand", &self.brand, "must be 1 to 63 letters and digits"))?;
+        Ok(())
+    }
+}
 
 impl Tls {
     /// Whether there is a certificate.

@@ -24,7 +24,10 @@ fn the_documented_keys_are_all_keys() {
     // Taken out of its comment, every key is read.
     let unset = "#certificate = \"\"\n";
     assert!(Config::documented().contains(unset));
-    let all = Config::documented().replace(unset, "").replace("#key = \"\"\n", "");
+    let all = Config::documented()
+        .replace(unset, "")
+        .replace("#key = \"\"\n", "")
+        .replace("#whitelist = \"\"\n", "");
     let lines = all.lines().map(|line| match line.strip_prefix('#') {
         Some(code) if !code.starts_with(' ') => code,
         _ => line,

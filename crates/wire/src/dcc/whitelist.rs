@@ -8,6 +8,7 @@
 use thiserror::Error;
 
 mod addresses;
+mod sums;
 
 use super::{Count, Kind, Sum};
 pub use addresses::Addresses;

@@ -50,9 +50,14 @@ impl Addresses {
         number(self.last).checked_sub(number(self.first))
     }
 
+    /// Each of them as clients hash it.
+    pub(super) fn numbers(self) -> impl Iterator<Item = u128> {
+        number(self.first)..=number(self.last)
+    }
+
     /// Each of them. At most [`Addresses::COUNT_MAX`].
     pub fn iter(self) -> impl Iterator<Item = IpAddr> {
-        (number(self.first)..=number(self.last)).map(move |number| like(self.first, number))
+        self.numbers().map(move |number| like(self.first, number))
     }
 }
 

@@ -1,0 +1,76 @@
+//! Who asks, and how to answer: at once, or when something is durable.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use seenit_wire::dcc::{Header, Password, Reply, Request, Sender, ServerId};
+
+use super::answered::{Answered, Earlier, Which};
+use crate::clients::desk::{Desk, Who};
+use crate::clients::udp::WayBack;
+use crate::limits::Spending;
+
+/// The name that secrets are kept under.
+const PROTOCOL: &str = "dcc";
+
+/// Whoever asks, and with which password.
+pub(super) struct Caller {
+    pub(super) who: Who,
+    pub(super) password: Option<Password>,
+}
+
+impl Caller {
+    /// Whoever signed the request: the client with number 32768 is the account `dcc-32768`, by its secret for `dcc`.
+    /// Whoever signs wrongly is anybody, as it is for DCC's own server. None where the network asks too much.
+    pub(super) fn of(request: &Request<'_>, from: IpAddr, desk: &Desk) -> Option<Self> {
+        let anybody = Caller { who: Who::at(from), password: None };
+        let number = match request.header.sender {
+            Sender::Anonymous => return Some(anybody),
+            Sender::Server(number) => number.into(),
+            Sender::Client(number) => number,
+        };
+        // A signature costs a look at the secrets, and guessing is bounded.
+        if !desk.may(&anybody.who, from, Spending::Checks, 1) {
+            return None;
+        }
+        Some(Caller::signed(request, number, desk).unwrap_or(anybody))
+    }
+
+    fn signed(request: &Request<'_>, number: u32, desk: &Desk) -> Option<Self> {
+        let name = format!("dcc-{number}");
+        let secret = desk.secrets.get(&name, PROTOCOL).ok()??;
+        let account = desk.state.accounts.get(&name)?;
+        let password = Password::new(std::str::from_utf8(&secret).ok()?).ok()?;
+        let is_signed = request.is_signed_by(&password);
+        is_signed.then(|| Caller { who: Who::Account(account), password: Some(password) })
+    }
+
+    /// Somebody beyond this machine who proved nothing.
+    pub(super) fn is_stranger(&self) -> bool {
+        matches!(self.who, Who::Stranger)
+    }
+}
+
+/// An answer that must wait until something is durable.
+pub(super) struct Later {
+    pub(super) server: ServerId,
+    pub(super) header: Header,
+    pub(super) password: Option<Password>,
+    pub(super) way_back: WayBack,
+    pub(super) answered: Arc<Answered>,
+    pub(super) which: Which,
+}
+
+impl Later {
+    /// Sends the answer, and keeps how it went for retransmissions.
+    pub(super) fn send(&self, how: Result<Earlier, ()>, write: impl FnOnce(&Reply<'_>, &mut Vec<u8>)) {
+        match how {
+            Ok(how) => self.answered.end(self.which, how),
+            Err(()) => self.answered.fail(self.which),
+        }
+        let mut out = Vec::new();
+        let password = self.password.as_ref();
+        write(&Reply { server: self.server, to: &self.header, password }, &mut out);
+        self.way_back.send(&out);
+    }
+}
