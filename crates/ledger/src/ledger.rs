@@ -213,6 +213,11 @@ impl Ledger {
         }
     }
 
+    /// Signatures that anybody said anything of.
+    pub fn signatures(&self) -> u64 {
+        self.shared.memory.table.len()
+    }
+
     /// How the ledger is doing.
     pub fn stats(&self) -> Stats {
         let (shared, config) = (&*self.shared, &self.shared.config);

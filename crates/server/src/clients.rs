@@ -4,6 +4,7 @@
 //! and written by the wire room.
 
 mod desk;
+mod fuzzy;
 mod pyzor;
 mod recent;
 mod start;

@@ -16,7 +16,7 @@ use seenit_ledger::config::LedgerConfig;
 use serde::{Deserialize, Serialize};
 
 pub use listen::Listen;
-pub use sections::{Format, HTTP_PORT, Http, Level, Limits, Log, PYZOR_PORT, Pyzor, Tls};
+pub use sections::{FUZZY_PORT, Format, Fuzzy, HTTP_PORT, Http, Level, Limits, Log, PYZOR_PORT, Pyzor, Tls};
 
 /// The most bytes of a configuration file: one with every key and its comment has under 20 kB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -31,6 +31,8 @@ pub struct Config {
     pub http: Http,
     /// Where Pyzor's clients are answered.
     pub pyzor: Pyzor,
+    /// Where the fuzzy checks of rspamd are answered.
+    pub fuzzy: Fuzzy,
     /// The certificate of listeners beyond loopback.
     pub tls: Tls,
     /// How much anybody may ask and say.
@@ -100,6 +102,7 @@ impl Config {
             why: error.why.to_owned(),
         })?;
         self.http.check()?;
+        self.fuzzy.check()?;
         self.limits.check()?;
         self.tls.check()?;
         self.check_listeners()

@@ -2,11 +2,13 @@
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 
 use super::desk::Desk;
+use super::fuzzy::{self, Fuzzy};
 use super::pyzor::Pyzor;
 use super::udp::{self, Datagrams};
 use crate::config::{Config, Listen};
@@ -18,6 +20,8 @@ use crate::server::StartError;
 pub struct ClientAddresses {
     /// Pyzor's.
     pub pyzor: Option<Listen>,
+    /// rspamd's.
+    pub fuzzy: Option<Listen>,
 }
 
 impl ClientAddresses {
@@ -25,12 +29,16 @@ impl ClientAddresses {
         if let Some(listen) = self.pyzor {
             config.pyzor.listen = listen;
         }
+        if let Some(listen) = self.fuzzy {
+            config.fuzzy.listen = listen;
+        }
     }
 }
 
 /// Sockets that were taken.
 pub(crate) struct Sockets {
     pyzor: Option<Arc<UdpSocket>>,
+    fuzzy: Option<Arc<UdpSocket>>,
 }
 
 /// The threads that answer clients.
@@ -38,6 +46,7 @@ pub(crate) struct Clients {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
     addresses: Vec<(&'static str, SocketAddr)>,
+    fuzzy_key: Option<String>,
 }
 
 impl Sockets {
@@ -46,7 +55,9 @@ impl Sockets {
         let defaults = Config::default();
         let is_default = asked.pyzor.is_none() && config.pyzor.listen == defaults.pyzor.listen;
         let pyzor = bind("Pyzor", config.pyzor.listen, is_default, UdpSocket::bind)?;
-        Ok(Sockets { pyzor: pyzor.map(Arc::new) })
+        let is_default = asked.fuzzy.is_none() && config.fuzzy.listen == defaults.fuzzy.listen;
+        let fuzzy = bind(fuzzy::NAME, config.fuzzy.listen, is_default, UdpSocket::bind)?;
+        Ok(Sockets { pyzor: pyzor.map(Arc::new), fuzzy: fuzzy.map(Arc::new) })
     }
 }
 
@@ -73,10 +84,16 @@ fn bind<S>(
 
 impl Clients {
     /// Answers clients, with a thread for each processor and protocol.
-    pub(crate) fn start(sockets: Sockets, desk: Arc<Desk>) -> Result<Self, StartError> {
-        let mut clients = Clients { stop: Arc::default(), threads: Vec::new(), addresses: Vec::new() };
+    pub(crate) fn start(sockets: Sockets, desk: Arc<Desk>, data: &Path) -> Result<Self, StartError> {
+        let mut clients =
+            Clients { stop: Arc::default(), threads: Vec::new(), addresses: Vec::new(), fuzzy_key: None };
         if let Some(socket) = sockets.pyzor {
             clients.serve("Pyzor", socket, Arc::new(Pyzor::new(Arc::clone(&desk))))?;
+        }
+        if let Some(socket) = sockets.fuzzy {
+            let key = fuzzy::key_in(data)?;
+            clients.fuzzy_key = Some(key.public().to_string());
+            clients.serve(fuzzy::NAME, socket, Arc::new(Fuzzy::new(Arc::clone(&desk), key)))?;
         }
         Ok(clients)
     }
@@ -103,6 +120,11 @@ impl Clients {
     /// The protocols that are served, and where.
     pub(crate) fn addresses(&self) -> &[(&'static str, SocketAddr)] {
         &self.addresses
+    }
+
+    /// The public key that commands of rspamd are sealed for, where they are served.
+    pub(crate) fn fuzzy_key(&self) -> Option<&str> {
+        self.fuzzy_key.as_deref()
     }
 
     /// Stops answering. What was asked before is answered.

@@ -1,13 +1,14 @@
 //! The configuration explained: every key, its default, what it means.
 
-use super::{Config, Http, Key, Limits, Log, Pyzor, Tls, ledger_keys};
+use super::{Config, Fuzzy, Http, Key, Limits, Log, Pyzor, Tls, ledger_keys};
 
 type Texts = &'static [(&'static str, &'static [&'static str])];
 
-const SECTIONS: [(&str, &str, Texts); 6] = [
+const SECTIONS: [(&str, &str, Texts); 7] = [
     ("ledger", "What is remembered and how it is judged.", ledger_keys::KEYS),
     ("http", "Where HTTP listens and whom it answers.", Http::KEYS),
     ("pyzor", "Where Pyzor's clients are answered.", Pyzor::KEYS),
+    ("fuzzy", "Where the fuzzy checks of rspamd are answered.", Fuzzy::KEYS),
     ("tls", "The certificate of listeners beyond loopback.", Tls::KEYS),
     (
         "limits",
