@@ -28,11 +28,13 @@ pub enum Kind {
     DccFuz1,
     /// rspamd's digest of the words.
     Rspamd,
+    /// rspamd's 32 min-hash shingles of the words.
+    RspamdNear,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 11] = [
         Kind::Exact1,
         Kind::Near1,
         Kind::Url1,
@@ -43,6 +45,7 @@ impl Kind {
         Kind::DccBody,
         Kind::DccFuz1,
         Kind::Rspamd,
+        Kind::RspamdNear,
     ];
 
     /// Its name, everywhere.
@@ -58,6 +61,7 @@ impl Kind {
             Kind::DccBody => "dcc-body",
             Kind::DccFuz1 => "dcc-fuz1",
             Kind::Rspamd => "rspamd",
+            Kind::RspamdNear => "rspamd-near",
         }
     }
 }
@@ -76,6 +80,7 @@ impl Kind {
             Kind::DccBody => 8,
             Kind::DccFuz1 => 9,
             Kind::Rspamd => 10,
+            Kind::RspamdNear => 11,
         }
     }
 
@@ -96,14 +101,19 @@ impl Kind {
             Kind::RazorE8 => 8,
             Kind::DccBody | Kind::DccFuz1 => 16,
             Kind::Rspamd => 64,
-            Kind::Near1 => 8 * SHINGLES,
+            Kind::Near1 | Kind::RspamdNear => 8 * SHINGLES,
         }
     }
 
     /// Whether two messages with one digest are one message, give or take what senders vary. A host, a link and a
     /// shingle are not: many messages share them.
     pub fn is_exact(self) -> bool {
-        !matches!(self, Kind::Near1 | Kind::Url1 | Kind::RazorE8)
+        !matches!(self, Kind::Near1 | Kind::RspamdNear | Kind::Url1 | Kind::RazorE8)
+    }
+
+    /// Whether its digest is the shingles of a text.
+    pub fn is_near(self) -> bool {
+        matches!(self, Kind::Near1 | Kind::RspamdNear)
     }
 }
 
@@ -123,7 +133,7 @@ mod tests {
             assert_eq!(Kind::from_code(kind.code()), Some(kind));
             assert_eq!(Kind::from_name(kind.as_str()), Some(kind));
         }
-        assert_eq!((Kind::from_code(0), Kind::from_code(11)), (None, None));
+        assert_eq!((Kind::from_code(0), Kind::from_code(12)), (None, None));
         assert_eq!(Kind::from_name("exact2"), None);
     }
 }

@@ -10,7 +10,9 @@ use seenit_ledger::record::Verb;
 use seenit_ledger::signature::Case;
 use seenit_ledger::verdict::Verdict;
 use seenit_signature::Kind;
-use seenit_wire::fuzzy::{Action, Command, DATAGRAM_BYTES_MAX, Packet, Refusal, Reply, SecretKey};
+use seenit_wire::fuzzy::{
+    Action, Command, DATAGRAM_BYTES_MAX, Packet, Refusal, Reply, SHINGLES, SHINGLES_HALF, SecretKey,
+};
 
 use self::envelope::Envelope;
 use self::seals::Seals;
@@ -124,8 +126,21 @@ impl Fuzzy {
             _ if known.protected => Reply::refused(command, Refusal::Skipped),
             Verdict::Spam => hit(command, self.rules.spam_flags.first(), known.raw.into(), 1.0),
             Verdict::Ham => hit(command, self.rules.ham_flags.first(), known.raw_against.into(), 1.0),
-            _ => Reply::miss(command),
+            _ => self.check_near(command),
         }
+    }
+
+    /// Whether the text resembles what was reported. How much it does is how many of its shingles are known.
+    fn check_near(&self, command: &Command) -> Reply {
+        let Some(shingles) = &command.shingles else {
+            return Reply::miss(command);
+        };
+        let known = self.desk.look_up(Kind::RspamdNear, &digest_of(shingles));
+        if known.verdict != Verdict::Spam || usize::from(known.weight) <= SHINGLES_HALF {
+            return Reply::miss(command);
+        }
+        let probability = f32::from(known.weight) / SHINGLES as f32;
+        hit(command, self.rules.spam_flags.first(), self.rules.near_value, probability)
     }
 
     /// What a command says; nothing where its flag is only a label, or its value takes something away.
@@ -183,11 +198,25 @@ impl Fuzzy {
     fn cases_of(&self, verb: Verb, command: &Command) -> Option<Vec<Case>> {
         let times = match verb {
             Verb::Withdraw => 1,
-            _ => u32::try_from(command.value).unwrap_or(1).clamp(1, self.rules.value_max),
+            _ => command.value.clamp(1, self.rules.value_max.cast_signed()) as usize,
         };
-        let case = case_of(Kind::Rspamd, &command.digest)?;
-        Some(vec![case; times as usize])
+        let single = case_of(Kind::Rspamd, &command.digest)?;
+        let mut whole = single.clone();
+        if let Some(shingles) = &command.shingles {
+            whole.push(Kind::RspamdNear, &digest_of(shingles)).ok()?;
+        }
+        // Shingles have no raw totals: once is enough for them. They are in the last record, where a deletion by digest
+        // alone finds them.
+        Some(std::iter::repeat_n(single, times - 1).chain([whole]).collect())
     }
+}
+
+fn digest_of(shingles: &[u64; SHINGLES]) -> [u8; 8 * SHINGLES] {
+    let mut digest = [0; 8 * SHINGLES];
+    for (place, shingle) in digest.as_chunks_mut().0.iter_mut().zip(shingles) {
+        *place = shingle.to_le_bytes();
+    }
+    digest
 }
 
 fn hit(command: &Command, flag: Option<&u8>, value: u32, probability: f32) -> Reply {
