@@ -65,7 +65,11 @@ fn has_newer(
 
 /// The key of a row. Of a signature the kind does not matter here: any but the shingles'.
 fn key_of(hash: Hash128, row: &Row) -> Key {
-    let kind = if row.is_shingle { Kind::Near1 } else { Kind::Exact1 };
+    let kind = match (row.is_shingle, row.is_rspamd) {
+        (false, _) => Kind::Exact1,
+        (true, false) => Kind::Near1,
+        (true, true) => Kind::RspamdNear,
+    };
     Key { hash, kind, is_text: row.is_text }
 }
 

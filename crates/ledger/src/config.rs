@@ -17,7 +17,7 @@ pub struct LedgerConfig {
     pub seen_capacity: u64,
     /// Signatures that become bulk in one generation.
     pub bulk_capacity: u64,
-    /// Texts (`near1`) whose shingles the tallies hold.
+    /// Texts (`near1` and `rspamd-near`) whose shingles the tallies hold.
     pub near_capacity: u64,
     /// Recipients from which a signature is bulk.
     pub bulk_threshold: u64,

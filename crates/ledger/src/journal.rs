@@ -102,6 +102,8 @@ pub(crate) struct Row {
     pub(crate) is_shingle: bool,
     /// Whether it is the first shingle of a text: texts are counted by it.
     pub(crate) is_text: bool,
+    /// Whether it is one of rspamd's shingles.
+    pub(crate) is_rspamd: bool,
     /// How often it said spam in this generation, up to the limit of raw totals.
     pub(crate) raw_spam: u16,
     /// How often it said ham.
@@ -116,12 +118,15 @@ pub(crate) struct Row {
 const SHINGLE: u8 = 0x80;
 /// And this one: the first of a text.
 const TEXT: u8 = 0x40;
+/// And this one: of rspamd's.
+const RSPAMD: u8 = 0x20;
 
 impl Row {
     /// Appends word, weight, raw totals, number; and the count where there is one.
     pub(crate) fn encode(&self, bytes: &mut Vec<u8>) {
-        let shingle = if self.is_shingle { SHINGLE } else { 0 } | if self.is_text { TEXT } else { 0 };
-        bytes.extend([self.word.code() | shingle, self.weight]);
+        let bits = [(self.is_shingle, SHINGLE), (self.is_text, TEXT), (self.is_rspamd, RSPAMD)];
+        let bits = bits.iter().filter(|(is_set, _)| *is_set).fold(0, |bits, (_, bit)| bits | bit);
+        bytes.extend([self.word.code() | bits, self.weight]);
         bytes.extend(self.raw_spam.to_le_bytes());
         bytes.extend(self.raw_ham.to_le_bytes());
         bytes.extend(self.number.to_le_bytes());
@@ -134,10 +139,11 @@ impl Row {
         let (head, count) = bytes.split_first_chunk::<14>()?;
         let u16_at = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
         Some(Row {
-            word: Word::from_code(head[0] & !(SHINGLE | TEXT))?,
+            word: Word::from_code(head[0] & !(SHINGLE | TEXT | RSPAMD))?,
             weight: head[1],
             is_shingle: head[0] & SHINGLE != 0,
             is_text: head[0] & TEXT != 0,
+            is_rspamd: head[0] & RSPAMD != 0,
             raw_spam: u16_at(2),
             raw_ham: u16_at(4),
             number: u64::from_le_bytes(head[6..].try_into().ok()?),

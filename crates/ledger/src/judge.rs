@@ -65,7 +65,7 @@ pub(crate) fn answers(
         for ((signature, answer), (word, tags)) in signatures.iter().zip(answers).zip(words.iter().zip(tags))
         {
             *answer = match signature.kind() {
-                Kind::Near1 => near_answer(memory, config, *signature),
+                kind if kind.is_near() => near_answer(memory, config, *signature),
                 kind => answer_of(&Tally::unpack(*word), kind, *tags != Tags::default(), config),
             };
         }
@@ -91,7 +91,7 @@ fn answer_of(tally: &Tally, kind: Kind, is_bulk: bool, config: &LedgerConfig) ->
 
 fn near_answer(memory: &Memory, config: &LedgerConfig, signature: SignatureRef<'_>) -> Answer {
     let matched = memory.near.matched(&shingle_hashes(signature, &memory.sip));
-    let is_spam = matched >= memory.near.threshold(config);
+    let is_spam = matched >= memory.near.threshold(signature.kind(), config);
     let verdict = if is_spam { Verdict::Spam } else { Verdict::Unknown };
     Answer { verdict, weight: matched as u16, ..Answer::default() }
 }
@@ -110,7 +110,7 @@ pub(crate) fn judge(
     let mut reasons: Vec<Reason> = case
         .iter()
         .filter_map(|signature| match signature.kind() {
-            Kind::Near1 => near_reason(memory, config, signature),
+            kind if kind.is_near() => near_reason(memory, config, signature),
             _ => reason(memory, journal, config, generation, signature),
         })
         .collect();
@@ -192,7 +192,7 @@ fn near_reason(memory: &Memory, config: &LedgerConfig, signature: SignatureRef<'
     /// Fewer known shingles are what any two texts of one language share.
     const RESEMBLES_MIN: u32 = 5;
     let matched = memory.near.matched(&shingle_hashes(signature, &memory.sip));
-    let needed = memory.near.threshold(config);
+    let needed = memory.near.threshold(signature.kind(), config);
     let (verdict, rule) = match matched {
         _ if matched >= needed => (Verdict::Spam, Rule::Replica),
         RESEMBLES_MIN.. => (Verdict::Unknown, Rule::Resembles),
@@ -201,7 +201,7 @@ fn near_reason(memory: &Memory, config: &LedgerConfig, signature: SignatureRef<'
     Some(Reason {
         shingles: Some(matched),
         shingles_needed: Some(needed),
-        ..Reason::new(Kind::Near1, verdict, rule)
+        ..Reason::new(signature.kind(), verdict, rule)
     })
 }
 
@@ -209,7 +209,7 @@ fn near_reason(memory: &Memory, config: &LedgerConfig, signature: SignatureRef<'
 fn rank(reason: &Reason) -> u8 {
     match Kind::from_name(reason.kind) {
         Some(kind) if kind.is_exact() => 0,
-        Some(Kind::Near1) => 1,
+        Some(kind) if kind.is_near() => 1,
         _ => 2,
     }
 }

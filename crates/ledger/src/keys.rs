@@ -17,20 +17,20 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Whether it is one of the shingles of `near1`.
+    /// Whether it is one of the shingles of a text.
     pub(crate) fn is_shingle(&self) -> bool {
-        self.kind == Kind::Near1
+        self.kind.is_near()
     }
 }
 
-/// The keys of a case: one a signature, 32 for `near1`.
+/// The keys of a case: one a signature, 32 for the shingles of a text.
 pub(crate) fn keys_of(case: &Case, sip: &SipKey) -> Vec<Key> {
     let mut keys = Vec::with_capacity(case.len());
     for signature in case.iter() {
         match signature.kind() {
-            Kind::Near1 => {
+            kind if kind.is_near() => {
                 let hashes = shingle_hashes(signature, sip).into_iter().enumerate();
-                keys.extend(hashes.map(|(slot, hash)| Key { hash, kind: Kind::Near1, is_text: slot == 0 }));
+                keys.extend(hashes.map(|(slot, hash)| Key { hash, kind, is_text: slot == 0 }));
             }
             kind => keys.push(Key { hash: sip.hash(&signature), kind, is_text: false }),
         }
@@ -38,12 +38,13 @@ pub(crate) fn keys_of(case: &Case, sip: &SipKey) -> Vec<Key> {
     keys
 }
 
-/// The hashes of the shingles of a `near1` signature.
+/// The hashes of the shingles of a signature. Each kind has slots of its own, so that no two kinds mix.
 pub(crate) fn shingle_hashes(signature: SignatureRef<'_>, sip: &SipKey) -> [Hash128; SHINGLES] {
+    let first = if signature.kind() == Kind::RspamdNear { SHINGLES } else { 0 };
     let (words, _) = signature.digest().as_chunks::<8>();
     let shingles: [[u8; 9]; SHINGLES] = std::array::from_fn(|slot| {
         let value = words.get(slot).map_or(0, |word| u64::from_le_bytes(*word));
-        Shingle { slot: slot as u8, value }.to_bytes()
+        Shingle { slot: (first + slot) as u8, value }.to_bytes()
     });
     let mut hashes = [Hash128::default(); SHINGLES];
     sip.hash_many(&shingles, &mut hashes);

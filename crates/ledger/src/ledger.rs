@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use seenit_filter::hash::KeyHasher;
+use seenit_signature::Kind;
 
 use crate::answers::{Explanation, Receipt, Sightings, Spoken, Stats, Write};
 use crate::clock::Clock;
@@ -234,6 +235,11 @@ impl Ledger {
         }
     }
 
+    /// Signatures that anybody said anything of.
+    pub fn signatures(&self) -> u64 {
+        self.shared.memory.table.len()
+    }
+
     /// How the ledger is doing.
     pub fn stats(&self) -> Stats {
         let (shared, config) = (&*self.shared, &self.shared.config);
@@ -245,7 +251,7 @@ impl Ledger {
             let _ = journal.each_bulk(|_, _| bulk += 1);
         }
         let free_bytes = free_bytes(&shared.folder).unwrap_or(0);
-        let [near_spam, near_ham] = shared.memory.near.texts();
+        let [near_spam, near_ham] = shared.memory.near.texts(Kind::Near1);
         let state = shared.state().clone();
         let mut stats = Stats {
             site: hex::encode(shared.identity.site()),
@@ -261,7 +267,7 @@ impl Ledger {
             bulk,
             near_spam,
             near_ham,
-            near_threshold: shared.memory.near.threshold(config),
+            near_threshold: shared.memory.near.threshold(Kind::Near1, config),
             near_threshold_proposed: shared.memory.near.proposed(),
             memory_bytes: shared.memory.memory_bytes(),
             journal_bytes: journal.map_or(0, |journal| journal.disk_bytes()),

@@ -14,6 +14,7 @@ use seenit_filter::counting::{CountingFilter, Intuitive, SharedCountingFilter};
 use seenit_filter::hash::{Fingerprint, Hash128};
 use seenit_filter::shingles::{Choice, Ratio, Wanted};
 use seenit_filter::{AnyLayout, GeometryError, HugePages, Layout, LayoutName};
+use seenit_signature::Kind;
 use seenit_signature::near::SHINGLES;
 
 use crate::config::LedgerConfig;
@@ -44,11 +45,16 @@ pub(crate) struct Near {
     spam: Filter,
     ham: Filter,
     /// Texts reported and texts known to be good.
-    texts: [AtomicU64; 2],
+    texts: Texts,
+    /// The same by rspamd's shingles.
+    rspamd_texts: Texts,
     /// How many good texts had how many known shingles when they came.
     scores: [AtomicU64; SHINGLES + 1],
     ratio: Ratio,
 }
+
+/// Texts of spam and of ham.
+type Texts = [AtomicU64; 2];
 
 impl Near {
     pub(crate) fn new(config: &LedgerConfig, fingerprint: Fingerprint) -> Result<Self, GeometryError> {
@@ -57,6 +63,7 @@ impl Near {
             spam: filter()?,
             ham: filter()?,
             texts: Default::default(),
+            rspamd_texts: Default::default(),
             scores: std::array::from_fn(|_| AtomicU64::new(0)),
             ratio: Ratio::new(config.ratio, NonZeroU32::MIN),
         })
@@ -84,8 +91,9 @@ impl Near {
         let hash = key.hash;
         if key.is_text {
             let side = |(word, units): (Word, u8)| if units > 0 { word } else { Word::None };
-            self.count_text(side(before), -1);
-            self.count_text(side(now), 1);
+            let texts = self.texts_of(key.kind);
+            count_text(texts, side(before), -1);
+            count_text(texts, side(now), 1);
         }
         if let Some(filter) = self.of(now.0).filter(|_| now.1 > 0) {
             filter.insert_weighted(hash, now.1.into());
@@ -96,20 +104,14 @@ impl Near {
         }
     }
 
-    /// A text came or went on one side.
-    fn count_text(&self, word: Word, by: i64) {
-        let side = match word {
-            Word::None => return,
-            Word::Spam => 0,
-            Word::Ham => 1,
-        };
-        let _ =
-            self.texts[side].fetch_update(Relaxed, Relaxed, |texts| Some(texts.saturating_add_signed(by)));
+    fn texts_of(&self, kind: Kind) -> &Texts {
+        if kind == Kind::RspamdNear { &self.rspamd_texts } else { &self.texts }
     }
 
-    /// Texts known as spam and as good.
-    pub(crate) fn texts(&self) -> [u64; 2] {
-        [self.texts[0].load(Relaxed), self.texts[1].load(Relaxed)]
+    /// Texts known as spam and as good, by the shingles of a kind.
+    pub(crate) fn texts(&self, kind: Kind) -> [u64; 2] {
+        let [spam, ham] = self.texts_of(kind);
+        [spam.load(Relaxed), ham.load(Relaxed)]
     }
 
     /// How many of a text's shingles are known from spam.
@@ -127,9 +129,9 @@ impl Near {
         self.scores[(matched as usize).min(SHINGLES)].fetch_add(1, Relaxed);
     }
 
-    /// Shingles that make a replica now.
-    pub(crate) fn threshold(&self, config: &LedgerConfig) -> u32 {
-        if self.texts()[1] >= config.near_ham_min {
+    /// Shingles that make a replica now. What one kind knows of good texts says nothing of the other's.
+    pub(crate) fn threshold(&self, kind: Kind, config: &LedgerConfig) -> u32 {
+        if self.texts(kind)[1] >= config.near_ham_min {
             config.near_threshold
         } else {
             config.near_threshold_careful.max(config.near_threshold)
@@ -150,9 +152,14 @@ impl Near {
         [&self.spam, &self.ham]
     }
 
-    /// The counters beside the filters: texts, then scores.
+    /// The counters beside the filters: texts, then scores, then rspamd's texts.
     pub(crate) fn numbers(&self) -> Vec<u64> {
-        self.texts.iter().chain(&self.scores).map(|number| number.load(Relaxed)).collect()
+        self.texts
+            .iter()
+            .chain(&self.scores)
+            .chain(&self.rspamd_texts)
+            .map(|number| number.load(Relaxed))
+            .collect()
     }
 
     /// A pair of filters and their counters, as a snapshot had them.
@@ -161,12 +168,15 @@ impl Near {
         [spam, ham]: [CountingFilter<Intuitive, AnyLayout, SplitCells>; 2],
         numbers: &[u64],
     ) -> Option<Self> {
-        let (texts, scores) = numbers.split_first_chunk::<2>()?;
-        let scores: [u64; SHINGLES + 1] = scores.try_into().ok()?;
+        let (texts, rest) = numbers.split_first_chunk::<2>()?;
+        let (scores, rest) = rest.split_first_chunk::<{ SHINGLES + 1 }>()?;
+        // Older snapshots know nothing of rspamd's.
+        let rspamd_texts = if rest.is_empty() { [0, 0] } else { rest.try_into().ok()? };
         Some(Near {
             spam: spam.share(),
             ham: ham.share(),
             texts: texts.map(AtomicU64::new),
+            rspamd_texts: rspamd_texts.map(AtomicU64::new),
             scores: scores.map(AtomicU64::new),
             ratio: Ratio::new(config.ratio, NonZeroU32::MIN),
         })
@@ -175,6 +185,16 @@ impl Near {
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.filters().iter().map(|filter| filter.cells().memory_bytes()).sum()
     }
+}
+
+/// A text came or went on one side.
+fn count_text(texts: &Texts, word: Word, by: i64) {
+    let side = match word {
+        Word::None => return,
+        Word::Spam => 0,
+        Word::Ham => 1,
+    };
+    let _ = texts[side].fetch_update(Relaxed, Relaxed, |texts| Some(texts.saturating_add_signed(by)));
 }
 
 fn empty(

@@ -12,9 +12,9 @@
 //!             record is beyond the limit of raw totals), and what it weighed
 //! ```
 //!
-//! Numbers have their lowest byte first. A signature has one key, `near1` one for each shingle. With the word before
-//! beside the new one a record says all that it changes, so the tally of a snapshot is brought up to date by the
-//! records after it alone.
+//! Numbers have their lowest byte first. A signature has one key, `near1` and `rspamd-near` one for each shingle. With
+//! the word before beside the new one a record says all that it changes, so the tally of a snapshot is brought up to
+//! date by the records after it alone.
 
 use std::fmt;
 use std::str::FromStr;

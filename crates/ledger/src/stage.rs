@@ -482,6 +482,7 @@ pub(crate) fn row_after(
         _ => Effect::of(record, before, key.is_shingle()).now,
     };
     (row.is_shingle, row.is_text) = (key.is_shingle(), key.is_text);
+    row.is_rspamd = key.kind == Kind::RspamdNear;
     (row.number, row.count) = (number, record.count);
     let raw = match record.verb {
         Verb::Report => &mut row.raw_spam,

@@ -86,7 +86,7 @@ pub enum Rule {
 pub struct Reason {
     /// The kind of the signature.
     pub kind: &'static str,
-    /// Its digest, in hexadecimal; of `near1` nothing.
+    /// Its digest, in hexadecimal; of shingles nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// What it says by itself.
@@ -162,7 +162,7 @@ pub struct Judgement {
 pub struct Answer {
     /// The verdict of this signature by itself.
     pub verdict: Verdict,
-    /// Points of those who reported it; of `near1` the shingles known from spam.
+    /// Points of those who reported it; of a text the shingles known from spam.
     pub weight: u16,
     /// Points of those who revoked it.
     pub against: u16,

@@ -4,7 +4,8 @@ mod common;
 
 use common::*;
 use seenit_ledger::reporter::{LOCAL, OPERATOR};
-use seenit_ledger::{Answer, LedgerConfig, Verb, Verdict, WriteError};
+use seenit_ledger::{Answer, Ledger, LedgerConfig, Verb, Verdict, WriteError};
+use seenit_signature::Kind;
 
 fn verdict(ledger: &seenit_ledger::Ledger, case: &seenit_ledger::Case) -> Verdict {
     ledger.check(case).verdict
@@ -28,6 +29,33 @@ fn one_local_report_lists_and_one_revocation_clears() {
     assert_eq!((receipt.matched, receipt.cleared, receipt.remaining), (3, 3, 0));
     assert_eq!(verdict(&ledger, &case(1)), Verdict::Ham, "the last word of the one reporter");
     assert_eq!(ledger.receipt(receipt.id).expect("known"), seenit_ledger::Receipt { records: 1, ..receipt });
+}
+
+#[test]
+fn the_shingles_of_rspamd_are_a_space_of_their_own_also_after_a_restart() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let config = LedgerConfig { near_ham_min: 1, ..config() };
+    let rspamd = |number, changed| shingles(Kind::RspamdNear, number, changed);
+    let ledger = open_with(folder.path(), &hands, config.clone());
+    write(&ledger, Verb::Report, LOCAL, rspamd(7, 0)).expect("durable");
+    let sayings = |ledger: &Ledger| {
+        let asked = [rspamd(7, 6), rspamd(7, 7), rspamd(7, 15), rspamd(7, 16), near(7, 0)];
+        asked.map(|case| verdict(ledger, &case) == Verdict::Spam)
+    };
+    assert_eq!(sayings(&ledger), [true, false, false, false, false], "from 26 on while no ham is known");
+    write(&ledger, Verb::Revoke, LOCAL, near(8, 0)).expect("durable");
+    assert_eq!(sayings(&ledger), [true, false, false, false, false], "that ham is none of rspamd's");
+    write(&ledger, Verb::Revoke, LOCAL, rspamd(8, 0)).expect("durable");
+    assert_eq!(sayings(&ledger), [true, true, true, false, false], "from 17 on");
+    assert_eq!((ledger.stats().near_spam, ledger.stats().near_ham), (0, 1), "of near1 alone");
+    drop(ledger);
+    let again = open_with(folder.path(), &hands, config.clone());
+    assert_eq!(sayings(&again), [true, true, true, false, false], "from the snapshot");
+    drop(again);
+    let larger = LedgerConfig { near_capacity: 2 * config.near_capacity, ..config };
+    let anew = open_with(folder.path(), &hands, larger);
+    assert_eq!(sayings(&anew), [true, true, true, false, false], "from the rows of the journal");
+    assert_eq!((anew.stats().near_spam, anew.stats().near_ham), (0, 1));
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod dcc;
 mod desk;
+mod fuzzy;
 mod pyzor;
 mod razor;
 mod recent;

@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 
 pub use listen::Listen;
 pub use sections::{
-    DCC_PORT, Dcc, Format, HTTP_PORT, Http, Level, Limits, Log, PYZOR_PORT, Pyzor, RAZOR_PORT, Razor, Tls,
+    DCC_PORT, Dcc, FUZZY_PORT, Format, Fuzzy, HTTP_PORT, Http, Level, Limits, Log, PYZOR_PORT, Pyzor,
+    RAZOR_PORT, Razor, Tls,
 };
 
 /// The most bytes of a configuration file: one with every key and its comment has under 20 kB.
@@ -37,6 +38,8 @@ pub struct Config {
     pub razor: Razor,
     /// Where DCC's clients are answered, and how.
     pub dcc: Dcc,
+    /// Where the fuzzy checks of rspamd are answered.
+    pub fuzzy: Fuzzy,
     /// The certificate of listeners beyond loopback.
     pub tls: Tls,
     /// How much anybody may ask and say.
@@ -107,6 +110,7 @@ impl Config {
         })?;
         self.http.check()?;
         self.dcc.check()?;
+        self.fuzzy.check()?;
         self.limits.check()?;
         self.tls.check()?;
         self.check_listeners()

@@ -162,7 +162,7 @@ impl Server {
         let (stop, _) = watch::channel(false);
         let listeners = spawn_listeners(&runtime, &state, sockets, acceptor, &stop);
         let desk = Arc::new(Desk { state: Arc::clone(&state), secrets });
-        let clients = Clients::start(client_sockets, desk, &runtime, &stop)?;
+        let clients = Clients::start(client_sockets, desk, &self.data, &runtime, &stop)?;
         tracing::info!(?addresses, clients = ?clients.addresses(), data = %self.data.display(), "serving");
         Ok(Running { runtime: Some(runtime), listeners, stop, addresses, token, token_files, clients, state })
     }
@@ -204,6 +204,11 @@ impl Running {
     /// The clients' protocols that are served, and where.
     pub fn clients(&self) -> &[(&'static str, SocketAddr)] {
         self.clients.addresses()
+    }
+
+    /// The public key that commands of rspamd are sealed for, where they are served.
+    pub fn fuzzy_key(&self) -> Option<&str> {
+        self.clients.fuzzy_key()
     }
 
     /// The files with the operator's token: one for each port.

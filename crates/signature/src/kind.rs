@@ -30,11 +30,13 @@ pub enum Kind {
     Rspamd,
     /// DCC's second fuzzy checksum. Only DCC's clients can make it: it takes their word lists.
     DccFuz2,
+    /// rspamd's 32 min-hash shingles of the words.
+    RspamdNear,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 12] = [
         Kind::Exact1,
         Kind::Near1,
         Kind::Url1,
@@ -46,6 +48,7 @@ impl Kind {
         Kind::DccFuz1,
         Kind::Rspamd,
         Kind::DccFuz2,
+        Kind::RspamdNear,
     ];
 
     /// Its name, everywhere.
@@ -62,6 +65,7 @@ impl Kind {
             Kind::DccFuz1 => "dcc-fuz1",
             Kind::Rspamd => "rspamd",
             Kind::DccFuz2 => "dcc-fuz2",
+            Kind::RspamdNear => "rspamd-near",
         }
     }
 }
@@ -81,6 +85,7 @@ impl Kind {
             Kind::DccFuz1 => 9,
             Kind::Rspamd => 10,
             Kind::DccFuz2 => 11,
+            Kind::RspamdNear => 12,
         }
     }
 
@@ -101,14 +106,19 @@ impl Kind {
             Kind::RazorE8 => 8,
             Kind::DccBody | Kind::DccFuz1 | Kind::DccFuz2 => 16,
             Kind::Rspamd => 64,
-            Kind::Near1 => 8 * SHINGLES,
+            Kind::Near1 | Kind::RspamdNear => 8 * SHINGLES,
         }
     }
 
     /// Whether two messages with one digest are one message, give or take what senders vary. A host, a link and a
     /// shingle are not: many messages share them.
     pub fn is_exact(self) -> bool {
-        !matches!(self, Kind::Near1 | Kind::Url1 | Kind::RazorE8)
+        !matches!(self, Kind::Near1 | Kind::RspamdNear | Kind::Url1 | Kind::RazorE8)
+    }
+
+    /// Whether its digest is the shingles of a text.
+    pub fn is_near(self) -> bool {
+        matches!(self, Kind::Near1 | Kind::RspamdNear)
     }
 }
 
@@ -128,7 +138,7 @@ mod tests {
             assert_eq!(Kind::from_code(kind.code()), Some(kind));
             assert_eq!(Kind::from_name(kind.as_str()), Some(kind));
         }
-        assert_eq!((Kind::from_code(0), Kind::from_code(12)), (None, None));
+        assert_eq!((Kind::from_code(0), Kind::from_code(13)), (None, None));
         assert_eq!(Kind::from_name("exact2"), None);
     }
 }

@@ -44,6 +44,9 @@ pub(crate) struct Arguments {
     /// Answer DCC's clients here, or "off" [default: 127.0.0.1:6277]
     #[arg(long, value_name = "ADDRESS:PORT")]
     dcc: Option<Listen>,
+    /// Answer the fuzzy checks of rspamd here, or "off" [default: 127.0.0.1:11335]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    fuzzy: Option<Listen>,
     /// Print where it listens as one line of JSON
     #[arg(long)]
     json: bool,
@@ -55,6 +58,9 @@ struct Listening<'a> {
     urls: Vec<String>,
     /// By protocol, in lower case.
     clients: BTreeMap<String, SocketAddr>,
+    /// For `encryption_key` in rspamd.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fuzzy_key: Option<&'a str>,
     data: &'a Path,
     token_files: &'a [PathBuf],
     pid: u32,
@@ -74,6 +80,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     addresses.pyzor = arguments.pyzor;
     addresses.razor = arguments.razor;
     addresses.dcc = arguments.dcc;
+    addresses.fuzzy = arguments.fuzzy;
     server = server.clients(addresses);
     if let Some(address) = arguments.http {
         server = server.http(address);
@@ -109,7 +116,8 @@ fn line(running: &Running, data: &Path, urls: Vec<String>, stats: Stats) -> Resu
     let (recovery, alarms) = (stats.recovery, stats.alarms);
     let token_files = running.token_files();
     let clients = running.clients().iter().map(|(name, address)| (name.to_lowercase(), *address)).collect();
-    let listening = Listening { urls, clients, data, token_files, pid: std::process::id(), recovery, alarms };
+    let (fuzzy_key, pid) = (running.fuzzy_key(), std::process::id());
+    let listening = Listening { urls, clients, fuzzy_key, data, token_files, pid, recovery, alarms };
     let line = serde_json::to_string(&listening).map_err(|error| Problem::io("JSON")(error.into()))?;
     Ok(line + "\n")
 }
@@ -125,6 +133,9 @@ fn greeting(running: &Running, data: &Path, urls: &[String], stats: &Stats) -> S
     }
     for (name, address) in running.clients() {
         text += &format!("  {name:15} {address}\n");
+    }
+    if let Some(key) = running.fuzzy_key() {
+        text += &format!("  fuzzy key       {key}\n");
     }
     for path in running.token_files() {
         text += &format!("  operator token  {}\n", path.display());

@@ -39,8 +39,9 @@ pub(super) fn all(
             if kind == Kind::Near1 { near(mails, arrival, with)? } else { plain(mails, arrival, kind) };
         Ok(KindHits { kind, hits })
     };
-    // What only clients of DCC can make is in no message here.
-    Kind::ALL.par_iter().filter(|kind| **kind != Kind::DccFuz2).map(hits).collect()
+    // What only the clients of DCC and of rspamd can make is in no message here.
+    let is_made = |kind: &&Kind| !matches!(kind, Kind::DccFuz2 | Kind::RspamdNear);
+    Kind::ALL.par_iter().filter(is_made).map(hits).collect()
 }
 
 fn plain(mails: &[Mail], arrival: &Arrival, kind: Kind) -> [Hits; SIGHTINGS.len()] {

@@ -91,10 +91,15 @@ pub fn digest<const N: usize>(number: u64) -> [u8; N] {
 
 /// The shingles of a text: those of `number`, with the first `changed` replaced.
 pub fn near(number: u64, changed: u64) -> Case {
+    shingles(Kind::Near1, number, changed)
+}
+
+/// The same numbers as the shingles of a kind.
+pub fn shingles(kind: Kind, number: u64, changed: u64) -> Case {
     let shingle = |slot: u64| if slot < changed { number ^ slot << 32 ^ 1 << 63 } else { number << 8 | slot };
     let digest: Vec<u8> = (0..32).flat_map(|slot| shingle(slot).to_le_bytes()).collect();
     let mut case = Case::new();
-    case.push(Kind::Near1, &digest).expect("shingles");
+    case.push(kind, &digest).expect("shingles");
     case
 }
 

@@ -17,8 +17,8 @@ use crate::limits::Spending;
 use crate::network::plain;
 use crate::secrets::Secrets;
 
-/// The longest digest that a client sends: rspamd's.
-const DIGEST_BYTES_MAX: usize = 64;
+/// The longest digest that a client sends: rspamd's shingles.
+const DIGEST_BYTES_MAX: usize = 256;
 
 /// Where the clients' requests are taken to.
 pub(crate) struct Desk {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
@@ -11,6 +12,7 @@ use tokio::sync::watch;
 
 use super::dcc::Dcc;
 use super::desk::Desk;
+use super::fuzzy::{self, Fuzzy};
 use super::pyzor::Pyzor;
 use super::razor::Razor;
 use super::udp::{self, Datagrams};
@@ -27,6 +29,8 @@ pub struct ClientAddresses {
     pub razor: Option<Listen>,
     /// DCC's.
     pub dcc: Option<Listen>,
+    /// rspamd's.
+    pub fuzzy: Option<Listen>,
 }
 
 impl ClientAddresses {
@@ -40,6 +44,9 @@ impl ClientAddresses {
         if let Some(listen) = self.dcc {
             config.dcc.listen = listen;
         }
+        if let Some(listen) = self.fuzzy {
+            config.fuzzy.listen = listen;
+        }
     }
 }
 
@@ -48,6 +55,7 @@ pub(crate) struct Sockets {
     pyzor: Option<Arc<UdpSocket>>,
     razor: Option<TcpListener>,
     dcc: Option<Arc<UdpSocket>>,
+    fuzzy: Option<Arc<UdpSocket>>,
 }
 
 /// The threads that answer clients.
@@ -55,6 +63,7 @@ pub(crate) struct Clients {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
     addresses: Vec<(&'static str, SocketAddr)>,
+    fuzzy_key: Option<String>,
 }
 
 impl Sockets {
@@ -67,7 +76,9 @@ impl Sockets {
         let razor = bind("Razor", config.razor.listen, is_default, TcpListener::bind)?;
         let is_default = asked.dcc.is_none() && config.dcc.listen == defaults.dcc.listen;
         let dcc = bind("DCC", config.dcc.listen, is_default, UdpSocket::bind)?;
-        Ok(Sockets { pyzor: pyzor.map(Arc::new), razor, dcc: dcc.map(Arc::new) })
+        let is_default = asked.fuzzy.is_none() && config.fuzzy.listen == defaults.fuzzy.listen;
+        let fuzzy = bind(fuzzy::NAME, config.fuzzy.listen, is_default, UdpSocket::bind)?;
+        Ok(Sockets { pyzor: pyzor.map(Arc::new), razor, dcc: dcc.map(Arc::new), fuzzy: fuzzy.map(Arc::new) })
     }
 }
 
@@ -97,15 +108,22 @@ impl Clients {
     pub(crate) fn start(
         sockets: Sockets,
         desk: Arc<Desk>,
+        data: &Path,
         runtime: &Runtime,
         stop: &watch::Sender<bool>,
     ) -> Result<Self, StartError> {
-        let mut clients = Clients { stop: Arc::default(), threads: Vec::new(), addresses: Vec::new() };
+        let mut clients =
+            Clients { stop: Arc::default(), threads: Vec::new(), addresses: Vec::new(), fuzzy_key: None };
         if let Some(socket) = sockets.pyzor {
             clients.serve("Pyzor", socket, Arc::new(Pyzor::new(Arc::clone(&desk))))?;
         }
         if let Some(socket) = sockets.dcc {
             clients.serve("DCC", socket, Arc::new(Dcc::new(Arc::clone(&desk))?))?;
+        }
+        if let Some(socket) = sockets.fuzzy {
+            let key = fuzzy::key_in(data)?;
+            clients.fuzzy_key = Some(key.public().to_string());
+            clients.serve(fuzzy::NAME, socket, Arc::new(Fuzzy::new(Arc::clone(&desk), key)))?;
         }
         if let Some(listener) = sockets.razor {
             let system = |error: io::Error| StartError::System(error.to_string());
@@ -140,6 +158,11 @@ impl Clients {
     /// The protocols that are served, and where.
     pub(crate) fn addresses(&self) -> &[(&'static str, SocketAddr)] {
         &self.addresses
+    }
+
+    /// The public key that commands of rspamd are sealed for, where they are served.
+    pub(crate) fn fuzzy_key(&self) -> Option<&str> {
+        self.fuzzy_key.as_deref()
     }
 
     /// Stops answering. What was asked before is answered.

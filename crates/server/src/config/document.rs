@@ -1,15 +1,16 @@
 //! The configuration explained: every key, its default, what it means.
 
-use super::{Config, Dcc, Http, Key, Limits, Log, Pyzor, Razor, Tls, ledger_keys};
+use super::{Config, Dcc, Fuzzy, Http, Key, Limits, Log, Pyzor, Razor, Tls, ledger_keys};
 
 type Texts = &'static [(&'static str, &'static [&'static str])];
 
-const SECTIONS: [(&str, &str, Texts); 8] = [
+const SECTIONS: [(&str, &str, Texts); 9] = [
     ("ledger", "What is remembered and how it is judged.", ledger_keys::KEYS),
     ("http", "Where HTTP listens and whom it answers.", Http::KEYS),
     ("pyzor", "Where Pyzor's clients are answered.", Pyzor::KEYS),
     ("razor", "Where Razor's clients are answered.", Razor::KEYS),
     ("dcc", "Where DCC's clients are answered, and how.", Dcc::KEYS),
+    ("fuzzy", "Where the fuzzy checks of rspamd are answered.", Fuzzy::KEYS),
     ("tls", "The certificate of listeners beyond loopback.", Tls::KEYS),
     (
         "limits",

@@ -6,7 +6,7 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
     ("rate", &["The false-positive rate of filters: of a seen count, of a bulk mark."]),
     ("seen_capacity", &["Signatures that are seen in one generation."]),
     ("bulk_capacity", &["Signatures that become bulk in one generation."]),
-    ("near_capacity", &["Texts (`near1`) whose shingles the tallies hold."]),
+    ("near_capacity", &["Texts (`near1` and `rspamd-near`) whose shingles the tallies hold."]),
     ("bulk_threshold", &["Recipients from which a signature is bulk."]),
     ("generation_secs", &["Seconds of a generation."]),
     ("seen_generations", &["Generations that seen counts are kept."]),

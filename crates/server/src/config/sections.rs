@@ -93,6 +93,27 @@ section! {
     }
 }
 
+/// The port of rspamd's fuzzy storage unless its clients are told otherwise.
+pub const FUZZY_PORT: u16 = 11335;
+
+section! {
+    /// Where the fuzzy checks of rspamd are answered.
+    pub struct Fuzzy {
+        /// The address of its datagrams, or "off".
+        pub listen: Listen = Listen::at_loopback(FUZZY_PORT),
+        /// Flags that mean spam: adding under one of them reports. Spam is answered with the first.
+        pub spam_flags: Vec<u8> = vec![1, 2],
+        /// Flags that mean good mail: adding under one of them revokes. Good mail is answered with the first.
+        pub ham_flags: Vec<u8> = vec![3],
+        /// The most reports that one addition counts for: a client that gives a value of 10 has reported ten times.
+        pub value_max: u32 = 20,
+        /// The value of a near match. How often its texts were reported is not kept for each shingle.
+        pub near_value: u32 = 10,
+        /// Whether only sealed commands are served.
+        pub require_encryption: bool = false,
+    }
+}
+
 section! {
     /// The certificate of listeners beyond loopback.
     pub struct Tls {
@@ -218,6 +239,20 @@ impl Tls {
                 Err(Wrong::of("tls.loopback", true, "needs certificate and key"))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+impl Fuzzy {
+    pub(super) fn check(&self) -> Result<(), Wrong> {
+        within("fuzzy.value_max", self.value_max.into(), 1, 100, "must be from 1 to 100")?;
+        within("fuzzy.near_value", self.near_value.into(), 1, 1000, "must be from 1 to 1000")?;
+        if self.spam_flags.contains(&0) {
+            return Err(Wrong::of("fuzzy.spam_flags", 0, "is no flag: checks have it"));
+        }
+        match self.ham_flags.iter().find(|flag| **flag == 0 || self.spam_flags.contains(flag)) {
+            Some(flag) => Err(Wrong::of("fuzzy.ham_flags", flag, "is 0, or a flag of spam, too")),
+            None => Ok(()),
         }
     }
 }
