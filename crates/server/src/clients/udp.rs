@@ -80,6 +80,8 @@ pub(crate) fn serve(socket: &Arc<UdpSocket>, protocol: &dyn Datagrams, stop: &At
 /// One thread's buffers.
 struct Post {
     headers: MultiHeaders<SockaddrStorage>,
+    /// Of what is sent. Those of what is received point to where senders are written, and sending changes that.
+    sent_headers: MultiHeaders<SockaddrStorage>,
     /// One byte more than the longest datagram each, so that a longer one is told from it.
     buffers: Vec<Vec<u8>>,
     answers: Vec<Vec<u8>>,
@@ -91,6 +93,7 @@ impl Post {
     fn new(bytes_max: usize) -> Self {
         Post {
             headers: MultiHeaders::preallocate(BATCH, None),
+            sent_headers: MultiHeaders::preallocate(BATCH, None),
             buffers: vec![vec![0; bytes_max + 1]; BATCH],
             answers: vec![Vec::new(); BATCH],
             received: [(0, None); BATCH],
@@ -146,7 +149,7 @@ impl Post {
             let (slices, addresses) = (&slices[sent..answers], &addresses[sent..answers]);
             let flags = MsgFlags::MSG_DONTWAIT;
             let messages =
-                sendmmsg(socket.as_raw_fd(), &mut self.headers, slices.iter(), addresses, [], flags);
+                sendmmsg(socket.as_raw_fd(), &mut self.sent_headers, slices.iter(), addresses, [], flags);
             // Whom nothing can be sent to gets nothing, and the others their answers.
             sent += messages.map_or(1, |messages| messages.count().max(1));
         }
