@@ -123,6 +123,19 @@ fn good_mail_has_its_flag_labels_are_refused_and_copies_count_once() {
 }
 
 #[test]
+fn each_of_many_clients_hears_its_own_answers() {
+    let folder = Folder::new();
+    let serving = Serving::start_with(&folder, OPTIONS);
+    let mut clients: Vec<Client> = (0..8).map(|_| Client::plain(fuzzy_port(&serving))).collect();
+    for _ in 0..5 {
+        for client in &mut clients {
+            assert_eq!(client.ask(PING, (0, 0), &DIGEST, None), Some(done(0)));
+        }
+    }
+    serving.stop();
+}
+
+#[test]
 fn garbage_is_met_with_silence_and_does_no_harm() {
     let folder = Folder::new();
     let serving = Serving::start_with(&folder, OPTIONS);
