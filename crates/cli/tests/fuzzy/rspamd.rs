@@ -38,7 +38,10 @@ pub(crate) struct Rspamd {
 
 impl Rspamd {
     pub(crate) fn is_installed() -> bool {
-        let runs = |program| Command::new(program).arg("--version").stdout(Stdio::null()).status().is_ok();
+        let runs = |program: &str| {
+            let mut command = Command::new(program);
+            command.arg("--help").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+        };
         Path::new(CONFIGURATION).exists() && runs("rspamd") && runs("rspamc")
     }
 
