@@ -1,7 +1,7 @@
 //! The clients that are installed already: where they are answered, and what their requests mean to the ledger.
 //!
-//! `udp` moves datagrams, each protocol's module says what they mean, `desk` is what all of them ask. The bytes are read
-//! and written by the wire room.
+//! `udp` moves datagrams, each protocol's module says what they mean, `desk` is what all of them ask. The bytes are
+//! read and written by the wire room.
 
 mod dcc;
 mod desk;

@@ -5,8 +5,9 @@
 //!
 //! let config = Config::default();
 //! let running = Server::new(config, "seenit-data").start().expect("a free port and a folder to write to");
+//! let signals = running.hear_signals().expect("a system with signals");
 //! println!("listening on {:?}", running.addresses());
-//! running.wait_for_signal();
+//! running.wait_for_signal(signals);
 //! running.shutdown();
 //! ```
 //!
@@ -32,5 +33,5 @@ pub mod token;
 pub use clients::{ClientAddresses, ListError};
 pub use config::Config;
 pub use private_file::PrivateError;
-pub use server::{Running, Server, StartError};
+pub use server::{Running, Server, Signals, StartError};
 pub use tls::TlsError;

@@ -86,6 +86,12 @@ pub struct Server {
     clock: Arc<dyn Clock>,
 }
 
+/// Signals that are heard: those that tell a process to end.
+pub struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
 /// A server that runs. Dropped, it stops at once; [`Running::shutdown`] lets requests finish.
 pub struct Running {
     runtime: Option<Runtime>,
@@ -231,14 +237,27 @@ impl Running {
         &self.state.accounts
     }
 
-    /// Waits until the process is told to end: by SIGINT, SIGTERM, or where signals cannot be heard, not at all.
-    pub fn wait_for_signal(&self) {
+    /// Hears SIGINT and SIGTERM from now on: they end the process no more, [`Running::wait_for_signal`] does.
+    pub fn hear_signals(&self) -> io::Result<Signals> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let _guard = self.runtime.as_ref().map(Runtime::enter);
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits until the process is told to end.
+    pub fn wait_for_signal(&self, mut signals: Signals) {
         let Some(runtime) = &self.runtime else {
             return;
         };
-        if let Err(error) = runtime.block_on(signal()) {
-            tracing::error!(%error, "signals cannot be heard: stopping");
-        }
+        runtime.block_on(async {
+            tokio::select! {
+                _ = signals.interrupt.recv() => (),
+                _ = signals.terminate.recv() => (),
+            }
+        });
     }
 
     /// Stops listening, lets requests under way finish for `http.shutdown_secs`, and closes the ledger.
@@ -321,14 +340,4 @@ fn spawn_listeners(
         listeners.spawn_on(Arc::clone(&listening).run(socket, tls, stop.subscribe()), runtime.handle());
     }
     listeners
-}
-
-async fn signal() -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    tokio::select! {
-        _ = interrupt.recv() => (),
-        _ = terminate.recv() => (),
-    }
-    Ok(())
 }

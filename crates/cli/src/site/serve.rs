@@ -86,6 +86,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         server = server.http(address);
     }
     let running = server.start()?;
+    // Before anybody is told that it runs: who hears of it may end it at once.
+    let signals = running.hear_signals().map_err(Problem::io("signals"))?;
     let stats = running.ledger().stats();
     let urls: Vec<String> = running.addresses().iter().map(|address| url(*address, has_tls)).collect();
     if arguments.json {
@@ -93,7 +95,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     } else {
         output::text(&greeting(&running, &arguments.data, &urls, &stats))?;
     }
-    running.wait_for_signal();
+    running.wait_for_signal(signals);
     end_at_the_next_signal()?;
     if !arguments.json {
         output::text("Stopping.\n")?;

@@ -193,8 +193,8 @@ impl Fuzzy {
         Ok(None)
     }
 
-    /// The case, as often as the value of an addition says: raw totals grow by it, and the reporter's weight counts once
-    /// all the same.
+    /// The case, as often as the value of an addition says: raw totals grow by it, and the reporter's weight counts
+    /// once all the same.
     fn cases_of(&self, verb: Verb, command: &Command) -> Option<Vec<Case>> {
         let times = match verb {
             Verb::Withdraw => 1,

@@ -67,7 +67,8 @@ pub(crate) struct Clients {
 }
 
 impl Sockets {
-    /// Takes the ports. One that nobody asked for may be in use: that protocol is not served then, and a warning says so.
+    /// Takes the ports. One that nobody asked for may be in use: that protocol is not served then, and a warning says
+    /// so.
     pub(crate) fn take(config: &Config, asked: &ClientAddresses) -> Result<Self, StartError> {
         let defaults = Config::default();
         let is_default = asked.pyzor.is_none() && config.pyzor.listen == defaults.pyzor.listen;
