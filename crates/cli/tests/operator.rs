@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{ChildStdout, Stdio};
 
 use common::Folder;
-use common::serving::{DATA, Guarded, Serving, mail};
+use common::serving::{DATA, Guarded, HTTP_ALONE, Serving, mail};
 
 #[test]
 fn what_was_acknowledged_is_there_after_a_stop_and_after_a_kill() {
@@ -32,7 +32,7 @@ fn what_was_acknowledged_is_there_after_a_stop_and_after_a_kill() {
 
 /// A server that speaks to people, and what it says.
 fn greeted(folder: &Folder) -> (Guarded, BufReader<ChildStdout>, Vec<String>) {
-    let mut command = folder.command(&format!("serve --data {DATA} --http 127.0.0.1:0"));
+    let mut command = folder.command(&format!("serve --data {DATA} --http 127.0.0.1:0 {HTTP_ALONE}"));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("seenit starts");
     let mut process = Guarded(child);
     let mut out = BufReader::new(process.0.stdout.take().expect("piped"));
@@ -77,11 +77,13 @@ fn a_second_signal_ends_it_at_once() {
 fn two_servers_do_not_share_a_folder_nor_a_port() {
     let folder = Folder::new();
     let serving = Serving::start(&folder);
-    let second = folder.run(&format!("serve --data {DATA} --http 127.0.0.1:0"));
+    let second = folder.run(&format!("serve --data {DATA} --http 127.0.0.1:0 {HTTP_ALONE}"));
     second.refused(69, "another seenit is using this folder");
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("bound");
-    folder.run(&format!("serve --data other --http {address}")).refused(69, &address.to_string());
+    folder
+        .run(&format!("serve --data other --http {address} {HTTP_ALONE}"))
+        .refused(69, &address.to_string());
     assert_eq!(serving.run("stats").code, 0, "the first is not disturbed");
     assert!(!folder.path("other/identity.json").exists(), "nothing is made where nothing can be served");
 }

@@ -10,6 +10,9 @@ use super::{Folder, Ran};
 /// Its data folder, in the test's folder.
 pub(crate) const DATA: &str = "data";
 
+/// HTTP alone: the ports of the clients' protocols are others' business.
+pub(crate) const HTTP_ALONE: &str = "--pyzor off --razor off --dcc off --fuzzy off";
+
 /// A process that is killed when the test ends, however it ends.
 pub(crate) struct Guarded(pub(crate) Child);
 
@@ -45,7 +48,7 @@ pub(crate) struct Serving<'a> {
 impl<'a> Serving<'a> {
     /// Starts a server on a free port, with its data in the folder.
     pub(crate) fn start(folder: &'a Folder) -> Self {
-        Serving::start_with(folder, "")
+        Serving::start_with(folder, HTTP_ALONE)
     }
 
     pub(crate) fn start_with(folder: &'a Folder, options: &str) -> Self {
