@@ -91,8 +91,13 @@ impl Desk {
         cases: Vec<Case>,
         done: impl FnOnce(Result<Receipt, WriteError>) + Send + 'static,
     ) {
-        self.state.metrics.written.inc_by(cases.len() as u64);
-        self.state.ledger.write(Write { verb, reporter, cases }, done);
+        let (written, number) = (self.state.metrics.written.clone(), cases.len() as u64);
+        self.state.ledger.write(Write { verb, reporter, cases }, move |result| {
+            if result.is_ok() {
+                written.inc_by(number);
+            }
+            done(result);
+        });
     }
 }
 
