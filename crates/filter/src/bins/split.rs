@@ -89,7 +89,9 @@ impl Goal {
     /// and p of them.
     fn split_in_portions(self, bins: &[Bin], portions: u64, portion: u64) -> Vec<u64> {
         let counts = portions as usize + 1;
-        let mut costs = vec![0.0; counts];
+        // No bins use no portions: every portion is spent, also where it gains nothing.
+        let mut costs = vec![f64::INFINITY; counts];
+        costs[0] = 0.0;
         let mut chosen = Vec::with_capacity(bins.len());
         for bin in bins {
             let alone: Vec<f64> =
@@ -288,6 +290,21 @@ mod tests {
                 let split = goal.real_split(&bins, bits);
                 assert_eq!(split.iter().sum::<u64>(), bits);
                 assert!((cost(&split) / best - 1.0).abs() < 1e-9, "{bins:?} {split:?}");
+            }
+        }
+    }
+
+    /// One bit gains nothing, and was once given to nobody.
+    #[test]
+    fn bits_that_gain_nothing_are_still_spent() {
+        for bits in 1..8 {
+            for bins in [
+                vec![Bin { keys: 1, weight: 1.0 }],
+                vec![Bin { keys: 9, weight: 0.5 }, Bin { keys: 3, weight: 0.0 }],
+                vec![Bin { keys: 400, weight: 0.0 }; 3],
+            ] {
+                let split = Goal::Invalidation.real_split(&bins, bits);
+                assert_eq!(split.iter().sum::<u64>(), bits, "{bins:?} {split:?}");
             }
         }
     }
