@@ -3,14 +3,13 @@
 use std::sync::LazyLock;
 
 use seenit_wire::fuzzy::{
-    Command, CommandError, DATAGRAM_BYTES_MAX, Form, Keyring, Packet, Reply, Sealed, SecretKey, SharedKey,
+    Command, CommandError, DATAGRAM_BYTES_MAX, Form, Packet, Reply, Sealed, SecretKey, SharedKey,
 };
 
 /// The key that the sealed seeds are sealed for, made for tests and for nothing else.
 const SECRET: &str = "afmhzihyy9cxxh6pg6yk1f8pm86gt3yj9n7ah9qphiz3rk8ozchy";
 
-static KEYRING: LazyLock<Keyring> =
-    LazyLock::new(|| Keyring::new(SecretKey::from_text(SECRET).expect("a key"), Vec::new()));
+static KEY: LazyLock<SecretKey> = LazyLock::new(|| SecretKey::from_text(SECRET).expect("a key"));
 
 /// Where the ciphertext of a sealed command begins.
 const CIPHERTEXT: usize = 84;
@@ -30,7 +29,7 @@ pub fn check(datagram: &[u8]) {
 }
 
 fn check_sealed(sealed: &Sealed<'_>, datagram: &[u8]) {
-    let Ok(key) = KEYRING.select(&sealed.key_id).share(&sealed.client) else { return };
+    let Ok(key) = KEY.share(&sealed.client) else { return };
     let opened = sealed.open(&key);
     assert_eq!(opened, sealed.open(&key), "opening is a function of the bytes");
     if let Ok(command) = opened {

@@ -6,9 +6,21 @@ use crate::error::WriteError;
 use crate::reporter::{Reporter, ReporterId};
 use crate::shared::Shared;
 use crate::stage::Stage;
+use crate::trust::POINTS_MAX;
 
 /// A reporter that waits for the commit, and who is to hear of it.
 pub(crate) type Added = (Reporter, Option<Box<dyn FnOnce(Result<Reporter, WriteError>) + Send>>);
+
+/// What a reporter's word is to weigh.
+#[derive(Clone, Copy)]
+pub(crate) enum Standing {
+    /// A known one's as before, a new one's as accounts begin.
+    Usual,
+    /// As many points as the operator chose, whatever it says.
+    Fixed(u8),
+    /// A known one's as before, a new one's nothing.
+    Newcomer,
+}
 
 /// The most reporters there may be: a few hundred bytes each.
 const REPORTERS_MAX: usize = 100_000;
@@ -20,9 +32,8 @@ pub(crate) fn put_reporter(
     known: &HashMap<ReporterId, Reporter>,
     added: &[Added],
     name: &str,
-    weight: Option<u8>,
+    standing: Standing,
 ) -> Result<Reporter, WriteError> {
-    let weight = weight.map(|weight| weight.min(crate::trust::POINTS_MAX));
     let all = || known.values().chain(added.iter().map(|(reporter, _)| reporter));
     let mut reporter = match all().find(|reporter| reporter.name == name) {
         Some(reporter) => reporter.clone(),
@@ -34,7 +45,7 @@ pub(crate) fn put_reporter(
             Reporter {
                 id: ReporterId(highest + 1),
                 name: name.to_owned(),
-                weight: shared.config.account_weight,
+                weight: if let Standing::Newcomer = standing { 0 } else { shared.config.account_weight },
                 fixed: false,
                 confirmed: 0,
                 refuted: 0,
@@ -42,8 +53,8 @@ pub(crate) fn put_reporter(
             }
         }
     };
-    if let Some(weight) = weight {
-        (reporter.weight, reporter.fixed) = (weight, true);
+    if let Standing::Fixed(weight) = standing {
+        (reporter.weight, reporter.fixed) = (weight.min(POINTS_MAX), true);
     }
     stage.put_reporter(reporter.clone());
     Ok(reporter)

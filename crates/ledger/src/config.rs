@@ -100,7 +100,12 @@ pub struct ConfigError {
 impl LedgerConfig {
     /// Points that a verdict of this kind needs.
     pub fn quorum_of(&self, kind: Kind) -> u32 {
-        if kind.is_exact() { self.quorum } else { self.quorum_shared }
+        if kind.is_exact() || kind.is_label() { self.quorum } else { self.quorum_shared }
+    }
+
+    /// Whether points on one side decide against those on the other.
+    pub fn outweighs(&self, kind: Kind, one: u32, other: u32) -> bool {
+        one >= self.quorum_of(kind) && one > other.saturating_mul(self.ratio)
     }
 
     /// Refuses values that cannot be kept.

@@ -1,6 +1,6 @@
 //! From tallies to verdicts. The rules, in order:
 //!
-//! 1. Of a signature: protected is ham. Else it is spam when its spam weight reaches the quorum of its kind and is more
+//! 1. Of a signature: a label has no verdict. Protected is ham. Else it is spam when its spam weight reaches the quorum of its kind and is more
 //!    than `ratio` times its ham weight; ham when the same holds the other way round; else, when there is weight on
 //!    either side, disputed.
 //! 2. Of a text's shingles: spam when as many are known as make a replica.
@@ -25,9 +25,10 @@ const DETAIL_ROWS_MAX: usize = 64;
 
 /// What one signature says by itself.
 pub(crate) fn judge_tally(tally: &Tally, kind: Kind, config: &LedgerConfig) -> (Verdict, Option<Rule>) {
-    let (quorum, ratio) = (config.quorum_of(kind), config.ratio);
-    let outweighs = |one: u32, other: u32| one >= quorum && one > other.saturating_mul(ratio);
-    if tally.marks.protected {
+    let outweighs = |one: u32, other: u32| config.outweighs(kind, one, other);
+    if kind.is_label() {
+        (Verdict::Unknown, None)
+    } else if tally.marks.protected {
         (Verdict::Ham, Some(Rule::Protected))
     } else if outweighs(tally.spam, tally.ham) {
         (Verdict::Spam, Some(Rule::Reported))

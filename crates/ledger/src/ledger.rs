@@ -13,6 +13,7 @@ use seenit_filter::hash::KeyHasher;
 use seenit_signature::Kind;
 
 use crate::answers::{Explanation, Receipt, Sightings, Spoken, Stats, Write};
+use crate::appoint::Standing;
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
 use crate::error::{OpenError, WriteError};
@@ -315,11 +316,21 @@ impl Ledger {
     /// Adds a reporter with the default weight of accounts, or a fixed one; durable when it returns. An existing one is
     /// changed where a weight is given.
     pub fn put_reporter(&self, name: &str, weight: Option<u8>) -> Result<Reporter, WriteError> {
+        self.appoint(name, weight.map_or(Standing::Usual, Standing::Fixed))
+    }
+
+    /// Adds a reporter whom nobody vouches for: its word weighs nothing until trusted ones have confirmed it. Durable
+    /// when it returns. A known one stays as it is.
+    pub fn admit_reporter(&self, name: &str) -> Result<Reporter, WriteError> {
+        self.appoint(name, Standing::Newcomer)
+    }
+
+    fn appoint(&self, name: &str, standing: Standing) -> Result<Reporter, WriteError> {
         let (sender, receiver) = mpsc::channel();
         let done = Box::new(move |result| {
             let _ = sender.send(result);
         });
-        self.ask(Job::PutReporter { name: name.to_owned(), weight, done })?;
+        self.ask(Job::PutReporter { name: name.to_owned(), standing, done })?;
         receiver.recv().unwrap_or(Err(WriteError::Closed))
     }
 

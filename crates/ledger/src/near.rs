@@ -38,6 +38,10 @@ const PROPOSAL_HAM_MIN: u64 = 3000;
 /// Below this many shingles even a site's own ham proposes nothing: stock sentences have as many.
 const PROPOSAL_MIN: usize = 9;
 
+/// Good texts from which on the shingles of rspamd are taken as rspamd takes them. They come from its clients alone, one
+/// by one and by hand: a thousand would never come.
+const RSPAMD_HAM_MIN: u64 = 1;
+
 pub(crate) type Filter = SharedCountingFilter<Intuitive, AnyLayout, SplitCells>;
 
 /// The shingle tallies.
@@ -131,7 +135,8 @@ impl Near {
 
     /// Shingles that make a replica now. What one kind knows of good texts says nothing of the other's.
     pub(crate) fn threshold(&self, kind: Kind, config: &LedgerConfig) -> u32 {
-        if self.texts(kind)[1] >= config.near_ham_min {
+        let enough = if kind == Kind::RspamdNear { RSPAMD_HAM_MIN } else { config.near_ham_min };
+        if self.texts(kind)[1] >= enough {
             config.near_threshold
         } else {
             config.near_threshold_careful.max(config.near_threshold)

@@ -13,7 +13,7 @@ use seenit_filter::hash::Hash128;
 
 use crate::age;
 use crate::answers::{Receipt, Write};
-use crate::appoint::{Added, put_reporter};
+use crate::appoint::{Added, Standing, put_reporter};
 use crate::clock::{Calendar, Trust};
 use crate::error::WriteError;
 use crate::identity::HighMark;
@@ -51,7 +51,7 @@ pub(crate) enum Job {
     Promote(Case),
     PutReporter {
         name: String,
-        weight: Option<u8>,
+        standing: Standing,
         done: Box<dyn FnOnce(Result<Reporter, WriteError>) + Send>,
     },
     Snapshot(Box<dyn FnOnce(Result<(), WriteError>) + Send>),
@@ -190,8 +190,8 @@ impl Writer {
                     Ok(staged) => Ok(Waiting { staged, verb: Verb::Promote, done: None }),
                     Err(error) => Err((None, error)),
                 },
-                Job::PutReporter { name, weight, done } => {
-                    match put_reporter(&shared, &mut stage, &known, &added, &name, weight) {
+                Job::PutReporter { name, standing, done } => {
+                    match put_reporter(&shared, &mut stage, &known, &added, &name, standing) {
                         Ok(reporter) => added.push((reporter, Some(done))),
                         Err(error) => done(Err(error)),
                     }

@@ -34,7 +34,7 @@ fn one_local_report_lists_and_one_revocation_clears() {
 #[test]
 fn the_shingles_of_rspamd_are_a_space_of_their_own_also_after_a_restart() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
-    let config = LedgerConfig { near_ham_min: 1, ..config() };
+    let config = config();
     let rspamd = |number, changed| shingles(Kind::RspamdNear, number, changed);
     let ledger = open_with(folder.path(), &hands, config.clone());
     write(&ledger, Verb::Report, LOCAL, rspamd(7, 0)).expect("durable");
@@ -197,10 +197,9 @@ fn what_is_forgotten_is_not_many_any_more_and_stays_so() {
 #[test]
 fn what_a_trusted_reporter_says_later_moves_the_weights_of_others() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
-    let config = LedgerConfig { account_weight: 0, ..config() };
-    let ledger = open_with(folder.path(), &hands, config);
-    let new = ledger.put_reporter("new", None).expect("durable").id;
-    let echo = ledger.put_reporter("echo", None).expect("durable").id;
+    let ledger = open(folder.path(), &hands);
+    let new = ledger.admit_reporter("new").expect("durable").id;
+    let echo = ledger.admit_reporter("echo").expect("durable").id;
     for number in 0..5 {
         write(&ledger, Verb::Report, new, case(100 * number)).expect("durable");
         write(&ledger, Verb::Report, LOCAL, case(100 * number)).expect("durable");
@@ -208,6 +207,7 @@ fn what_a_trusted_reporter_says_later_moves_the_weights_of_others() {
     }
     let weight = |name: &str| ledger.reporter(name).expect("known").weight;
     assert_eq!((weight("new"), weight("echo")), (1, 0), "who comes after a trusted word gains nothing");
+    assert_eq!(ledger.admit_reporter("new").expect("known").weight, 1, "a known one stays as it is");
     write(&ledger, Verb::Report, new, case(9000)).expect("durable");
     write(&ledger, Verb::Revoke, LOCAL, case(9000)).expect("durable");
     assert_eq!((weight("new"), ledger.reporter("new").expect("known").refuted), (0, 1));

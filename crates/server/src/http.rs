@@ -13,6 +13,7 @@ mod json;
 mod problem;
 mod query;
 mod route;
+mod secrets;
 mod service;
 mod state;
 mod who;

@@ -4,8 +4,12 @@
 //! account and the protocol are sealed in, so that a value moved to another's place does not open. An API token is
 //! never stored here.
 
+mod protocol;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
 use chacha20poly1305::aead::{Aead, Payload};
@@ -14,6 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounts::{ACCOUNTS_MAX, Accounts};
 use crate::private_file::{self, PrivateError};
+
+pub(crate) use protocol::random_key;
+pub use protocol::{DCC_NAME, Protocol, Unfit};
 
 /// The sealed secrets in the data folder.
 const FILE: &str = "secrets.json";
@@ -43,6 +50,9 @@ pub enum SecretError {
     /// Empty, or too long.
     #[error("a secret has 1 to {SECRET_BYTES_MAX} bytes, not {0}")]
     Length(usize),
+    /// The protocol could not use it.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
     /// No more room.
     #[error("there are {SECRETS_MAX} secrets already")]
     TooMany,
@@ -52,7 +62,7 @@ pub enum SecretError {
         /// The account.
         account: String,
         /// The protocol.
-        protocol: String,
+        protocol: Protocol,
     },
     /// The system gave no random bits.
     #[error("no random bits: {0}")]
@@ -67,12 +77,14 @@ pub struct Secrets {
     file: PathBuf,
     cipher: XChaCha20Poly1305,
     sealed: Mutex<Sealed>,
+    /// How often they were changed.
+    changes: AtomicU64,
 }
 
 /// By account, then by protocol: nonce and sealed bytes, in hexadecimal.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-struct Sealed(BTreeMap<String, BTreeMap<String, String>>);
+struct Sealed(BTreeMap<String, BTreeMap<Protocol, String>>);
 
 impl Secrets {
     /// Reads the secrets in a folder. The key is made when there is none.
@@ -86,17 +98,18 @@ impl Secrets {
             }
         };
         let cipher = XChaCha20Poly1305::new(&key.into());
-        Ok(Secrets { file, cipher, sealed: Mutex::new(sealed) })
+        Ok(Secrets { file, cipher, sealed: Mutex::new(sealed), changes: AtomicU64::new(0) })
     }
 
     /// Keeps a secret; durable when it returns. An API token is refused.
     pub fn put(
         &self,
         account: &str,
-        protocol: &str,
+        protocol: Protocol,
         secret: &[u8],
         tokens: &Accounts,
     ) -> Result<(), SecretError> {
+        protocol.check(account, secret)?;
         if !(1..=SECRET_BYTES_MAX).contains(&secret.len()) {
             return Err(SecretError::Length(secret.len()));
         }
@@ -108,24 +121,43 @@ impl Secrets {
             if all.0.values().map(BTreeMap::len).sum::<usize>() >= SECRETS_MAX {
                 return Err(SecretError::TooMany);
             }
-            all.0.entry(account.to_owned()).or_default().insert(protocol.to_owned(), sealed);
+            all.0.entry(account.to_owned()).or_default().insert(protocol, sealed);
             Ok(())
         })
     }
 
     /// The secret of an account for a protocol.
-    pub fn get(&self, account: &str, protocol: &str) -> Result<Option<Vec<u8>>, SecretError> {
-        let all = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);
-        let sealed = all.0.get(account).and_then(|of_account| of_account.get(protocol));
+    pub fn get(&self, account: &str, protocol: Protocol) -> Result<Option<Vec<u8>>, SecretError> {
+        let all = self.lock();
+        let sealed = all.0.get(account).and_then(|of_account| of_account.get(&protocol));
         sealed.map(|sealed| self.unseal(account, protocol, sealed)).transpose()
     }
 
+    /// The accounts with a secret for a protocol, and the secrets.
+    pub fn of_protocol(&self, protocol: Protocol) -> Result<Vec<(String, Vec<u8>)>, SecretError> {
+        let all = self.lock();
+        let sealed = all.0.iter().filter_map(|(account, secrets)| Some((account, secrets.get(&protocol)?)));
+        sealed
+            .map(|(account, sealed)| Ok((account.clone(), self.unseal(account, protocol, sealed)?)))
+            .collect()
+    }
+
+    /// The protocols that an account has secrets for.
+    pub fn protocols_of(&self, account: &str) -> Vec<Protocol> {
+        self.lock().0.get(account).map(|secrets| secrets.keys().copied().collect()).unwrap_or_default()
+    }
+
+    /// How often secrets were changed since the start: what was made from them is old when this has grown.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Relaxed)
+    }
+
     /// Forgets the secret of an account for a protocol. Says whether there was one.
-    pub fn remove(&self, account: &str, protocol: &str) -> Result<bool, SecretError> {
+    pub fn remove(&self, account: &str, protocol: Protocol) -> Result<bool, SecretError> {
         let mut was_there = false;
         self.change(|all| {
             if let Some(of_account) = all.0.get_mut(account) {
-                was_there = of_account.remove(protocol).is_some();
+                was_there = of_account.remove(&protocol).is_some();
                 all.0.retain(|_, secrets| !secrets.is_empty());
             }
             Ok(())
@@ -133,7 +165,22 @@ impl Secrets {
         Ok(was_there)
     }
 
-    fn seal(&self, account: &str, protocol: &str, secret: &[u8]) -> Result<String, SecretError> {
+    /// Forgets all secrets of an account.
+    pub fn remove_account(&self, account: &str) -> Result<(), SecretError> {
+        if self.lock().0.contains_key(account) {
+            self.change(|all| {
+                all.0.remove(account);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Sealed> {
+        self.sealed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn seal(&self, account: &str, protocol: Protocol, secret: &[u8]) -> Result<String, SecretError> {
         let mut nonce = [0; NONCE_BYTES];
         getrandom::fill(&mut nonce)?;
         let place = place(account, protocol);
@@ -142,32 +189,33 @@ impl Secrets {
         Ok(const_hex::encode([nonce.as_slice(), &sealed].concat()))
     }
 
-    fn unseal(&self, account: &str, protocol: &str, sealed: &str) -> Result<Vec<u8>, SecretError> {
+    fn unseal(&self, account: &str, protocol: Protocol, sealed: &str) -> Result<Vec<u8>, SecretError> {
         let open = || {
             let bytes = const_hex::decode(sealed).ok()?;
             let (nonce, msg) = bytes.split_first_chunk::<NONCE_BYTES>()?;
             self.cipher.decrypt(nonce.into(), Payload { msg, aad: &place(account, protocol) }).ok()
         };
-        let failed = || SecretError::Sealed { account: account.to_owned(), protocol: protocol.to_owned() };
+        let failed = || SecretError::Sealed { account: account.to_owned(), protocol };
         open().ok_or_else(failed)
     }
 
     /// Changes the secrets: first on disk, then here.
     fn change(&self, by: impl FnOnce(&mut Sealed) -> Result<(), SecretError>) -> Result<(), SecretError> {
-        let mut all = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.lock();
         let mut changed = all.clone();
         by(&mut changed)?;
         let bytes = serde_json::to_vec(&changed).map_err(|error| damaged(&self.file, error.to_string()))?;
         private_file::write(&self.file, &bytes)?;
         *all = changed;
+        self.changes.fetch_add(1, Relaxed);
         Ok(())
     }
 }
 
 /// What is sealed in: lengths first, so that no two pairs of names give the same bytes.
-fn place(account: &str, protocol: &str) -> Vec<u8> {
+fn place(account: &str, protocol: Protocol) -> Vec<u8> {
     let length = (account.len() as u64).to_le_bytes();
-    [length.as_slice(), account.as_bytes(), protocol.as_bytes()].concat()
+    [length.as_slice(), account.as_bytes(), protocol.as_str().as_bytes()].concat()
 }
 
 fn read_or_make_key(path: &Path) -> Result<[u8; KEY_BYTES], SecretError> {

@@ -160,14 +160,13 @@ impl Server {
         let client_sockets = Sockets::take(&self.config, &self.asked)?;
         private_file::folder(&self.data)?;
         let state = self.open()?;
-        let secrets = Secrets::open(&self.data)?;
         let token = Token::random().map_err(|error| StartError::System(error.to_string()))?;
         state.accounts.set_operator(&token, self.clock.now_secs());
         let addresses = addresses_of(&sockets)?;
         let token_files = self.write_token(&addresses, &token)?;
         let (stop, _) = watch::channel(false);
         let listeners = spawn_listeners(&runtime, &state, sockets, acceptor, &stop);
-        let desk = Arc::new(Desk { state: Arc::clone(&state), secrets });
+        let desk = Arc::new(Desk { state: Arc::clone(&state) });
         let clients = Clients::start(client_sockets, desk, &self.data, &runtime, &stop)?;
         tracing::info!(?addresses, clients = ?clients.addresses(), data = %self.data.display(), "serving");
         Ok(Running { runtime: Some(runtime), listeners, stop, addresses, token, token_files, clients, state })
@@ -189,6 +188,7 @@ impl Server {
             config: self.config.clone(),
             ledger,
             accounts,
+            secrets: Secrets::open(&self.data)?,
         }))
     }
 

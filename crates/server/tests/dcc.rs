@@ -9,7 +9,7 @@ use std::time::Duration;
 use seenit_ledger::{Clock, Ledger};
 use seenit_server::accounts::{Accounts, Role, Roles};
 use seenit_server::config::Listen;
-use seenit_server::secrets::Secrets;
+use seenit_server::secrets::{Protocol, Secrets};
 use seenit_server::{ClientAddresses, Config, Running, Server};
 use tempfile::TempDir;
 
@@ -140,7 +140,7 @@ fn put_accounts(config: &Config, data: &Path) {
     {
         let id = ledger.put_reporter(name, None).expect("durable").id;
         accounts.add(name, Roles::from_iter([role]), id, CAPTURED_SECS).expect("an account");
-        secrets.put(name, "dcc", secret.as_bytes(), &accounts).expect("kept");
+        secrets.put(name, Protocol::Dcc, secret.as_bytes(), &accounts).expect("kept");
     }
 }
 

@@ -32,11 +32,13 @@ pub enum Kind {
     DccFuz2,
     /// rspamd's 32 min-hash shingles of the words.
     RspamdNear,
+    /// What a client of rspamd called a text that is neither spam nor ham: a flag, and rspamd's digest.
+    RspamdLabel,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 12] = [
+    pub const ALL: [Kind; 13] = [
         Kind::Exact1,
         Kind::Near1,
         Kind::Url1,
@@ -49,6 +51,7 @@ impl Kind {
         Kind::Rspamd,
         Kind::DccFuz2,
         Kind::RspamdNear,
+        Kind::RspamdLabel,
     ];
 
     /// Its name, everywhere.
@@ -66,6 +69,7 @@ impl Kind {
             Kind::Rspamd => "rspamd",
             Kind::DccFuz2 => "dcc-fuz2",
             Kind::RspamdNear => "rspamd-near",
+            Kind::RspamdLabel => "rspamd-label",
         }
     }
 }
@@ -86,6 +90,7 @@ impl Kind {
             Kind::Rspamd => 10,
             Kind::DccFuz2 => 11,
             Kind::RspamdNear => 12,
+            Kind::RspamdLabel => 13,
         }
     }
 
@@ -106,14 +111,20 @@ impl Kind {
             Kind::RazorE8 => 8,
             Kind::DccBody | Kind::DccFuz1 | Kind::DccFuz2 => 16,
             Kind::Rspamd => 64,
+            Kind::RspamdLabel => 65,
             Kind::Near1 | Kind::RspamdNear => 8 * SHINGLES,
         }
     }
 
     /// Whether two messages with one digest are one message, give or take what senders vary. A host, a link and a
-    /// shingle are not: many messages share them.
+    /// shingle are not: many messages share them. A label says nothing of a message but what somebody calls it.
     pub fn is_exact(self) -> bool {
-        !matches!(self, Kind::Near1 | Kind::RspamdNear | Kind::Url1 | Kind::RazorE8)
+        !matches!(self, Kind::Near1 | Kind::RspamdNear | Kind::Url1 | Kind::RazorE8 | Kind::RspamdLabel)
+    }
+
+    /// Whether it is a name that somebody gave a text, and no opinion of it.
+    pub fn is_label(self) -> bool {
+        self == Kind::RspamdLabel
     }
 
     /// Whether its digest is the shingles of a text.
@@ -138,7 +149,7 @@ mod tests {
             assert_eq!(Kind::from_code(kind.code()), Some(kind));
             assert_eq!(Kind::from_name(kind.as_str()), Some(kind));
         }
-        assert_eq!((Kind::from_code(0), Kind::from_code(13)), (None, None));
+        assert_eq!((Kind::from_code(0), Kind::from_code(14)), (None, None));
         assert_eq!(Kind::from_name("exact2"), None);
     }
 }

@@ -10,7 +10,7 @@ mod reply;
 mod seal;
 
 pub use command::{Action, Command, CommandError, Form};
-pub use key::{KeyError, Keyring, PublicKey, SecretKey, SharedKey};
+pub use key::{KeyError, PublicKey, SecretKey, SharedKey};
 pub use reply::{Refusal, Reply};
 pub use seal::{Nonce, Packet, Sealed};
 

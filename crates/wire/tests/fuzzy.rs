@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use seenit_wire::fuzzy::{
-    Action, Command, CommandError, Form, KeyError, Keyring, Nonce, Packet, PublicKey, Refusal, Reply, Sealed,
+    Action, Command, CommandError, Form, KeyError, Nonce, Packet, PublicKey, Refusal, Reply, Sealed,
     SecretKey, SharedKey,
 };
 
@@ -116,12 +116,12 @@ fn captured_replies_are_written_to_the_byte() {
 
 #[test]
 fn captured_sealed_commands_are_opened_and_replies_sealed_to_the_byte() {
-    let keyring = Keyring::new(SecretKey::from_bytes([7; 32]), vec![secret()]);
     for row in rows(SEALED) {
         let [request, in_the_clear, reply, reply_in_the_clear] = row[..] else { panic!("{row:?}") };
         let request = bytes(request);
         let sealed = sealed(&request);
-        let key = keyring.select(&sealed.key_id).share(&sealed.client).expect("a shared key");
+        assert_eq!(sealed.key_id, secret().public().id());
+        let key = secret().share(&sealed.client).expect("a shared key");
         let command = sealed.open(&key).expect("a command");
         assert_eq!(command, plain(&bytes(in_the_clear)));
 
@@ -144,14 +144,6 @@ fn keys_are_written_as_rspamd_writes_them() {
     for wrong in [&SECRET.replace('a', "v"), &SECRET[1..], &format!("{}9", &SECRET[..51]), ""] {
         assert_eq!(SecretKey::from_text(wrong).err(), Some(KeyError::Text), "{wrong}");
     }
-}
-
-#[test]
-fn an_unknown_key_is_taken_for_the_default_one() {
-    let keyring = Keyring::new(secret(), vec![SecretKey::from_bytes([7; 32])]);
-    assert_eq!(keyring.select(&[0; 8]).public(), secret().public());
-    let other = SecretKey::from_bytes([7; 32]).public();
-    assert_eq!(keyring.select(&other.id()).public(), other);
 }
 
 #[test]

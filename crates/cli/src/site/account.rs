@@ -1,5 +1,7 @@
 //! `seenit account`: who may ask, and what their word weighs.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -27,6 +29,12 @@ pub(crate) enum Command {
     /// Fix what an account's word weighs
     #[command(after_help = "Example: seenit account weight mx1 5")]
     Weight(Weight),
+    /// Give an account a secret for an older protocol, and show what its clients need, once
+    #[command(after_help = "Examples:\n  seenit account secret mx1 pyzor\n  \
+        seenit account secret dcc-32768 dcc --secret-file password\n  seenit account secret mx1 fuzzy --remove\n\n\
+        The account of DCC's client 32768 is called dcc-32768. For fuzzy (rspamd) a key of this server is made for the \
+        account,\nand its public half is shown: the encryption_key of the account's rule.")]
+    Secret(Secret),
     /// Take back everything an account said; its word weighs nothing from then on
     #[command(after_help = "Example: seenit account undo mx1")]
     Undo(Named),
@@ -68,6 +76,45 @@ pub(crate) struct Weight {
     /// Points, 0 to 10
     #[arg(value_name = "N", value_parser = clap::value_parser!(u8).range(0..=10))]
     weight: u8,
+}
+
+#[derive(Args)]
+pub(crate) struct Secret {
+    #[command(flatten)]
+    named: Named,
+    /// Which protocol
+    #[arg(value_enum)]
+    protocol: Protocol,
+    /// A file with the secret [default: the server makes one]
+    #[arg(long, value_name = "FILE", conflicts_with = "remove")]
+    secret_file: Option<PathBuf>,
+    /// Take the secret away instead
+    #[arg(long)]
+    remove: bool,
+}
+
+/// A protocol whose accounts have secrets.
+#[derive(Clone, Copy, ValueEnum)]
+enum Protocol {
+    /// A key that requests are signed with
+    Pyzor,
+    /// A password that answers a challenge
+    Razor,
+    /// A password that requests are signed with
+    Dcc,
+    /// A key of this server for one account of rspamd's
+    Fuzzy,
+}
+
+impl Protocol {
+    fn as_str(self) -> &'static str {
+        match self {
+            Protocol::Pyzor => "pyzor",
+            Protocol::Razor => "razor",
+            Protocol::Dcc => "dcc",
+            Protocol::Fuzzy => "fuzzy",
+        }
+    }
 }
 
 /// What an account may do.
@@ -126,6 +173,7 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, Problem> {
             let wanted = json!({"weight": weight.weight});
             tell(&named.common, client.post_json(&named.path("/weight"), &wanted)?, line)
         }
+        Command::Secret(wanted) => secret(wanted),
         Command::Undo(named) => {
             let client = Client::of(&named.common.place)?;
             let done = client.post_json(&named.path("/undo"), &json!({}))?;
@@ -133,6 +181,35 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, Problem> {
             tell(&named.common, done, told)
         }
     }
+}
+
+/// The secret alone on standard output: it goes into a file of the client's.
+fn secret(wanted: &Secret) -> Result<ExitCode, Problem> {
+    let (named, protocol) = (&wanted.named, wanted.protocol.as_str());
+    let (client, path) = (Client::of(&named.common.place)?, named.path(&format!("/secrets/{protocol}")));
+    let name = &named.name;
+    if wanted.remove {
+        let told = |_: &Value| format!("{name} has no secret for {protocol} any more\n");
+        return tell(&named.common, client.delete(&path)?, told);
+    }
+    let body = match &wanted.secret_file {
+        Some(file) => json!({"secret": secret_in(file)?}),
+        None => json!({}),
+    };
+    tell(&named.common, client.post_json(&path, &body)?, |shown| {
+        let (what, value) = match shown["encryption_key"].as_str() {
+            Some(key) => ("The encryption_key of", key),
+            None => ("The secret of", shown["secret"].as_str().unwrap_or_default()),
+        };
+        eprintln!("{what} {name} for {protocol}, shown this once:");
+        format!("{value}\n")
+    })
+}
+
+/// A file's text without the end of its line. Whether it will do, the server says.
+fn secret_in(path: &Path) -> Result<String, Problem> {
+    let text = fs::read_to_string(path).map_err(Problem::input(path))?;
+    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
 fn tell(common: &Common, answer: Value, told: impl FnOnce(&Value) -> String) -> Result<ExitCode, Problem> {

@@ -40,7 +40,7 @@ pub(super) fn all(
         Ok(KindHits { kind, hits })
     };
     // What only the clients of DCC and of rspamd can make is in no message here.
-    let is_made = |kind: &&Kind| !matches!(kind, Kind::DccFuz2 | Kind::RspamdNear);
+    let is_made = |kind: &&Kind| !matches!(kind, Kind::DccFuz2 | Kind::RspamdNear | Kind::RspamdLabel);
     Kind::ALL.par_iter().filter(is_made).map(hits).collect()
 }
 

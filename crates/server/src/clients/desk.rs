@@ -15,7 +15,7 @@ use crate::accounts::{Account, Role};
 use crate::http::State;
 use crate::limits::Spending;
 use crate::network::plain;
-use crate::secrets::Secrets;
+use crate::secrets::{Protocol, SecretError};
 
 /// The longest digest that a client sends: rspamd's shingles.
 const DIGEST_BYTES_MAX: usize = 256;
@@ -23,7 +23,6 @@ const DIGEST_BYTES_MAX: usize = 256;
 /// Where the clients' requests are taken to.
 pub(crate) struct Desk {
     pub(crate) state: Arc<State>,
-    pub(crate) secrets: Secrets,
 }
 
 /// Whoever sent a request.
@@ -54,6 +53,16 @@ impl Who {
 }
 
 impl Desk {
+    /// The account of a name, and what it must prove to know.
+    pub(crate) fn account(
+        &self,
+        name: &str,
+        protocol: Protocol,
+    ) -> Result<Option<(Arc<Account>, Vec<u8>)>, SecretError> {
+        let secret = self.state.secrets.get(name, protocol)?;
+        Ok(self.state.accounts.get(name).zip(secret))
+    }
+
     /// Spends from the budgets of the account and of the network. False when one of them is used up.
     pub(crate) fn may(&self, who: &Who, address: IpAddr, what: Spending, number: usize) -> bool {
         let network = self.state.budget(plain(address));

@@ -1,13 +1,14 @@
-//! What the commands of rspamd's fuzzy check mean: check asks, add reports or revokes by its flag, delete withdraws.
+//! What the commands of rspamd's fuzzy check mean: check asks, add reports, revokes or labels by its flag, delete
+//! withdraws.
 
 mod envelope;
+mod labels;
+mod saying;
 mod seals;
 
 use std::sync::Arc;
 
 use seenit_ledger::error::WriteError;
-use seenit_ledger::record::Verb;
-use seenit_ledger::signature::Case;
 use seenit_ledger::verdict::Verdict;
 use seenit_signature::Kind;
 use seenit_wire::fuzzy::{
@@ -15,12 +16,13 @@ use seenit_wire::fuzzy::{
 };
 
 use self::envelope::Envelope;
+use self::labels::Label;
+use self::saying::Saying;
 use self::seals::Seals;
 pub(crate) use self::seals::key_in;
-use super::desk::{Desk, Who, case_of};
+use super::desk::{Desk, Who};
 use super::recent::Recent;
 use super::udp::{Asked, Datagrams};
-use crate::accounts::Role;
 use crate::config;
 use crate::limits::Spending;
 
@@ -54,10 +56,10 @@ impl Datagrams for Fuzzy {
     }
 
     fn answer(&self, asked: &Asked<'_>, out: &mut Vec<u8>) {
-        let Some((command, envelope)) = self.open(asked) else {
+        let Some((command, envelope, who)) = self.open(asked) else {
             return;
         };
-        match self.serve(&command, &envelope, asked) {
+        match self.serve(&command, &envelope, &who, asked) {
             Ok(Some(reply)) => envelope.write(&reply, out),
             Ok(None) => {}
             Err(TooMuch) => {
@@ -72,18 +74,18 @@ impl Datagrams for Fuzzy {
 }
 
 impl Fuzzy {
-    /// The command, and how it is answered; none of bytes that are no command.
-    fn open(&self, asked: &Asked<'_>) -> Option<(Command, Envelope)> {
+    /// The command, how it is answered, and who sent it; none of bytes that are no command.
+    fn open(&self, asked: &Asked<'_>) -> Option<(Command, Envelope, Who)> {
+        let anybody = Who::at(asked.from.ip());
         match Packet::decode(asked.datagram).ok()? {
-            Packet::Plain(command) => Some((command, Envelope { form: command.form, key: None })),
+            Packet::Plain(command) => Some((command, Envelope { form: command.form, key: None }, anybody)),
             Packet::Sealed(sealed) => {
                 // A new client costs a key agreement: those are bounded as writing is.
-                let may = || {
-                    let address = asked.from.ip();
-                    self.desk.may(&Who::at(address), address, Spending::Writes, 1)
-                };
-                let (command, key) = self.seals.open(&sealed, may)?;
-                Some((command, Envelope { form: command.form, key: Some(key) }))
+                let may = || self.desk.may(&anybody, asked.from.ip(), Spending::Writes, 1);
+                let (command, opener) = self.seals.open(&sealed, &self.desk.state.secrets, may)?;
+                let account = opener.account.and_then(|name| self.desk.state.accounts.get(&name));
+                let who = account.map_or(anybody, Who::Account);
+                Some((command, Envelope { form: command.form, key: Some(opener.key) }, who))
             }
         }
     }
@@ -93,10 +95,10 @@ impl Fuzzy {
         &self,
         command: &Command,
         envelope: &Envelope,
+        who: &Who,
         asked: &Asked<'_>,
     ) -> Result<Option<Reply>, TooMuch> {
-        let address = asked.from.ip();
-        if !self.desk.may(&Who::at(address), address, Spending::Checks, 1) {
+        if !self.desk.may(who, asked.from.ip(), Spending::Checks, 1) {
             return Err(TooMuch);
         }
         let refused = |refusal| Ok(Some(Reply::refused(command, refusal)));
@@ -112,21 +114,44 @@ impl Fuzzy {
             }
             _ if is_about_nothing => refused(Refusal::Skipped),
             Action::Check => Ok(Some(self.check(command))),
-            Action::Write | Action::Delete => match self.verb_of(command) {
-                Some(verb) => self.say(verb, command, envelope, asked),
+            Action::Write | Action::Delete => match Saying::of(command, &self.rules, &self.desk) {
+                Some(saying) => self.say(saying, command, envelope, who, asked),
                 None => refused(Refusal::Forbidden),
             },
         }
     }
 
-    /// What is known: raw totals, and nothing while the verdict is neither spam nor ham.
+    /// What is known: raw totals, and nothing while the verdict is neither spam nor ham. Of several flags the one with
+    /// the highest value is answered.
     fn check(&self, command: &Command) -> Reply {
         let known = self.desk.look_up(Kind::Rspamd, &command.digest);
-        match known.verdict {
-            _ if known.protected => Reply::refused(command, Refusal::Skipped),
-            Verdict::Spam => hit(command, self.rules.spam_flags.first(), known.raw.into(), 1.0),
-            Verdict::Ham => hit(command, self.rules.ham_flags.first(), known.raw_against.into(), 1.0),
-            _ => self.check_near(command),
+        if known.protected {
+            return Reply::refused(command, Refusal::Skipped);
+        }
+        let judged = match known.verdict {
+            Verdict::Spam => Some((&self.rules.spam_flags, known.raw)),
+            Verdict::Ham => Some((&self.rules.ham_flags, known.raw_against)),
+            _ => None,
+        };
+        let (mut best, mut meant) = (None::<Label>, None::<Label>);
+        for label in labels::of_digest(&self.desk, &command.digest) {
+            let place = if self.rules.is_label(label.flag) { &mut best } else { &mut meant };
+            if place.is_none_or(|place| label.value > place.value) {
+                *place = Some(label);
+            }
+        }
+        if let Some((flags, raw)) = judged
+            && let Some(&first) = flags.first()
+        {
+            let value = u32::from(raw);
+            // Under which of several flags most reports came.
+            let meant = meant.filter(|meant| flags.contains(&meant.flag) && 2 * meant.value > value);
+            let judged = Label { flag: meant.map_or(first, |meant| meant.flag), value };
+            best = best.filter(|best| best.value > judged.value).or(Some(judged));
+        }
+        match best {
+            Some(best) => hit(command, best.flag, best.value, 1.0),
+            None => self.check_near(command),
         }
     }
 
@@ -140,44 +165,30 @@ impl Fuzzy {
             return Reply::miss(command);
         }
         let probability = f32::from(known.weight) / SHINGLES as f32;
-        hit(command, self.rules.spam_flags.first(), self.rules.near_value, probability)
-    }
-
-    /// What a command says; nothing where its flag is only a label, or its value takes something away.
-    fn verb_of(&self, command: &Command) -> Option<Verb> {
-        let is_of = |flags: &[u8]| flags.contains(&command.flag);
-        let (is_spam, is_ham) = (is_of(&self.rules.spam_flags), is_of(&self.rules.ham_flags));
-        match command.action {
-            // A deletion by digest alone has no flag.
-            Action::Delete if is_spam || is_ham || command.flag == 0 => Some(Verb::Withdraw),
-            Action::Write if is_spam && command.value > 0 => Some(Verb::Report),
-            Action::Write if is_ham && command.value > 0 => Some(Verb::Revoke),
-            _ => None,
-        }
+        let flag = self.rules.spam_flags.first();
+        flag.map_or(Reply::miss(command), |&flag| hit(command, flag, self.rules.near_value, probability))
     }
 
     /// Has it remembered, and answers when that is durable.
     fn say(
         &self,
-        verb: Verb,
+        saying: Saying,
         command: &Command,
         envelope: &Envelope,
+        who: &Who,
         asked: &Asked<'_>,
     ) -> Result<Option<Reply>, TooMuch> {
-        let (address, role) =
-            (asked.from.ip(), if verb == Verb::Revoke { Role::Revoke } else { Role::Report });
-        let who = Who::at(address);
-        let (Some(reporter), Some(cases)) = (who.reporter(role), self.cases_of(verb, command)) else {
+        let Some(reporter) = who.reporter(saying.role) else {
             return Ok(Some(Reply::refused(command, Refusal::Forbidden)));
         };
-        if !self.desk.may(&who, address, Spending::Writes, cases.len()) {
+        if !self.desk.may(who, asked.from.ip(), Spending::Writes, saying.cases.len()) {
             return Err(TooMuch);
         }
         if self.recent.is_copy(asked.from, &what_is_said(command)) {
             return Ok(None);
         }
         let (command, envelope, way_back) = (*command, envelope.clone(), asked.way_back());
-        self.desk.say(verb, reporter, cases, move |result| {
+        self.desk.say(saying.verb, reporter, saying.cases, move |result| {
             let reply = match result {
                 Ok(_) => Reply::done(&command),
                 Err(WriteError::Empty) => Reply::refused(&command, Refusal::Skipped),
@@ -192,23 +203,6 @@ impl Fuzzy {
         });
         Ok(None)
     }
-
-    /// The case, as often as the value of an addition says: raw totals grow by it, and the reporter's weight counts
-    /// once all the same.
-    fn cases_of(&self, verb: Verb, command: &Command) -> Option<Vec<Case>> {
-        let times = match verb {
-            Verb::Withdraw => 1,
-            _ => command.value.clamp(1, self.rules.value_max.cast_signed()) as usize,
-        };
-        let single = case_of(Kind::Rspamd, &command.digest)?;
-        let mut whole = single.clone();
-        if let Some(shingles) = &command.shingles {
-            whole.push(Kind::RspamdNear, &digest_of(shingles)).ok()?;
-        }
-        // Shingles have no raw totals: once is enough for them. They are in the last record, where a deletion by digest
-        // alone finds them.
-        Some(std::iter::repeat_n(single, times - 1).chain([whole]).collect())
-    }
 }
 
 fn digest_of(shingles: &[u64; SHINGLES]) -> [u8; 8 * SHINGLES] {
@@ -219,17 +213,14 @@ fn digest_of(shingles: &[u64; SHINGLES]) -> [u8; 8 * SHINGLES] {
     digest
 }
 
-fn hit(command: &Command, flag: Option<&u8>, value: u32, probability: f32) -> Reply {
-    match flag {
-        Some(&flag) => Reply {
-            // A verdict whose reports are too old for the totals still is one.
-            value: value.max(1).try_into().unwrap_or(i32::MAX),
-            flag: flag.into(),
-            probability,
-            digest: command.digest,
-            ..Reply::miss(command)
-        },
-        None => Reply::miss(command),
+fn hit(command: &Command, flag: u8, value: u32, probability: f32) -> Reply {
+    Reply {
+        // A verdict whose reports are too old for the totals still is one.
+        value: value.max(1).try_into().unwrap_or(i32::MAX),
+        flag: flag.into(),
+        probability,
+        digest: command.digest,
+        ..Reply::miss(command)
     }
 }
 

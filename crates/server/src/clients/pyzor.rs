@@ -16,9 +16,7 @@ use super::recent::Recent;
 use super::udp::{Asked, Datagrams};
 use crate::accounts::Role;
 use crate::limits::Spending;
-
-/// The name that secrets are kept under.
-const PROTOCOL: &str = "pyzor";
+use crate::secrets::Protocol;
 
 /// Digests of one request: a datagram has room for more than anybody reports at once.
 const DIGESTS_MAX: usize = 64;
@@ -86,10 +84,8 @@ impl Pyzor {
         if !self.desk.may(&stranger, asked.from.ip(), Spending::Writes, 1) {
             return Err(Refusal::TooMany);
         }
-        let secret = self.desk.secrets.get(user, PROTOCOL).map_err(|_| Refusal::Internal)?;
-        let (Some(secret), Some(account)) = (secret, self.desk.state.accounts.get(user)) else {
-            return Err(Refusal::UnknownUser);
-        };
+        let known = self.desk.account(user, Protocol::Pyzor).map_err(|_| Refusal::Internal)?;
+        let (account, secret) = known.ok_or(Refusal::UnknownUser)?;
         let key = HashedKey::of(user, &String::from_utf8_lossy(&secret));
         match request.signature(&key, self.desk.state.clock.now_secs()) {
             Signature::Good => Ok(Who::Account(account)),

@@ -1,6 +1,7 @@
 //! Razor's connections: one request at a time, and the server speaks first.
 
 mod conversation;
+mod registration;
 mod upload;
 
 use std::io;
@@ -17,6 +18,7 @@ use tokio::time::timeout;
 use super::desk::Desk;
 use crate::listen::Crowd;
 use conversation::{Conversation, Said};
+use registration::Registrations;
 
 /// How long a client may be silent: longer than it waits for us itself.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -33,6 +35,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Razor's protocol: discovery, catalogue and nomination in one.
 pub(crate) struct Razor {
     desk: Arc<Desk>,
+    registrations: Arc<Registrations>,
     room: Arc<Semaphore>,
     crowd: Arc<Crowd>,
 }
@@ -42,7 +45,10 @@ impl Razor {
         let http = &desk.state.config.http;
         let room = Arc::new(Semaphore::new(http.connections_max as usize));
         let crowd = Arc::new(Crowd::new(http.connections_per_network_max));
-        Razor { desk, room, crowd }
+        let (per_day, networks_max) =
+            (desk.state.config.razor.registrations_per_day, desk.state.config.limits.networks_max);
+        let registrations = Arc::new(Registrations::new(per_day, networks_max));
+        Razor { desk, registrations, room, crowd }
     }
 
     /// Accepts connections until told to stop.
@@ -61,10 +67,10 @@ impl Razor {
                         self.desk.state.metrics.connections_refused.inc();
                         continue;
                     };
-                    let desk = Arc::clone(&self.desk);
+                    let (desk, registrations) = (Arc::clone(&self.desk), Arc::clone(&self.registrations));
                     tokio::spawn(async move {
                         let _held_while_open = (permit, seat);
-                        let talk = converse(stream, address.ip(), desk);
+                        let talk = converse(stream, address.ip(), desk, registrations);
                         if let Ok(Err(error)) = timeout(CONVERSATION, talk).await {
                             tracing::debug!(client = %address.ip(), %error, "a Razor connection ended badly");
                         }
@@ -80,11 +86,16 @@ impl Razor {
 }
 
 /// Answers one client until it leaves, or says what cannot be read.
-async fn converse(mut stream: TcpStream, address: IpAddr, desk: Arc<Desk>) -> io::Result<()> {
+async fn converse(
+    mut stream: TcpStream,
+    address: IpAddr,
+    desk: Arc<Desk>,
+    registrations: Arc<Registrations>,
+) -> io::Result<()> {
     // The client takes what it reads at once for the whole answer.
     stream.set_nodelay(true)?;
     let local: SocketAddr = stream.local_addr()?;
-    let mut conversation = Conversation::new(desk, address, local);
+    let mut conversation = Conversation::new(desk, registrations, address, local);
     let (mut decoder, mut out) = (Decoder::new(), Vec::new());
     conversation.greet(&mut out)?;
     stream.write_all(&out).await?;

@@ -69,6 +69,9 @@ section! {
     pub struct Razor {
         /// The address of its connections, or "off".
         pub listen: Listen = Listen::at_loopback(RAZOR_PORT),
+        /// Accounts that a network beyond loopback may register in a day: their word weighs nothing until trusted accounts
+        /// have confirmed it. 0 refuses.
+        pub registrations_per_day: u32 = 3,
     }
 }
 
@@ -101,7 +104,8 @@ section! {
     pub struct Fuzzy {
         /// The address of its datagrams, or "off".
         pub listen: Listen = Listen::at_loopback(FUZZY_PORT),
-        /// Flags that mean spam: adding under one of them reports. Spam is answered with the first.
+        /// Flags that mean spam: adding under one of them reports. Spam is answered with the first, unless most of its
+        /// reports came under another. Flags that are in no list are labels: answered, and no opinion.
         pub spam_flags: Vec<u8> = vec![1, 2],
         /// Flags that mean good mail: adding under one of them revokes. Good mail is answered with the first.
         pub ham_flags: Vec<u8> = vec![3],
@@ -244,6 +248,11 @@ impl Tls {
 }
 
 impl Fuzzy {
+    /// Whether a flag means neither spam nor ham.
+    pub(crate) fn is_label(&self, flag: u8) -> bool {
+        !self.spam_flags.contains(&flag) && !self.ham_flags.contains(&flag)
+    }
+
     pub(super) fn check(&self) -> Result<(), Wrong> {
         within("fuzzy.value_max", self.value_max.into(), 1, 100, "must be from 1 to 100")?;
         within("fuzzy.near_value", self.near_value.into(), 1, 1000, "must be from 1 to 1000")?;

@@ -14,6 +14,7 @@ use super::problem::Problem;
 use super::state::State;
 use super::{blocking, body};
 use crate::accounts::{Account, AccountError, Roles};
+use crate::secrets::Protocol;
 
 /// The most points that a reporter's word weighs.
 const WEIGHT_MAX: u8 = 10;
@@ -41,6 +42,8 @@ struct Shown {
     created: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     reporter: Option<Reporter>,
+    /// The older protocols that it has secrets for.
+    secrets: Vec<Protocol>,
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
 }
@@ -49,7 +52,8 @@ impl Shown {
     fn of(state: &State, account: &Account) -> Self {
         let reporter = state.ledger.reporter(&account.name);
         let (name, roles) = (account.name.clone(), account.roles);
-        Shown { name, roles, created: account.created, reporter, token: None }
+        let secrets = state.secrets.protocols_of(&name);
+        Shown { name, roles, created: account.created, reporter, secrets, token: None }
     }
 
     fn find(state: &State, name: &str) -> Result<Self, Problem> {
@@ -95,6 +99,8 @@ pub(crate) async fn remove(state: &Arc<State>, name: &str) -> Result<Answered, P
     let name = name.to_owned();
     blocking::run(state, move |state| {
         state.accounts.remove(&name)?;
+        // Else whoever gets the name next could be spoken for by whoever had it before.
+        state.secrets.remove_account(&name)?;
         tracing::info!(account = name, "an account was taken away");
         Ok::<_, Problem>(answer::json(&json!({"removed": name})))
     })
@@ -141,7 +147,7 @@ pub(crate) async fn undo(state: &Arc<State>, name: &str) -> Result<Answered, Pro
     Ok(answer::json(&json!({"words": words.await??})))
 }
 
-fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(body).map_err(|error| Problem::bad_body(error.to_string()))
 }
 

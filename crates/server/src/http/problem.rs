@@ -11,6 +11,7 @@ use super::answer::{self, Answered};
 use super::{CASES_MAX, SIGNATURES_MAX};
 use crate::accounts::AccountError;
 use crate::limits::UsedUp;
+use crate::secrets::SecretError;
 
 /// How long to wait after a refused write, in seconds: disks are not freed, and queues are worked off, at once.
 const WRITES_RETRY_SECS: u64 = 5;
@@ -145,6 +146,21 @@ impl From<WriteError> for Problem {
                 Problem { retry_secs: Some(SHARE_RETRY_SECS), ..problem }
             }
             _ => Problem::unavailable("writes-refused", why),
+        }
+    }
+}
+
+impl From<SecretError> for Problem {
+    fn from(error: SecretError) -> Self {
+        let why = error.to_string();
+        match error {
+            SecretError::IsToken(_) | SecretError::Length(_) | SecretError::Unfit(_) => {
+                Problem::bad_body(why)
+            }
+            SecretError::TooMany => Problem::new(StatusCode::CONFLICT, "too-many-secrets", why),
+            SecretError::Sealed { .. } | SecretError::Random(_) | SecretError::File(_) => {
+                Problem::unavailable("secrets-file", why)
+            }
         }
     }
 }

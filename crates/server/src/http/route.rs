@@ -23,6 +23,7 @@ pub(crate) enum Route<'a> {
     AccountToken(&'a str),
     AccountWeight(&'a str),
     AccountUndo(&'a str),
+    AccountSecret(&'a str, &'a str),
     ConfirmClock,
     Snapshot,
 }
@@ -83,6 +84,10 @@ impl<'a> Route<'a> {
             ("accounts", Some("token")) => Some(Route::AccountToken(name)),
             ("accounts", Some("weight")) => Some(Route::AccountWeight(name)),
             ("accounts", Some("undo")) => Some(Route::AccountUndo(name)),
+            ("accounts", Some(verb)) => {
+                let protocol = verb.strip_prefix("secrets/").filter(|protocol| !protocol.is_empty())?;
+                Some(Route::AccountSecret(name, protocol))
+            }
             _ => None,
         }
     }
@@ -97,6 +102,7 @@ impl<'a> Route<'a> {
         match self {
             Route::Accounts => "GET, HEAD, POST",
             Route::Account(_) => "GET, HEAD, DELETE",
+            Route::AccountSecret(..) => "POST, DELETE",
             Route::Receipt(_) | Route::Explain | Route::Stats => "GET, HEAD",
             Route::Health | Route::Ready | Route::Metrics | Route::OpenApi => "GET, HEAD",
             _ => "POST",
@@ -159,6 +165,8 @@ mod tests {
     fn paths_lead_to_routes_and_nothing_else_does() {
         assert_eq!(Route::find("/v1/check"), Some(Route::Check));
         assert_eq!(Route::find("/v1/accounts/mx.1/undo"), Some(Route::AccountUndo("mx.1")));
+        assert_eq!(Route::find("/v1/accounts/mx/secrets/dcc"), Some(Route::AccountSecret("mx", "dcc")));
+        assert_eq!(Route::find("/v1/accounts/mx/secrets/"), None);
         assert_eq!(Route::find("/v1/receipts/abc-1-2"), Some(Route::Receipt("abc-1-2")));
         for path in
             ["", "/", "/v1", "/v1/", "/v1/check/", "/v1/accounts/", "/v1/accounts/a/b", "/v1/accounts//token"]

@@ -12,7 +12,7 @@ use super::problem::Problem;
 use super::route::Route;
 use super::state::{Peer, State};
 use super::who::Caller;
-use super::{accounts, ask, check, guard, write};
+use super::{accounts, ask, check, guard, secrets, write};
 
 /// Answers a request. There is always an answer.
 pub(crate) async fn serve(
@@ -73,6 +73,10 @@ async fn dispatch(
         Route::AccountToken(name) => accounts::renew(state, name).await,
         Route::AccountWeight(name) => accounts::weigh(state, name, request).await,
         Route::AccountUndo(name) => accounts::undo(state, name).await,
+        Route::AccountSecret(name, protocol) if request.method() == Method::DELETE => {
+            secrets::remove(state, name, protocol).await
+        }
+        Route::AccountSecret(name, protocol) => secrets::put(state, name, protocol, request).await,
         Route::ConfirmClock => ask::confirm_clock(state).await,
         Route::Snapshot => ask::snapshot(state).await,
     }

@@ -13,12 +13,14 @@ use crate::config::Config;
 use crate::limits::{Budget, Networks};
 use crate::metrics::Metrics;
 use crate::network::{Network, plain};
+use crate::secrets::Secrets;
 
 /// What all requests share.
 pub(crate) struct State {
     pub(crate) config: Config,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) accounts: Arc<Accounts>,
+    pub(crate) secrets: Secrets,
     pub(crate) networks: Networks,
     pub(crate) metrics: Metrics,
     pub(crate) clock: Arc<dyn Clock>,

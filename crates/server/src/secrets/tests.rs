@@ -17,22 +17,27 @@ fn accounts(folder: &Path) -> Accounts {
 fn secrets_outlive_a_restart_and_are_not_in_the_file() {
     let dir = tempfile::tempdir().expect("a folder");
     let (secrets, accounts) = (Secrets::open(dir.path()).expect("new"), accounts(dir.path()));
-    secrets.put("mx", "razor", b"open sesame", &accounts).expect("kept");
-    secrets.put("mx", "razor", b"open barley", &accounts).expect("replaced");
-    secrets.put("mx", "pyzor", b"other", &accounts).expect("kept");
+    secrets.put("mx", Protocol::Razor, b"open-sesame", &accounts).expect("kept");
+    secrets.put("mx", Protocol::Razor, b"open-barley", &accounts).expect("replaced");
+    secrets.put("mx", Protocol::Pyzor, b"other", &accounts).expect("kept");
     let again = Secrets::open(dir.path()).expect("there");
-    assert_eq!(again.get("mx", "razor").expect("opens"), Some(b"open barley".to_vec()));
-    assert_eq!(again.get("mx", "dcc").expect("nothing"), None);
+    assert_eq!(again.get("mx", Protocol::Razor).expect("opens"), Some(b"open-barley".to_vec()));
+    assert_eq!(again.get("mx", Protocol::Dcc).expect("nothing"), None);
     for name in ["secrets.json", "secrets.key"] {
         let path = dir.path().join(name);
         assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
         assert!(!String::from_utf8_lossy(&fs::read(&path).expect("read")).contains("barley"));
     }
-    assert!(again.remove("mx", "razor").expect("removed"));
-    assert!(!again.remove("mx", "razor").expect("nothing to remove"));
+    assert_eq!(again.protocols_of("mx"), [Protocol::Pyzor, Protocol::Razor]);
+    assert_eq!(again.of_protocol(Protocol::Pyzor).expect("opens"), [("mx".to_owned(), b"other".to_vec())]);
+    assert!(again.remove("mx", Protocol::Razor).expect("removed"));
+    assert!(!again.remove("mx", Protocol::Razor).expect("nothing to remove"));
     let again = Secrets::open(dir.path()).expect("there");
-    assert_eq!(again.get("mx", "razor").expect("gone"), None);
-    assert_eq!(again.get("mx", "pyzor").expect("kept"), Some(b"other".to_vec()));
+    assert_eq!(again.get("mx", Protocol::Razor).expect("gone"), None);
+    assert_eq!(again.get("mx", Protocol::Pyzor).expect("kept"), Some(b"other".to_vec()));
+    again.remove_account("mx").expect("removed");
+    again.remove_account("nobody").expect("nothing to remove");
+    assert_eq!((again.get("mx", Protocol::Pyzor).expect("gone"), again.changes()), (None, 1));
 }
 
 #[test]
@@ -40,23 +45,24 @@ fn an_api_token_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
     let (secrets, accounts) = (Secrets::open(dir.path()).expect("new"), accounts(dir.path()));
     let token = accounts.add("mx", Roles::from_iter([Role::Check]), ReporterId(9), 0).expect("an account");
-    let why = secrets.put("other", "razor", token.as_str().as_bytes(), &accounts).expect_err("a token");
+    let why =
+        secrets.put("other", Protocol::Razor, token.as_str().as_bytes(), &accounts).expect_err("a token");
     assert!(why.to_string().starts_with("this secret is the API token of mx"));
-    assert!(secrets.put("mx", "razor", b"", &accounts).is_err());
-    assert!(secrets.put("mx", "razor", &[1; SECRET_BYTES_MAX + 1], &accounts).is_err());
+    assert!(secrets.put("mx", Protocol::Razor, b"", &accounts).is_err());
+    assert!(secrets.put("mx", Protocol::Razor, &[1; SECRET_BYTES_MAX + 1], &accounts).is_err());
 }
 
 #[test]
 fn a_secret_moved_or_changed_does_not_open() {
     let dir = tempfile::tempdir().expect("a folder");
     let (secrets, accounts) = (Secrets::open(dir.path()).expect("new"), accounts(dir.path()));
-    secrets.put("a", "bc", b"open sesame", &accounts).expect("kept");
+    secrets.put("a", Protocol::Razor, b"open-sesame", &accounts).expect("kept");
     let path = dir.path().join("secrets.json");
     let text = fs::read_to_string(&path).expect("read");
-    for (from, to) in [(r#""a""#, r#""ab""#), (r#""bc""#, r#""c""#)] {
+    for (from, to) in [(r#""a""#, r#""ab""#), (r#""razor""#, r#""pyzor""#)] {
         fs::write(&path, text.replace(from, to)).expect("written");
         let moved = Secrets::open(dir.path()).expect("a store");
-        for (account, protocol) in [("ab", "bc"), ("a", "c")] {
+        for (account, protocol) in [("ab", Protocol::Razor), ("a", Protocol::Pyzor)] {
             assert!(!matches!(moved.get(account, protocol), Ok(Some(_))));
         }
     }
@@ -68,7 +74,7 @@ fn a_secret_moved_or_changed_does_not_open() {
     fs::write(dir.path().join("secrets.key"), [1; 32]).expect("written");
     let other = Secrets::open(dir.path()).expect("another key");
     assert_eq!(
-        other.get("a", "bc").expect_err("sealed").to_string(),
-        "the secret of a for bc does not open with this key"
+        other.get("a", Protocol::Razor).expect_err("sealed").to_string(),
+        "the secret of a for razor does not open with this key"
     );
 }

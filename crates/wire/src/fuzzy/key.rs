@@ -122,25 +122,6 @@ impl fmt::Debug for SharedKey {
     }
 }
 
-/// The keys of a server.
-#[derive(Clone, Debug)]
-pub struct Keyring {
-    default: SecretKey,
-    others: Vec<SecretKey>,
-}
-
-impl Keyring {
-    /// The default key, and others.
-    pub fn new(default: SecretKey, others: Vec<SecretKey>) -> Self {
-        Self { default, others }
-    }
-
-    /// The key that a command is sealed for. As with rspamd, an unknown name means the default key.
-    pub fn select(&self, id: &[u8; 8]) -> &SecretKey {
-        self.others.iter().find(|key| key.public.id() == *id).unwrap_or(&self.default)
-    }
-}
-
 fn encode(key: &[u8; 32]) -> String {
     let mut text = String::with_capacity(KEY_LETTERS);
     let (mut bits, mut held) = (0_u32, 0);

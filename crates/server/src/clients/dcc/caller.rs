@@ -9,9 +9,7 @@ use super::answered::{Answered, Earlier, Which};
 use crate::clients::desk::{Desk, Who};
 use crate::clients::udp::WayBack;
 use crate::limits::Spending;
-
-/// The name that secrets are kept under.
-const PROTOCOL: &str = "dcc";
+use crate::secrets::{DCC_NAME, Protocol};
 
 /// Whoever asks, and with which password.
 pub(super) struct Caller {
@@ -37,9 +35,7 @@ impl Caller {
     }
 
     fn signed(request: &Request<'_>, number: u32, desk: &Desk) -> Option<Self> {
-        let name = format!("dcc-{number}");
-        let secret = desk.secrets.get(&name, PROTOCOL).ok()??;
-        let account = desk.state.accounts.get(&name)?;
+        let (account, secret) = desk.account(&format!("{DCC_NAME}{number}"), Protocol::Dcc).ok()??;
         let password = Password::new(std::str::from_utf8(&secret).ok()?).ok()?;
         let is_signed = request.is_signed_by(&password);
         is_signed.then(|| Caller { who: Who::Account(account), password: Some(password) })

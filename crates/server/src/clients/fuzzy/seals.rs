@@ -1,13 +1,17 @@
-//! The key of this server, and what it has in common with the clients that asked lately.
+//! The keys of this server, and what they have in common with the clients that asked lately.
+//!
+//! Clients choose a key of their own whenever they start: they are known by the key of ours that they seal for. One is
+//! for anybody; every account may have another.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 use seenit_wire::fuzzy::{Command, PublicKey, Sealed, SecretKey, SharedKey};
 
 use crate::private_file::{self, PrivateError};
+use crate::secrets::{Protocol, Secrets, random_key};
 use crate::server::StartError;
 
 /// The secret key in the data folder, as `rspamadm keypair` would print it.
@@ -16,41 +20,82 @@ const FILE: &str = "fuzzy.key";
 /// More than a key and the end of its line is no key.
 const FILE_BYTES_MAX: u64 = 100;
 
-/// Clients that are remembered, at 100 bytes each: one for every worker of some thousands of machines.
+/// Clients that are remembered, at 200 bytes each: one for every worker of some thousands of machines.
 const CLIENTS_MAX: NonZeroUsize = NonZeroUsize::new(1 << 14).expect("not zero");
 
 /// Opens sealed commands.
 pub(super) struct Seals {
-    key: SecretKey,
-    shared: Mutex<LruCache<PublicKey, SharedKey>>,
+    anybody: SecretKey,
+    known: Mutex<Known>,
+}
+
+/// The keys of accounts, and the clients that asked lately.
+struct Known {
+    /// How often secrets had been changed when the keys were read.
+    changes: Option<u64>,
+    accounts: Vec<(SecretKey, Arc<str>)>,
+    clients: LruCache<([u8; 8], PublicKey), Opener>,
+}
+
+/// What opens a client's commands, and the account that it asks for.
+#[derive(Clone)]
+pub(super) struct Opener {
+    pub(super) key: SharedKey,
+    pub(super) account: Option<Arc<str>>,
 }
 
 impl Seals {
-    pub(super) fn new(key: SecretKey) -> Self {
-        Seals { key, shared: Mutex::new(LruCache::new(CLIENTS_MAX)) }
+    pub(super) fn new(anybody: SecretKey) -> Self {
+        let known = Known { changes: None, accounts: Vec::new(), clients: LruCache::new(CLIENTS_MAX) };
+        Seals { anybody, known: Mutex::new(known) }
     }
 
     /// The command, and what it was opened with. `may` is asked before a client that is not remembered costs anything.
     pub(super) fn open(
         &self,
         sealed: &Sealed<'_>,
+        secrets: &Secrets,
         may: impl FnOnce() -> bool,
-    ) -> Option<(Command, SharedKey)> {
-        if let Some(key) = self.lock().get(&sealed.client).cloned() {
-            return Some((sealed.open(&key).ok()?, key));
+    ) -> Option<(Command, Opener)> {
+        let client = (sealed.key_id, sealed.client);
+        let remembered = self.known(secrets).clients.get(&client).cloned();
+        if let Some(opener) = remembered {
+            return Some((sealed.open(&opener.key).ok()?, opener));
         }
         if !may() {
             return None;
         }
-        let key = self.key.share(&sealed.client).ok()?;
-        let command = sealed.open(&key).ok()?;
+        let (ours, account) = self.key_of(sealed.key_id, secrets);
+        let opener = Opener { key: ours.share(&sealed.client).ok()?, account };
+        let command = sealed.open(&opener.key).ok()?;
         // Only who can seal is remembered: garbage drives nobody out.
-        self.lock().put(sealed.client, key.clone());
-        Some((command, key))
+        self.known(secrets).clients.put(client, opener.clone());
+        Some((command, opener))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, LruCache<PublicKey, SharedKey>> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The key of ours with this name, and whose it is. As with rspamd, an unknown name means the key for anybody.
+    fn key_of(&self, id: [u8; 8], secrets: &Secrets) -> (SecretKey, Option<Arc<str>>) {
+        let known = self.known(secrets);
+        let account = known.accounts.iter().find(|(key, _)| key.public().id() == id);
+        account.map_or_else(|| (self.anybody.clone(), None), |(key, name)| (key.clone(), Some(name.clone())))
+    }
+
+    /// What is known, without what an operator has changed since. Secrets that do not open are nobody's.
+    fn known(&self, secrets: &Secrets) -> MutexGuard<'_, Known> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let changes = secrets.changes();
+        if known.changes != Some(changes) {
+            let keys = secrets.of_protocol(Protocol::Fuzzy).unwrap_or_else(|error| {
+                tracing::error!(%error, "the keys of accounts for rspamd cannot be read");
+                Vec::new()
+            });
+            let key_of = |text: Vec<u8>| SecretKey::from_text(std::str::from_utf8(&text).ok()?).ok();
+            known.accounts =
+                keys.into_iter().filter_map(|(name, text)| Some((key_of(text)?, name.into()))).collect();
+            known.clients.clear();
+            known.changes = Some(changes);
+        }
+        known
     }
 }
 
@@ -61,9 +106,7 @@ pub(crate) fn key_in(data: &Path) -> Result<SecretKey, StartError> {
         let key = SecretKey::from_text(String::from_utf8_lossy(&bytes).trim_end());
         return Ok(key.map_err(|error| PrivateError::Damaged { path, why: error.to_string() })?);
     }
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| StartError::System(error.to_string()))?;
-    let key = SecretKey::from_bytes(bytes);
+    let key = random_key().map_err(|error| StartError::System(error.to_string()))?;
     private_file::write(&path, (key.to_text() + "\n").as_bytes())?;
     Ok(key)
 }

@@ -15,14 +15,14 @@ use seenit_wire::razor::{
 };
 use tokio::sync::oneshot;
 
+use super::registration::{Refused, Registrations, account_of};
 use super::upload;
-use crate::accounts::Role;
+use crate::accounts::{Account, Role};
 use crate::clients::desk::{Desk, Who};
 use crate::http::blocking;
 use crate::limits::Spending;
-
-/// The name that secrets are kept under.
-const PROTOCOL: &str = "razor";
+use crate::network::{Network, plain};
+use crate::secrets::Protocol;
 
 /// The confidence from which clients call something spam. We say 100 or nothing.
 const AVERAGE_CONFIDENCE: u8 = 50;
@@ -46,6 +46,7 @@ pub(super) enum Said {
 /// One client's connection.
 pub(super) struct Conversation {
     desk: Arc<Desk>,
+    registrations: Arc<Registrations>,
     address: IpAddr,
     local: SocketAddr,
     ep4: String,
@@ -56,9 +57,14 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    pub(super) fn new(desk: Arc<Desk>, address: IpAddr, local: SocketAddr) -> Self {
+    pub(super) fn new(
+        desk: Arc<Desk>,
+        registrations: Arc<Registrations>,
+        address: IpAddr,
+        local: SocketAddr,
+    ) -> Self {
         let ep4 = Ep4::default().to_string();
-        Conversation { desk, address, local, ep4, who: None, claim: None }
+        Conversation { desk, registrations, address, local, ep4, who: None, claim: None }
     }
 
     /// Whether mails are read: from those who may report.
@@ -78,7 +84,7 @@ impl Conversation {
             Request::Query(Ok(Command::Get(subject))) => self.describe(subject, out)?,
             Request::Query(Ok(Command::Identify { user })) => self.identify(&user, out)?,
             Request::Query(Ok(Command::Register { user, password })) => {
-                self.register(user.as_deref(), password.as_deref(), out)?;
+                self.register(user.as_deref(), password.as_deref(), out).await?;
             }
             Request::Query(Ok(Command::Revoke(query))) => {
                 let answer = self.revoke(&[query]).await;
@@ -213,12 +219,12 @@ impl Conversation {
 
     /// Hands out a challenge. Beyond this machine only accounts that exist get one.
     fn identify(&mut self, user: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
-        let user = String::from_utf8_lossy(user).into_owned();
-        let is_known = self.secret(&user)?.is_some();
+        let user = account_of(user);
+        let is_known = self.account(&user)?.is_some();
         if !self.desk.may(&Who::at(self.address), self.address, Spending::Writes, 1) {
             return write_line(&Answer::Error(ErrorCode::TooMany), out).map_err(io::Error::other);
         }
-        if !is_known && !self.address.to_canonical().is_loopback() {
+        if !is_known && !self.is_at_home() {
             return write_line(&Answer::Error(ErrorCode::UnknownUser), out).map_err(io::Error::other);
         }
         let challenge = random_text()?;
@@ -233,39 +239,56 @@ impl Conversation {
         let Some((user, challenge)) = self.claim.take() else {
             return Answer::Error(ErrorCode::NotAuthenticated);
         };
-        let Ok(secret) = self.secret(&user) else {
+        let Ok(known) = self.account(&user) else {
             return Answer::Error(ErrorCode::Internal);
         };
-        let account = self.desk.state.accounts.get(&user);
-        self.who = match (secret, account) {
-            (Some(secret), Some(account)) if proves(response, &secret, challenge.as_bytes()) => {
+        self.who = match known {
+            Some((account, secret)) if proves(response, &secret, challenge.as_bytes()) => {
                 Some(Who::Account(account))
             }
-            (None, _) if self.address.to_canonical().is_loopback() => Some(Who::Local),
+            None if self.is_at_home() => Some(Who::Local),
             _ => None,
         };
         if self.who.is_some() { Answer::Accepted } else { Answer::Error(ErrorCode::NotAuthenticated) }
     }
 
-    /// On this machine everybody gets what they ask for: it is `local` under any name. Beyond it accounts are the
-    /// operator's to give.
-    fn register(&self, user: Option<&[u8]>, password: Option<&[u8]>, out: &mut Vec<u8>) -> io::Result<()> {
-        let answer =
-            |answer: &Answer<'_>, out: &mut Vec<u8>| write_line(answer, out).map_err(io::Error::other);
-        if !self.address.to_canonical().is_loopback() {
-            return answer(&Answer::Error(ErrorCode::Forbidden), out);
-        }
-        let (made_user, made_password) = (format!("local-{}", random_text()?), random_text()?);
+    /// On this machine everybody gets what they ask for: it is `local` under any name. Beyond it a network gets a few
+    /// accounts a day, whose word weighs nothing yet.
+    async fn register(
+        &self,
+        user: Option<&[u8]>,
+        password: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        let (made_user, made_password) = (format!("razor-{}", random_text()?), random_text()?);
         let user = user.unwrap_or(made_user.as_bytes());
-        if self.secret(&String::from_utf8_lossy(user))?.is_some() {
-            return answer(&Answer::Error(ErrorCode::UserExists), out);
-        }
         let password = password.unwrap_or(made_password.as_bytes());
-        answer(&Answer::Registered { user, password }, out)
+        let (name, secret) = (account_of(user), password.to_vec());
+        let registered = if self.is_at_home() {
+            if self.account(&name)?.is_some() { Err(Refused::Taken) } else { Ok(()) }
+        } else if !self.registrations.may(Network::of(self.address), self.desk.state.clock.now_secs()) {
+            Err(Refused::Forbidden)
+        } else {
+            let (desk, registrations) = (Arc::clone(&self.desk), Arc::clone(&self.registrations));
+            let make = move |_: &_| registrations.register(&desk, &name, &secret);
+            let made = blocking::run(&self.desk.state, make).await;
+            made.unwrap_or(Err(Refused::Internal))
+        };
+        let answer = match registered {
+            Ok(()) => Answer::Registered { user, password },
+            Err(Refused::Taken) => Answer::Error(ErrorCode::UserExists),
+            Err(Refused::Forbidden) => Answer::Error(ErrorCode::Forbidden),
+            Err(Refused::Internal) => Answer::Error(ErrorCode::Internal),
+        };
+        write_line(&answer, out).map_err(io::Error::other)
     }
 
-    fn secret(&self, user: &str) -> io::Result<Option<Vec<u8>>> {
-        self.desk.secrets.get(user, PROTOCOL).map_err(io::Error::other)
+    fn account(&self, name: &str) -> io::Result<Option<(Arc<Account>, Vec<u8>)>> {
+        self.desk.account(name, Protocol::Razor).map_err(io::Error::other)
+    }
+
+    fn is_at_home(&self) -> bool {
+        plain(self.address).is_loopback()
     }
 }
 

@@ -1,0 +1,86 @@
+//! Secrets of accounts for older protocols, for admins.
+
+use std::sync::Arc;
+
+use hyper::Request;
+use hyper::body::Incoming;
+use seenit_wire::fuzzy::SecretKey;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::accounts::parse;
+use super::answer::{self, Answered};
+use super::problem::Problem;
+use super::state::State;
+use super::{blocking, body};
+use crate::accounts::AccountError;
+use crate::secrets::Protocol;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    /// Made here where it is not given.
+    #[serde(default)]
+    secret: Option<String>,
+}
+
+/// A secret as it is shown, once. Of a key pair only the public half leaves the server.
+#[derive(Serialize)]
+struct Shown {
+    name: String,
+    protocol: Protocol,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encryption_key: Option<String>,
+}
+
+/// Gives an account a secret for a protocol, in place of any it had, and shows what its clients need.
+pub(crate) async fn put(
+    state: &Arc<State>,
+    name: &str,
+    protocol: &str,
+    request: Request<Incoming>,
+) -> Result<Answered, Problem> {
+    let protocol = known(protocol)?;
+    let Wanted { secret } = parse(&body::read_json(state, request).await?)?;
+    let name = name.to_owned();
+    let shown = blocking::run(state, move |state| {
+        let account = state.accounts.get(&name).filter(|account| !account.is_operator());
+        account.ok_or_else(|| AccountError::Unknown(name.clone()))?;
+        let secret = match secret {
+            Some(secret) => secret,
+            None => protocol.random_secret().map_err(AccountError::Random)?,
+        };
+        state.secrets.put(&name, protocol, secret.as_bytes(), &state.accounts)?;
+        tracing::info!(account = name, %protocol, "an account has a new secret");
+        Ok::<_, Problem>(match SecretKey::from_text(&secret) {
+            Ok(key) if protocol == Protocol::Fuzzy => {
+                Shown { name, protocol, secret: None, encryption_key: Some(key.public().to_string()) }
+            }
+            _ => Shown { name, protocol, secret: Some(secret), encryption_key: None },
+        })
+    });
+    Ok(answer::json(&shown.await??))
+}
+
+/// Takes a secret away: the account is nobody to that protocol from then on.
+pub(crate) async fn remove(state: &Arc<State>, name: &str, protocol: &str) -> Result<Answered, Problem> {
+    let (protocol, name) = (known(protocol)?, name.to_owned());
+    blocking::run(state, move |state| {
+        if !state.secrets.remove(&name, protocol)? {
+            return Err(Problem::not_found(format!("{name} has no secret for {protocol}")));
+        }
+        tracing::info!(account = name, %protocol, "a secret was taken away");
+        Ok(answer::json(&json!({"removed": name, "protocol": protocol})))
+    })
+    .await?
+}
+
+fn known(protocol: &str) -> Result<Protocol, Problem> {
+    let unknown = || {
+        let known = Protocol::ALL.map(Protocol::as_str).join(", ");
+        Problem::not_found(format!("{:.40} is no protocol with secrets: those are {known}", protocol))
+    };
+    Protocol::from_name(protocol).ok_or_else(unknown)
+}
