@@ -149,3 +149,50 @@ fn a_razor_client_without_an_account_gets_one_on_this_machine() {
     assert_eq!(serving.verdict("a.eml"), ("spam".into(), 10));
     serving.stop();
 }
+
+/// What an account has said, by the operator's list.
+fn records(serving: &Serving<'_>, name: &str) -> u64 {
+    let listed = serving.run("account list --json");
+    let listed: serde_json::Value = serde_json::from_str(&listed.out).expect("JSON");
+    let accounts = listed["accounts"].as_array().expect("a list");
+    let account = accounts.iter().find(|account| account["name"] == name).expect("the account");
+    account["reporter"]["records"].as_u64().expect("a number")
+}
+
+#[test]
+fn accounts_that_the_operator_gives_speak_for_themselves_through_pyzor_and_razor() {
+    let folder = Folder::new();
+    let serving = Serving::start_with(&folder, ANY_PORTS);
+    point_pyzor_at(&folder, &serving);
+    point_razor_at(&folder, &serving);
+    folder.write("a.eml", mail(1));
+    folder.write("b.eml", mail(2));
+    assert_eq!(serving.run("account add mx1 --role report --weight 10").code, 0);
+    let secret = |words: &str| {
+        let given = serving.run(&format!("account secret mx1 {words}"));
+        assert_eq!(given.code, 0, "{}", given.err);
+        given.out.trim_end().to_owned()
+    };
+    let (host, port) = address(&serving, "pyzor").split_once(':').expect("a port");
+    folder.write("pyzor/accounts", format!("{host} : {port} : mx1 : ,{}\n", secret("pyzor")));
+    let reported = pyzor(&folder, "report", "a.eml");
+    assert_eq!(reported.code, 0, "{} {}", reported.out, reported.err);
+    assert_eq!((records(&serving, "mx1"), serving.verdict("a.eml").1), (1, 10));
+
+    let (user, password) = ("-user=mx1", format!("-pass={}", secret("razor")));
+    let stolen = razor(&folder, "razor-admin", &["-register", user, "-pass=guess"], "a.eml");
+    assert_ne!(stolen.code, 0, "somebody else's name");
+    let registered = razor(&folder, "razor-admin", &["-register", user, &password], "a.eml");
+    assert_eq!(registered.code, 0, "{} {}", registered.out, registered.err);
+    assert_eq!(razor(&folder, "razor-check", &["b.eml"], "b.eml").code, 1);
+    let reported = razor(&folder, "razor-report", &["-f", "b.eml"], "b.eml");
+    assert_eq!(reported.code, 0, "{} {}", reported.out, reported.err);
+    assert_eq!((records(&serving, "mx1"), serving.verdict("b.eml").1), (2, 10));
+
+    assert_eq!(serving.run("account secret mx1 pyzor --remove").code, 0);
+    let refused = pyzor(&folder, "report", "a.eml");
+    assert!(refused.code == 1 && refused.out.contains("401"), "{} {}", refused.out, refused.err);
+    let unfit = serving.run("account secret mx1 dcc");
+    assert!(unfit.code != 0 && unfit.err.contains("dcc-32768"), "{}", unfit.err);
+    serving.stop();
+}

@@ -12,6 +12,9 @@ mod recent;
 mod start;
 mod udp;
 
+#[cfg(test)]
+mod tests;
+
 pub use dcc::ListError;
 pub(crate) use desk::Desk;
 pub use start::ClientAddresses;

@@ -172,7 +172,7 @@ impl Server {
         Ok(Running { runtime: Some(runtime), listeners, stop, addresses, token, token_files, clients, state })
     }
 
-    fn open(&self) -> Result<Arc<State>, StartError> {
+    pub(crate) fn open(&self) -> Result<Arc<State>, StartError> {
         let ledger = Arc::new(Ledger::open(&self.data, self.config.ledger.clone(), Arc::clone(&self.clock))?);
         let reporter = |name: &str| match ledger.reporter(name) {
             Some(reporter) => Ok(reporter.id),

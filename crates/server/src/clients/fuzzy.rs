@@ -231,3 +231,6 @@ fn what_is_said(command: &Command) -> [u8; 70] {
     bytes.iter_mut().zip(parts.into_iter().flatten()).for_each(|(place, byte)| *place = *byte);
     bytes
 }
+
+#[cfg(test)]
+mod tests;

@@ -121,3 +121,6 @@ async fn converse(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,7 +32,7 @@ pub(crate) trait Datagrams: Send + Sync + 'static {
 pub(crate) struct Asked<'a> {
     pub(crate) datagram: &'a [u8],
     pub(crate) from: SocketAddr,
-    socket: &'a Arc<UdpSocket>,
+    pub(super) socket: &'a Arc<UdpSocket>,
 }
 
 impl Asked<'_> {

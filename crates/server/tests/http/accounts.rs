@@ -98,6 +98,45 @@ fn accounts_are_made_shown_renewed_weighed_undone_and_removed() {
 }
 
 #[test]
+fn secrets_of_older_protocols_are_given_listed_and_taken_away() {
+    let site = Site::start(config());
+    let token = site.account("mx1", r#"["report"]"#);
+    let post = |path: &str, body: &str| site.post(&format!("/v1/accounts/{path}"), JSON, body);
+    let chosen = post("mx1/secrets/pyzor", r#"{"secret":"open-sesame"}"#).json();
+    assert_eq!(chosen, json!({"name": "mx1", "protocol": "pyzor", "secret": "open-sesame"}));
+    let made = post("mx1/secrets/razor", "{}").json();
+    assert_eq!(made["secret"].as_str().map(str::len), Some(32));
+    let key = post("mx1/secrets/fuzzy", "{}").json();
+    assert!(key["secret"].is_null() && key["encryption_key"].as_str().map(str::len) == Some(52), "{key}");
+
+    let shown = site.ask("GET", "/v1/accounts/mx1").token(&site.token).send();
+    assert_eq!(shown.json()["secrets"], json!(["pyzor", "razor", "fuzzy"]));
+    assert!(!shown.text().contains("open-sesame"));
+    assert_eq!(status(&site, Some(&token), "POST", "/v1/accounts/mx1/secrets/pyzor"), 403, "no admin");
+
+    for (path, body, problem) in [
+        ("mx1/secrets/pyzor", r#"{"secret":"with blank"}"#, (400, "bad-body")),
+        ("mx1/secrets/pyzor", r#"{"password":"x"}"#, (400, "bad-body")),
+        ("mx1/secrets/dcc", "{}", (400, "bad-body")),
+        ("mx1/secrets/nilsimsa", "{}", (404, "not-found")),
+        ("nobody/secrets/pyzor", "{}", (404, "not-found")),
+        ("operator/secrets/pyzor", "{}", (404, "not-found")),
+    ] {
+        assert_eq!(post(path, body).problem(), (problem.0, problem.1.into()), "{path} {body}");
+    }
+    let token = format!(r#"{{"secret":"{token}"}}"#);
+    assert_eq!(post("mx1/secrets/pyzor", &token).problem(), (400, "bad-body".into()), "an API token");
+
+    let delete = |path: &str| site.ask("DELETE", &format!("/v1/accounts/{path}")).token(&site.token).send();
+    assert_eq!(delete("mx1/secrets/pyzor").status, 200);
+    assert_eq!(delete("mx1/secrets/pyzor").problem(), (404, "not-found".into()));
+    assert_eq!(delete("mx1").status, 200);
+    site.account("mx1", r#"["report"]"#);
+    let anew = site.ask("GET", "/v1/accounts/mx1").token(&site.token).send();
+    assert_eq!(anew.json()["secrets"], json!([]), "whoever gets the name has none of the secrets");
+}
+
+#[test]
 fn accounts_that_make_no_sense_are_refused() {
     let site = Site::start(config());
     site.account("mx", r#"["check"]"#);

@@ -1,0 +1,88 @@
+//! Razor's: accounts that clients beyond this machine make for themselves.
+
+use std::sync::Arc;
+
+use seenit_wire::razor::{Command, Request, response};
+
+use super::{Conversation, Registrations};
+use crate::accounts::Role;
+use crate::clients::tests::{Office, abroad, home};
+use crate::secrets::Protocol;
+
+struct Talk(Conversation);
+
+impl Talk {
+    fn with(office: &Office, registrations: &Arc<Registrations>, from: std::net::SocketAddr) -> Self {
+        let (desk, registrations) = (Arc::clone(&office.desk), Arc::clone(registrations));
+        Talk(Conversation::new(desk, registrations, from.ip(), home()))
+    }
+
+    async fn ask(&mut self, command: Command<'_>) -> String {
+        let mut out = Vec::new();
+        self.0.answer(Request::Query(Ok(command)), &mut out).await.expect("an answer");
+        String::from_utf8(out).expect("text").trim_end().to_owned()
+    }
+
+    async fn register(&mut self, user: &str, password: &str) -> String {
+        let (user, password) = (Some(user.as_bytes().into()), Some(password.as_bytes().into()));
+        self.ask(Command::Register { user, password }).await
+    }
+
+    /// Proves to be somebody, or does not.
+    async fn log_in(&mut self, user: &str, password: &str) -> String {
+        let answer = self.ask(Command::Identify { user: user.as_bytes().into() }).await;
+        let Some(challenge) = answer.split('&').find_map(|field| field.strip_prefix("achal=")) else {
+            return answer;
+        };
+        let response = response(password.as_bytes(), challenge.as_bytes());
+        self.ask(Command::Authenticate { response: response.into_bytes().into() }).await
+    }
+}
+
+fn run(test: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(test);
+}
+
+#[test]
+fn strangers_register_a_few_accounts_a_day_and_their_word_weighs_nothing() {
+    run(async {
+        let office = Office::open();
+        let registrations = Arc::new(Registrations::new(2, 16));
+        let mut talk = Talk::with(&office, &registrations, abroad());
+        assert_eq!(talk.log_in("Alice@example.com", "open-sesame").await, "err=213", "nobody yet");
+        let registered = talk.register("Alice@example.com", "open-sesame").await;
+        assert!(registered.contains("res=1"), "{registered}");
+        assert_eq!(talk.log_in("alice@example.com", "open-barley").await, "err=212");
+        assert_eq!(talk.log_in("alice@example.com", "open-sesame").await, "res=1");
+        let account = office.desk.state.accounts.get("alice.at.example.com").expect("an account");
+        assert!(account.roles.allow(Role::Revoke) && !account.roles.allow(Role::Admin));
+        let reporter = office.desk.state.ledger.reporter(&account.name).expect("a reporter");
+        assert_eq!((reporter.weight, reporter.fixed), (0, false), "until trusted accounts agree");
+        assert_eq!(talk.register("alice@example.com", "stolen").await, "err=210");
+        assert_eq!(talk.register("bob", "open-sesame").await, "err=214", "two tries of one network a day");
+        let elsewhere = ([192, 0, 3, 9], 4000).into();
+        let mut other = Talk::with(&office, &registrations, elsewhere);
+        assert!(other.register("bob", "open-sesame").await.contains("res=1"));
+    });
+}
+
+#[test]
+fn nobody_inherits_the_weight_of_a_name_or_takes_one_that_means_something() {
+    run(async {
+        let office = Office::open();
+        let registrations = Arc::new(Registrations::new(100, 16));
+        office.account("trusted", &[Role::Report], Protocol::Razor, "open-sesame");
+        office.desk.state.accounts.remove("trusted").expect("removed");
+        let mut talk = Talk::with(&office, &registrations, abroad());
+        assert_eq!(talk.register("trusted", "mine").await, "err=210");
+        assert_eq!(talk.log_in("trusted", "open-sesame").await, "err=213", "an account that is gone");
+        assert_eq!(talk.register("operator", "mine").await, "err=210");
+        assert_eq!(talk.register("dcc-32768", "mine").await, "err=214");
+        assert_eq!(talk.register("no such name", "mine").await, "err=214");
+        assert_eq!(talk.register("fine", "no such password").await, "err=214");
+        let mut at_home = Talk::with(&office, &registrations, home());
+        assert!(at_home.register("anything", "goes").await.contains("res=1"));
+        assert_eq!(at_home.log_in("anything", "goes").await, "res=1", "it is `local` under any name");
+        assert!(office.desk.state.accounts.get("anything").is_none());
+    });
+}

@@ -1,0 +1,155 @@
+//! Who may do what, of strangers and of accounts beyond this machine. The protocols are asked without a network: from an
+//! address that nobody has.
+
+use std::fs;
+use std::net::{SocketAddr, UdpSocket};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use seenit_signature::Kind;
+use sha1::{Digest, Sha1};
+
+use super::dcc::Dcc;
+use super::desk::Desk;
+use super::pyzor::Pyzor;
+use super::udp::{Asked, Datagrams};
+use crate::accounts::{Role, Roles};
+use crate::config::Config;
+use crate::secrets::Protocol;
+use crate::server::Server;
+
+/// Long enough for anything to be durable.
+const DURABLE: Duration = Duration::from_secs(20);
+
+pub(super) fn home() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 9))
+}
+
+pub(super) fn abroad() -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, 9], 4000))
+}
+
+/// A desk without a server.
+pub(super) struct Office {
+    pub(super) desk: Arc<Desk>,
+    socket: Arc<UdpSocket>,
+    _folder: tempfile::TempDir,
+}
+
+impl Office {
+    pub(super) fn open() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut config = Config::default();
+        config.ledger.capacity = 10_000;
+        config.ledger.seen_capacity = 10_000;
+        config.ledger.bulk_capacity = 1000;
+        config.ledger.near_capacity = 1000;
+        let state = Server::new(config, folder.path()).open().expect("a ledger");
+        // Bound to loopback, so that nothing that is sent abroad leaves.
+        let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").expect("a socket"));
+        Office { desk: Arc::new(Desk { state }), socket, _folder: folder }
+    }
+
+    pub(super) fn account(&self, name: &str, roles: &[Role], protocol: Protocol, secret: &str) {
+        let state = &self.desk.state;
+        let reporter = state.ledger.put_reporter(name, Some(10)).expect("durable").id;
+        state.accounts.add(name, Roles::from_iter(roles.iter().copied()), reporter, 0).expect("an account");
+        state.secrets.put(name, protocol, secret.as_bytes(), &state.accounts).expect("kept");
+    }
+
+    /// What a datagram is answered at once.
+    pub(super) fn ask(&self, protocol: &dyn Datagrams, from: SocketAddr, datagram: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        protocol.answer(&Asked { datagram, from, socket: &self.socket }, &mut out);
+        out
+    }
+
+    pub(super) fn records(&self, name: &str) -> u64 {
+        self.desk.state.ledger.reporter(name).map_or(0, |reporter| reporter.records)
+    }
+}
+
+/// Waits for something that is under way.
+pub(super) fn until(what: &str, is_done: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_done() {
+        assert!(began.elapsed() < DURABLE, "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn pyzor_request(op: &str, digest: [u8; 20], signed: Option<(&str, &str)>) -> Vec<u8> {
+    let digest = const_hex::encode(digest);
+    let mut text = format!("Op: {op}\nOp-Digest: {digest}\nOp-Spec: 20,3,60,3\nThread: 2000\nPV: 2.1\n");
+    if let Some((user, key)) = signed {
+        let now = seenit_ledger::clock::Clock::now_secs(&seenit_ledger::clock::SystemClock::default());
+        text += &format!("User: {user}\nTime: {now}");
+        let hashed = const_hex::encode(Sha1::digest(format!("{user}:{key}")));
+        let message = [Sha1::digest(&text).as_slice(), format!(":{now}:{hashed}").as_bytes()].concat();
+        text += &format!("\nSig: {}\n", const_hex::encode(Sha1::digest(message)));
+    }
+    (text + "\n").into_bytes()
+}
+
+#[test]
+fn a_stranger_may_ask_pyzor_and_an_account_may_speak() {
+    let office = Office::open();
+    let pyzor = Pyzor::new(Arc::clone(&office.desk));
+    let ask = |op, signed| {
+        let answer = office.ask(&pyzor, abroad(), &pyzor_request(op, [7; 20], signed));
+        String::from_utf8(answer).expect("text").lines().next().map(str::to_owned)
+    };
+    assert_eq!(ask("check", None).as_deref(), Some("Code: 200"));
+    for op in ["report", "whitelist"] {
+        assert_eq!(ask(op, None).as_deref(), Some("Code: 403"), "{op}");
+    }
+    office.account("mx", &[Role::Report], Protocol::Pyzor, "open-sesame");
+    assert_eq!(ask("report", Some(("mx", "open-barley"))).as_deref(), Some("Code: 401"));
+    assert_eq!(ask("whitelist", Some(("mx", "open-sesame"))).as_deref(), Some("Code: 403"), "another role");
+    assert_eq!(ask("report", Some(("mx", "open-sesame"))), None, "answered when it is durable");
+    until("the report", || office.desk.look_up(Kind::Pyzor, &[7; 20]).raw == 1);
+    assert_eq!(office.records("mx"), 1);
+    office.desk.state.secrets.remove("mx", Protocol::Pyzor).expect("removed");
+    assert_eq!(ask("report", Some(("mx", "open-sesame"))).as_deref(), Some("Code: 401"));
+}
+
+/// The first request of a capture with this operation.
+fn captured(name: &str, operation: u8) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wire/tests/vectors/dcc").join(name);
+    let text = fs::read_to_string(path).expect("a capture");
+    let requests = text.lines().filter_map(|line| line.strip_prefix("C>S "));
+    let mut requests = requests.map(|request| const_hex::decode(request).expect("hexadecimal"));
+    requests.find(|request| request[OPERATION] == operation).expect("a request")
+}
+
+/// Where a packet of DCC says what it is.
+const OPERATION: usize = 3;
+const NOP: u8 = 1;
+const REPORT: u8 = 2;
+const QUERY: u8 = 3;
+const ANSWER: u8 = 4;
+const ADMIN: u8 = 5;
+const OK: u8 = 6;
+const ERROR: u8 = 7;
+const DELETE: u8 = 8;
+
+#[test]
+fn a_stranger_may_count_with_dcc_and_nothing_more() {
+    let office = Office::open();
+    let dcc = Dcc::new(Arc::clone(&office.desk)).expect("no list to read");
+    let ask = |name, operation| {
+        let request = captured(name, operation);
+        let answer = office.ask(&dcc, abroad(), &request);
+        assert!(answer.len() <= request.len() || operation == NOP, "{name}: larger than the question");
+        answer.get(OPERATION).copied()
+    };
+    assert_eq!(ask("03-query-anon-unknown.hex", QUERY), Some(ANSWER));
+    assert_eq!(ask("04-report-anon-first.hex", REPORT), Some(ANSWER));
+    assert_eq!(ask("01-nop-anon.hex", NOP), Some(OK));
+    assert_eq!(ask("02-admn-stats-anon.hex", ADMIN), None, "statistics are no stranger's business");
+    assert_eq!(ask("07-report-spam.hex", REPORT), Some(ERROR), "MANY");
+    assert_eq!(ask("11-admin-delete.hex", DELETE), None);
+    let at_home = office.ask(&dcc, home(), &captured("02-admn-stats-anon.hex", ADMIN));
+    assert_eq!(at_home.get(OPERATION), Some(&ADMIN), "a text");
+}
