@@ -105,13 +105,16 @@ fn a_deletion_by_digest_alone_takes_the_shingles_with_it() {
 }
 
 #[test]
-fn good_mail_has_its_flag_labels_are_refused_and_copies_count_once() {
+fn good_mail_and_labels_have_their_flags_and_copies_count_once() {
     let folder = Folder::new();
     let serving = Serving::start_with(&folder, OPTIONS);
     let mut client = Client::plain(fuzzy_port(&serving));
     assert_eq!(client.ask(WRITE, (3, 5), &DIGEST, None), Some(done(3)));
     assert_eq!(client.ask(CHECK, (0, 0), &DIGEST, None), Some(hit(3, 5, 1.0)));
-    assert_eq!(client.ask(WRITE, (11, 5), &DIGEST, None), Some(refused(403)), "a label");
+    assert_eq!(client.ask(WRITE, (11, 4), &DIGEST, None), Some(done(11)), "a label");
+    assert_eq!(client.ask(CHECK, (0, 0), &DIGEST, None), Some(hit(3, 5, 1.0)), "the highest value");
+    assert_eq!(client.ask(WRITE, (11, 4), &DIGEST, None), Some(done(11)));
+    assert_eq!(client.ask(CHECK, (0, 0), &DIGEST, None), Some(hit(11, 8, 1.0)));
     assert_eq!(client.ask(WRITE, (1, -5), &DIGEST, None), Some(refused(403)), "nothing is less than unsaid");
     assert_eq!(client.ask(CHECK, (0, 0), &[0; 64], None), Some(refused(401)), "the digest of nothing");
     assert_eq!(client.ask(WRITE, (1, 1000), &OTHER_DIGEST, None), Some(done(1)));
@@ -119,6 +122,24 @@ fn good_mail_has_its_flag_labels_are_refused_and_copies_count_once() {
     assert_eq!(client.ask(WRITE, (2, 1), &OTHER_DIGEST, None), Some(done(2)));
     client.send_again();
     assert_eq!(client.ask(CHECK, (0, 0), &OTHER_DIGEST, None), Some(hit(1, 21, 1.0)), "not twice");
+    serving.stop();
+}
+
+#[test]
+fn whoever_seals_for_the_key_of_an_account_is_that_account() {
+    let folder = Folder::new();
+    let serving = Serving::start_with(&folder, OPTIONS);
+    assert_eq!(serving.run("account add mx1 --role report --weight 3").code, 0);
+    let given = serving.run("account secret mx1 fuzzy");
+    assert_eq!(given.code, 0, "{}", given.err);
+    let mut account = Client::sealed(fuzzy_port(&serving), given.out.trim_end());
+    assert_eq!(account.ask(WRITE, (1, 5), &DIGEST, None), Some(done(1)));
+    assert_eq!(account.ask(CHECK, (0, 0), &DIGEST, None), Some(MISS), "its word weighs too little");
+    assert_eq!(account.ask(WRITE, (3, 5), &DIGEST, None), Some(refused(403)), "it may not revoke");
+    let anybody = serving.said["fuzzy_key"].as_str().expect("a key");
+    let mut local = Client::sealed(fuzzy_port(&serving), anybody);
+    assert_eq!(local.ask(WRITE, (1, 1), &DIGEST, None), Some(done(1)));
+    assert_eq!(local.ask(CHECK, (0, 0), &DIGEST, None), Some(hit(1, 6, 1.0)));
     serving.stop();
 }
 

@@ -17,7 +17,10 @@ const START_WITHIN: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// What it calls spam that the server knows.
-const SYMBOL: &str = "SEENIT_DENIED";
+const SYMBOL: &str = "SEENIT_SPAM";
+
+/// What people are told to write.
+const DOCUMENT: &str = include_str!("../../../../docs/clients.md");
 
 /// The stock configuration, of which only the local parts are moved.
 const CONFIGURATION: &str = "/etc/rspamd/rspamd.conf";
@@ -110,16 +113,18 @@ impl Drop for Rspamd {
     }
 }
 
+/// The lines that the document tells people to write into a file.
+fn documented(first: &str) -> &'static str {
+    let mut blocks = DOCUMENT.split("\n```\n").filter(|block| block.starts_with(first));
+    blocks.next().unwrap_or_else(|| panic!("docs/clients.md has no lines that begin with {first:?}"))
+}
+
 fn configure(folder: &Path, fuzzy: &str, key: Option<&str>, [scan, control, nobody]: [u16; 3]) {
-    let key = key.map(|key| format!("encryption_key = \"{key}\";")).unwrap_or_default();
-    let rule = format!(
-        r#"rule "rspamd.com" {{ enabled = false; }}
-rule "seenit" {{
-  servers = "{fuzzy}"; {key} algorithm = "mumhash"; symbol = "SEENIT_UNKNOWN"; mime_types = ["*"];
-  max_score = 20.0; read_only = no; skip_unknown = yes; short_text_direct_hash = true; min_length = 64;
-  fuzzy_map = {{ {SYMBOL} {{ max_score = 20.0; flag = 1; }} }}
-}}"#
-    );
+    let server = format!("\"{fuzzy}\";");
+    let key = key.map(|key| format!("\n  encryption_key = \"{key}\";")).unwrap_or_default();
+    let rule = documented("rule \"seenit\"");
+    assert!(rule.contains("\"127.0.0.1:11335\";"), "{rule}");
+    let rule = rule.replace("\"127.0.0.1:11335\";", &(server + &key));
     let off = "enabled = false;".to_owned();
     let dns = format!(r#"dns {{ nameserver = ["127.0.0.1:{nobody}"]; timeout = 0.2s; retransmits = 1; }}"#);
     let files = [
@@ -131,11 +136,9 @@ rule "seenit" {{
         ("etc/local.d/worker-proxy.inc", off.clone()),
         ("etc/local.d/worker-fuzzy.inc", off),
         ("etc/local.d/options.inc", dns),
-        ("etc/override.d/fuzzy_check.conf", rule),
-        (
-            "etc/local.d/groups.conf",
-            format!(r#"group "fuzzy" {{ symbols = {{ {SYMBOL} {{ weight = 12.0; }} }} }}"#),
-        ),
+        ("etc/local.d/fuzzy_check.conf", rule),
+        ("etc/local.d/groups.conf", documented("group \"fuzzy\"").to_owned()),
+        ("etc/override.d/fuzzy_check.conf", r#"rule "rspamd.com" { enabled = false; }"#.to_owned()),
     ];
     for name in ["etc/local.d", "etc/override.d", "db", "run", "log"] {
         fs::create_dir_all(folder.join(name)).expect("writable");
