@@ -261,7 +261,10 @@ impl Conversation {
             return answer(&Answer::Error(ErrorCode::UserExists), out);
         }
         let password = password.unwrap_or(made_password.as_bytes());
-        answer(&Answer::Registered { user, password }, out)
+        // What the client would not read to its end is no name or password.
+        write_line(&Answer::Registered { user, password }, out)
+            .or_else(|_| write_line(&Answer::Error(ErrorCode::Malformed), out))
+            .map_err(io::Error::other)
     }
 
     fn secret(&self, user: &str) -> io::Result<Option<Vec<u8>>> {
