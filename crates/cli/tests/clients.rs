@@ -3,74 +3,12 @@
 
 mod common;
 
-use std::process::{Command, Stdio};
-
+use common::Folder;
+use common::clients::{address, point_pyzor_at, point_razor_at, pyzor, pyzor_check, razor};
 use common::serving::{Serving, mail};
-use common::{Folder, Ran};
 
 /// Every protocol on a port of its own.
 const ANY_PORTS: &str = "--pyzor 127.0.0.1:0 --razor 127.0.0.1:0";
-
-/// Runs a client with its home in the folder and a mail on standard input.
-fn client(folder: &Folder, program: &str, arguments: &[&str], mail: &str) -> Ran {
-    let input = std::fs::File::open(folder.path(mail)).expect("the mail is there");
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(folder.path("."))
-        .env("HOME", folder.path("."))
-        .stdin(Stdio::from(input))
-        .output()
-        .unwrap_or_else(|error| panic!("{program} (Debian package of that name): {error}"));
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ran {
-        code: output.status.code().expect("an exit code"),
-        out: text(output.stdout),
-        err: text(output.stderr),
-    }
-}
-
-fn address<'a>(serving: &'a Serving<'_>, protocol: &str) -> &'a str {
-    serving.said["clients"][protocol].as_str().expect("it is served")
-}
-
-/// Pyzor's home, with this site as the only server.
-fn point_pyzor_at(folder: &Folder, serving: &Serving<'_>) {
-    std::fs::create_dir_all(folder.path("pyzor")).expect("a folder");
-    folder.write("pyzor/servers", format!("{}\n", address(serving, "pyzor")));
-}
-
-fn pyzor(folder: &Folder, verb: &str, mail: &str) -> Ran {
-    let home = folder.path("pyzor").display().to_string();
-    client(folder, "pyzor", &["--homedir", &home, verb], mail)
-}
-
-/// Whether Pyzor calls it spam, and the two counts it printed.
-fn pyzor_check(folder: &Folder, mail: &str) -> (bool, u64, u64) {
-    let ran = pyzor(folder, "check", mail);
-    let mut fields = ran.out.trim_end().rsplit('\t');
-    let mut count =
-        || fields.next().and_then(|field| field.parse().ok()).unwrap_or_else(|| panic!("{}", ran.out));
-    let (whitelisted, reported) = (count(), count());
-    (ran.code == 0, reported, whitelisted)
-}
-
-/// Razor's home, as docs/clients.md says: twice the same server, and no other is ever looked for.
-fn point_razor_at(folder: &Folder, serving: &Serving<'_>) {
-    let at = address(serving, "razor");
-    std::fs::create_dir_all(folder.path("razor")).expect("a folder");
-    folder.write(
-        "razor/razor-agent.conf",
-        format!("logfile = razor-agent.log\ndebuglevel = 9\nturn_off_discovery = 1\nrazordiscovery = {at}\n"),
-    );
-    for list in ["discovery", "catalogue", "nomination"] {
-        folder.write(&format!("razor/servers.{list}.lst"), format!("{at}\n{at}\n"));
-    }
-}
-
-fn razor(folder: &Folder, program: &str, arguments: &[&str], mail: &str) -> Ran {
-    let home = format!("-home={}", folder.path("razor").display());
-    client(folder, program, &[&[home.as_str()], arguments].concat(), mail)
-}
 
 #[test]
 fn pyzor_works_as_it_is() {

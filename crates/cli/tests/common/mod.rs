@@ -1,6 +1,7 @@
 //! What the command-line tests share: a folder of their own, and `seenit` run in it.
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
+pub(crate) mod clients;
 pub(crate) mod serving;
 
 use std::fs;

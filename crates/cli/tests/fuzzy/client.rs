@@ -1,4 +1,5 @@
 //! A client of the fuzzy protocol, written from its description and not from the server's code.
+#![allow(dead_code, reason = "each test file uses its part of this")]
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -21,7 +22,7 @@ pub(crate) struct Heard {
 }
 
 /// What a client seals with.
-struct Seal {
+pub(crate) struct Seal {
     /// Magic, name of the server's key, and the client's own.
     head: Vec<u8>,
     key: [u8; 32],
@@ -44,11 +45,7 @@ impl Client {
     }
 
     pub(crate) fn sealed(server: &str, key: &str) -> Self {
-        let (secret, theirs) = (StaticSecret::from([0x5e; 32]), key_of(key));
-        let shared = secret.diffie_hellman(&PublicKey::from(theirs));
-        let key = hchacha::<R20>(shared.as_bytes().into(), &[0; 16].into()).into();
-        let head = [&b"rsfe"[..], &theirs[..8], PublicKey::from(&secret).as_bytes()].concat();
-        Client { seal: Some(Seal { head, key }), ..Client::plain(server) }
+        Client { seal: Some(Seal::to(key)), ..Client::plain(server) }
     }
 
     pub(crate) fn send(&self, bytes: &[u8]) {
@@ -69,23 +66,17 @@ impl Client {
         shingles: Option<&[u64; 32]>,
     ) -> Option<Heard> {
         self.tag += 1;
-        let mut command = vec![4, action, if shingles.is_some() { 32 } else { 0 }, flag];
-        command.extend(value.to_le_bytes());
-        command.extend(self.tag.to_le_bytes());
-        command.extend(digest);
-        command.extend(shingles.into_iter().flatten().flat_map(|shingle| shingle.to_le_bytes()));
-        // Who sent the mail: an extension that a server reads over.
-        command.extend(b"d\x07example");
+        let command = command(action, (flag, value), self.tag, digest, shingles);
         self.last = match &self.seal {
             None => command,
-            Some(seal) => [&seal.head[..], &sealed(&seal.key, self.tag, &command)].concat(),
+            Some(seal) => seal.close(self.tag, &command),
         };
         self.send(&self.last);
         let mut place = [0; 2048];
         let length = self.socket.recv(&mut place).ok()?;
         let reply = match &self.seal {
             None => place[..length].to_vec(),
-            Some(seal) => opened(&seal.key, &place[..length]),
+            Some(seal) => seal.open(&place[..length]).expect("sealed for us"),
         };
         assert_eq!(reply.len(), 96);
         let number = |at: usize| u32::from_le_bytes(reply[at..at + 4].try_into().expect("four bytes"));
@@ -98,6 +89,57 @@ impl Client {
     }
 }
 
+impl Seal {
+    /// For a server with this public key.
+    pub(crate) fn to(key: &str) -> Self {
+        let (secret, theirs) = (StaticSecret::from([0x5e; 32]), key_of(key));
+        let shared = secret.diffie_hellman(&PublicKey::from(theirs));
+        let key = hchacha::<R20>(shared.as_bytes().into(), &[0; 16].into()).into();
+        let head = [&b"rsfe"[..], &theirs[..8], PublicKey::from(&secret).as_bytes()].concat();
+        Seal { head, key }
+    }
+
+    /// The datagram with a command, or with whatever else is sent for one.
+    pub(crate) fn close(&self, number: u32, text: &[u8]) -> Vec<u8> {
+        let mut nonce = [0; 24];
+        nonce[..4].copy_from_slice(&number.to_le_bytes());
+        let (mut stream, authenticator) = cipher(&self.key, &nonce);
+        let mut text = text.to_vec();
+        stream.apply_keystream(&mut text);
+        let tag: [u8; 16] = authenticator.compute_unpadded(&text).into();
+        [&self.head[..], &nonce, &tag, &text].concat()
+    }
+
+    /// What a reply says, if it was sealed for this client.
+    pub(crate) fn open(&self, reply: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, rest) = reply.split_at_checked(24)?;
+        let (tag, text) = rest.split_at_checked(16)?;
+        let (mut stream, authenticator) = cipher(&self.key, nonce);
+        let expected: [u8; 16] = authenticator.compute_unpadded(text).into();
+        let mut text = text.to_vec();
+        stream.apply_keystream(&mut text);
+        (tag == expected).then_some(text)
+    }
+}
+
+/// A command in the clear.
+pub(crate) fn command(
+    action: u8,
+    (flag, value): (u8, i32),
+    tag: u32,
+    digest: &[u8; 64],
+    shingles: Option<&[u64; 32]>,
+) -> Vec<u8> {
+    let mut command = vec![4, action, if shingles.is_some() { 32 } else { 0 }, flag];
+    command.extend(value.to_le_bytes());
+    command.extend(tag.to_le_bytes());
+    command.extend(digest);
+    command.extend(shingles.into_iter().flatten().flat_map(|shingle| shingle.to_le_bytes()));
+    // Who sent the mail: an extension that a server reads over.
+    command.extend(b"d\x07example");
+    command
+}
+
 /// The stream after its first block, and the authenticator that block is for.
 fn cipher(key: &[u8; 32], nonce: &[u8]) -> (XChaCha20, Poly1305) {
     let nonce: [u8; 24] = nonce.try_into().expect("24 bytes");
@@ -106,27 +148,6 @@ fn cipher(key: &[u8; 32], nonce: &[u8]) -> (XChaCha20, Poly1305) {
     stream.apply_keystream(&mut block);
     let key: [u8; 32] = block[..32].try_into().expect("32 bytes");
     (stream, Poly1305::new((&key).into()))
-}
-
-fn sealed(key: &[u8; 32], number: u32, text: &[u8]) -> Vec<u8> {
-    let mut nonce = [0; 24];
-    nonce[..4].copy_from_slice(&number.to_le_bytes());
-    let (mut stream, authenticator) = cipher(key, &nonce);
-    let mut text = text.to_vec();
-    stream.apply_keystream(&mut text);
-    let tag: [u8; 16] = authenticator.compute_unpadded(&text).into();
-    [&nonce[..], &tag, &text].concat()
-}
-
-fn opened(key: &[u8; 32], sealed: &[u8]) -> Vec<u8> {
-    let (nonce, rest) = sealed.split_at(24);
-    let (tag, text) = rest.split_at(16);
-    let (mut stream, authenticator) = cipher(key, nonce);
-    let expected: [u8; 16] = authenticator.compute_unpadded(text).into();
-    assert_eq!(tag, expected);
-    let mut text = text.to_vec();
-    stream.apply_keystream(&mut text);
-    text
 }
 
 /// The bytes of a key in rspamd's base32, lowest bits first.

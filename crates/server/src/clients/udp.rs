@@ -13,6 +13,10 @@ use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmm
 /// Datagrams of one system call: beyond this few are saved any more, and the first waits for the last.
 const BATCH: usize = 32;
 
+/// Room for an answer, so that none of the usual ones makes its buffer grow: a sealed one of rspamd's has 136 bytes,
+/// one of DCC's with every checksum 128.
+const ANSWER_BYTES: usize = 256;
+
 /// How soon a thread that waits for datagrams sees that it is to stop.
 const STOP_WITHIN: Duration = Duration::from_millis(200);
 
@@ -95,7 +99,7 @@ impl Post {
             incoming: MultiHeaders::preallocate(BATCH, None),
             outgoing: MultiHeaders::preallocate(BATCH, None),
             buffers: vec![vec![0; bytes_max + 1]; BATCH],
-            answers: vec![Vec::new(); BATCH],
+            answers: (0..BATCH).map(|_| Vec::with_capacity(ANSWER_BYTES)).collect(),
             received: [(0, None); BATCH],
         }
     }

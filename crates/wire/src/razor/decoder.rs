@@ -78,7 +78,7 @@ enum Shape {
 ///
 /// It holds at most [`LINE_BYTES_MAX`] bytes of a line, [`BATCH_BYTES_MAX`] of a batch and [`MESSAGE_BYTES_MAX`] of a
 /// mail, and looks at no byte more than a few times however slowly they come.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Decoder {
     buffer: Vec<u8>,
     /// Bytes at the front that were handed out.

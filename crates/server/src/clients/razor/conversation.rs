@@ -280,7 +280,10 @@ impl Conversation {
             Err(Refused::Forbidden) => Answer::Error(ErrorCode::Forbidden),
             Err(Refused::Internal) => Answer::Error(ErrorCode::Internal),
         };
-        write_line(&answer, out).map_err(io::Error::other)
+        // What the client would not read to its end is no name or password.
+        write_line(&answer, out)
+            .or_else(|_| write_line(&Answer::Error(ErrorCode::Malformed), out))
+            .map_err(io::Error::other)
     }
 
     fn account(&self, name: &str) -> io::Result<Option<(Arc<Account>, Vec<u8>)>> {
