@@ -1,12 +1,11 @@
 //! From tallies to verdicts. The rules, in order:
 //!
-//! 1. Of a signature: a label has no verdict. Protected is ham. Else it is spam when its spam weight reaches the quorum of its kind and is more
-//!    than `ratio` times its ham weight; ham when the same holds the other way round; else, when there is weight on
-//!    either side, disputed.
+//! 1. Of a signature: a label has no verdict. Protected is ham. Else it is spam when its spam weight reaches the quorum
+//!    of its kind and is more than `ratio` times its ham weight; ham when the same holds the other way round; else,
+//!    when there is weight on either side, disputed.
 //! 2. Of a text's shingles: spam when as many are known as make a replica.
 //! 3. Of a message: signatures that name one message decide before those that many messages share. Spam from some and
-//!    ham
-//!    from others of the same rank is no verdict. Bulk is said only where neither is.
+//!    ham from others of the same rank is no verdict. Bulk is said only where neither is.
 
 use seenit_filter::hash::{Hash128, KeyHasher};
 use seenit_filter::tagged::Tags;

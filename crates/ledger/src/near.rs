@@ -38,8 +38,8 @@ const PROPOSAL_HAM_MIN: u64 = 3000;
 /// Below this many shingles even a site's own ham proposes nothing: stock sentences have as many.
 const PROPOSAL_MIN: usize = 9;
 
-/// Good texts from which on the shingles of rspamd are taken as rspamd takes them. They come from its clients alone, one
-/// by one and by hand: a thousand would never come.
+/// Good texts from which on the shingles of rspamd are taken as rspamd takes them. They come from its clients alone,
+/// one by one and by hand: a thousand would never come.
 const RSPAMD_HAM_MIN: u64 = 1;
 
 pub(crate) type Filter = SharedCountingFilter<Intuitive, AnyLayout, SplitCells>;

@@ -1,5 +1,5 @@
-//! Who may do what, of strangers and of accounts beyond this machine. The protocols are asked without a network: from an
-//! address that nobody has.
+//! Who may do what, of strangers and of accounts beyond this machine. The protocols are asked without a network: from
+//! an address that nobody has.
 
 use std::fs;
 use std::net::{SocketAddr, UdpSocket};

@@ -69,8 +69,8 @@ section! {
     pub struct Razor {
         /// The address of its connections, or "off".
         pub listen: Listen = Listen::at_loopback(RAZOR_PORT),
-        /// Accounts that a network beyond loopback may register in a day: their word weighs nothing until trusted accounts
-        /// have confirmed it. 0 refuses.
+        /// Accounts that a network beyond loopback may register in a day: their word weighs nothing until trusted
+        /// accounts have confirmed it. 0 refuses.
         pub registrations_per_day: u32 = 3,
     }
 }

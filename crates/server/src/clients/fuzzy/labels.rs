@@ -1,8 +1,8 @@
 //! Labels: flags that mean neither spam nor ham here, and which flag of several that mean spam was meant.
 //!
-//! A label is a signature of its own, the flag and the digest, so that it is counted, weighed, aged and taken back as all
-//! others are, and adds nothing to any verdict. Beside it stands the label 0, which no client gives: a digest without it
-//! has no label, and one look tells.
+//! A label is a signature of its own, the flag and the digest, so that it is counted, weighed, aged and taken back as
+//! all others are, and adds nothing to any verdict. Beside it stands the label 0, which no client gives: a digest
+//! without it has no label, and one look tells.
 
 use seenit_ledger::signature::Case;
 use seenit_signature::Kind;
