@@ -21,8 +21,8 @@ impl Command {
         }
     }
 
-    /// Appends the command, sealed `from` a client `to` a server, whose keys have this one in common. A nonce must never
-    /// be used twice with a key; random ones are not.
+    /// Appends the command, sealed `from` a client `to` a server, whose keys have this one in common. A nonce must
+    /// never be used twice with a key; random ones are not.
     pub fn encode_sealed(
         &self,
         from: &PublicKey,
