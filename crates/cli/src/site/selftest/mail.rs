@@ -5,7 +5,7 @@ use seenit_signature::{Kind, sign};
 use serde_json::{Value, json};
 
 use super::trouble::Trouble;
-use crate::client::{AskError, Client};
+use crate::client::{AskError, Client, MESSAGE};
 use crate::problem::Problem;
 
 /// Words of a line: enough for an exact signature, and too few for shingles. What is said of those would count as a
@@ -42,9 +42,17 @@ pub(super) fn digest<const N: usize>(mail: &[u8], kind: Kind, ep4: &Ep4) -> Resu
     digest.ok_or(Trouble::Unsigned(kind.as_str()))
 }
 
-/// Takes back what clients of this machine said of a message with these signatures. Their protocols cannot.
+/// Takes back what the clients of this machine said.
+const WITHDRAW: &str = "/v1/withdraw?reporter=local";
+
+/// Takes back what clients of this machine said of these signatures. Their protocols cannot.
 pub(super) fn withdraw(client: &Client, signatures: &[(Kind, &[u8])]) -> Result<(), AskError> {
-    client.post_json::<Value>("/v1/withdraw?reporter=local", &case(signatures)).map(drop)
+    client.post_json::<Value>(WITHDRAW, &case(signatures)).map(drop)
+}
+
+/// The same of all signatures that the message has.
+pub(super) fn withdraw_all(client: &Client, mail: &[u8]) -> Result<(), AskError> {
+    client.post::<Value>(WITHDRAW, MESSAGE, mail).map(drop)
 }
 
 /// Has the seen counts of signatures begin anew. DCC's own DELETE takes an account.

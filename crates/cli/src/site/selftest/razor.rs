@@ -70,10 +70,9 @@ impl FrontEnd for Razor<'_> {
         talk.end()
     }
 
-    /// What was reported together with it is taken back with it.
+    /// A mail was reported, with all of its signatures, and all of them were revoked.
     fn take_back(&self, mail: &[u8]) -> Result<(), Trouble> {
-        let e4: [u8; 20] = mail::digest(mail, Kind::RazorE4, &Ep4::default())?;
-        Ok(mail::withdraw(self.client, &[(Kind::RazorE4, &e4)])?)
+        Ok(mail::withdraw_all(self.client, mail)?)
     }
 }
 
