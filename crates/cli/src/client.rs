@@ -44,6 +44,8 @@ pub(crate) struct Client {
     agent: Agent,
     place: Place,
     url: String,
+    /// The server's host, unless it is this machine.
+    host: Option<String>,
     authorization: Option<String>,
     /// The trouble that will not go away by asking again: who has met it gives it to all other questions.
     trouble: RefCell<Option<AskError>>,
@@ -70,13 +72,19 @@ impl Client {
         if !url.is_plain() {
             config = config.tls_config(tls());
         }
+        let host = url.host().filter(|_| !url.is_loopback()).map(str::to_owned);
         let (agent, url) = (config.build().new_agent(), url.text().to_owned());
-        Ok(Client { agent, place: place.clone(), url, authorization, trouble: RefCell::new(None) })
+        Ok(Client { agent, place: place.clone(), url, host, authorization, trouble: RefCell::new(None) })
     }
 
     /// Where the server is.
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The server's host; none where it is this machine.
+    pub(crate) fn host(&self) -> Option<&str> {
+        self.host.as_deref()
     }
 
     pub(crate) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, AskError> {
@@ -192,10 +200,14 @@ pub(crate) fn escaped(text: &str) -> String {
     text.bytes().map(escape).collect()
 }
 
+/// A host's name or address, which has no brackets here.
+fn bare_host(uri: &Uri) -> Option<&str> {
+    uri.host().map(|host| host.trim_start_matches('[').trim_end_matches(']'))
+}
+
 /// Whether a host is this machine.
 fn is_loopback(uri: &Uri) -> bool {
-    let host = uri.host().unwrap_or_default();
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let host = bare_host(uri).unwrap_or_default();
     host.eq_ignore_ascii_case("localhost")
-        || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }

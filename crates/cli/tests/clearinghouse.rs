@@ -212,27 +212,3 @@ fn known_good_mail_cannot_become_spam_until_it_is_protected_no_longer() {
     assert_eq!(serving.run("protect --undo good.eml").out, "1 message is protected no longer\n");
     assert_eq!(serving.verdict("good.eml"), ("spam".into(), 10));
 }
-
-#[test]
-fn the_selftest_says_what_works_and_leaves_nothing_behind() {
-    let folder = Folder::new();
-    let serving = Serving::start(&folder);
-    let ran = serving.run("selftest");
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
-    assert!(
-        ran.out.contains("works  HTTP: reported, it is spam") && !ran.out.contains("FAILS"),
-        "{}",
-        ran.out
-    );
-    let rows = serving.run("selftest --json").json();
-    assert!(rows.as_array().expect("an array").iter().all(|row| row["works"] == true), "{rows}");
-    let url = serving.url().to_owned();
-    serving.stop();
-    let down = folder.run(&format!("selftest --server {url}"));
-    assert_eq!(down.code, 1);
-    assert!(
-        down.out.contains("FAILS  HTTP: a new message is unknown") && down.out.contains(&url),
-        "{}",
-        down.out
-    );
-}

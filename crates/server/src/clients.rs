@@ -18,4 +18,4 @@ mod tests;
 pub use dcc::ListError;
 pub(crate) use desk::Desk;
 pub use start::ClientAddresses;
-pub(crate) use start::{Clients, Sockets};
+pub(crate) use start::{Clients, Served, Sockets};

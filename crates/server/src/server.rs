@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use seenit_ledger::clock::{Clock, SystemClock};
@@ -165,9 +165,11 @@ impl Server {
         let addresses = addresses_of(&sockets)?;
         let token_files = self.write_token(&addresses, &token)?;
         let (stop, _) = watch::channel(false);
-        let listeners = spawn_listeners(&runtime, &state, sockets, acceptor, &stop);
         let desk = Arc::new(Desk { state: Arc::clone(&state) });
         let clients = Clients::start(client_sockets, desk, &self.data, &runtime, &stop)?;
+        // Before anybody can ask for it.
+        state.served.get_or_init(|| clients.served(&self.config));
+        let listeners = spawn_listeners(&runtime, &state, sockets, acceptor, &stop);
         tracing::info!(?addresses, clients = ?clients.addresses(), data = %self.data.display(), "serving");
         Ok(Running { runtime: Some(runtime), listeners, stop, addresses, token, token_files, clients, state })
     }
@@ -182,6 +184,7 @@ impl Server {
         Ok(Arc::new(State {
             networks: Networks::new(&self.config.limits),
             metrics: Metrics::new(),
+            served: OnceLock::new(),
             clock: Arc::clone(&self.clock),
             started: Instant::now(),
             at_a_time: Arc::new(Semaphore::new(self.config.http.at_a_time as usize)),

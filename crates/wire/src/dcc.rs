@@ -4,13 +4,16 @@
 //! copy; [`Reply`] writes what it is answered. Not served, and refused as such: greylisting, and flooding between
 //! servers. [`whitelist`] reads the file in which a site vouches for senders.
 
+mod ask;
 mod count;
+mod packet;
 mod password;
 mod reply;
 mod request;
 mod sum;
 pub mod whitelist;
 
+pub use ask::{Ask, Heard};
 pub use count::{Count, Targets, Totals};
 pub use password::{Password, PasswordError};
 pub use reply::{Brand, BrandError, Reply, ServerId, ServerIdError};

@@ -4,6 +4,7 @@
 //! ones; [`Sealed::open`] opens those with the [`SharedKey`] of this server and that client, which is dear to make and
 //! worth keeping. [`Reply`] is what a command is answered.
 
+mod ask;
 mod command;
 mod key;
 mod reply;

@@ -10,10 +10,12 @@
 //! that is no field is read.
 
 mod answer;
+mod ask;
 mod fields;
 mod signing;
 
 pub use answer::{Answer, Counts, Refusal, Times};
+pub use ask::{Ask, Heard};
 pub use signing::{CLOCK_SECS_MAX, HashedKey, Signature};
 
 use fields::{Field, Fields};
@@ -52,16 +54,21 @@ pub enum Op {
 }
 
 impl Op {
+    const ALL: [Self; 6] = [Self::Ping, Self::Pong, Self::Check, Self::Info, Self::Report, Self::Whitelist];
+
     fn named(name: &[u8]) -> Option<Self> {
-        Some(match name {
-            b"ping" => Self::Ping,
-            b"pong" => Self::Pong,
-            b"check" => Self::Check,
-            b"info" => Self::Info,
-            b"report" => Self::Report,
-            b"whitelist" => Self::Whitelist,
-            _ => return None,
-        })
+        Self::ALL.into_iter().find(|op| op.name().as_bytes() == name)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ping => "ping",
+            Self::Pong => "pong",
+            Self::Check => "check",
+            Self::Info => "info",
+            Self::Report => "report",
+            Self::Whitelist => "whitelist",
+        }
     }
 }
 

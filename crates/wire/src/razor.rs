@@ -8,6 +8,7 @@
 //! be written with one `write`, without Nagle's delay.
 
 mod answer;
+mod ask;
 mod auth;
 mod command;
 mod decoder;
@@ -17,6 +18,7 @@ pub use answer::{
     ANSWER_BYTES_MAX, Answer, AnswerTooLong, ErrorCode, Listing, State, write_batch, write_greeting,
     write_line, write_servers, write_state,
 };
+pub use ask::{Ask, Greeting, Heard, Program};
 pub use auth::{proves, response};
 pub use command::{Command, Malformed, Query, Servers, Signature, Subject, Upload};
 pub use decoder::{

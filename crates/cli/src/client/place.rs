@@ -7,7 +7,7 @@ use clap::Args;
 use seenit_server::operator;
 use ureq::http::Uri;
 
-use super::is_loopback;
+use super::{bare_host, is_loopback};
 use crate::problem::Problem;
 
 /// Where `serve` keeps its data unless told otherwise.
@@ -44,6 +44,10 @@ impl Url {
 
     pub(super) fn is_loopback(&self) -> bool {
         is_loopback(&self.uri)
+    }
+
+    pub(super) fn host(&self) -> Option<&str> {
+        bare_host(&self.uri)
     }
 
     fn port(&self) -> u16 {

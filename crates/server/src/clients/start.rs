@@ -1,5 +1,6 @@
 //! Sockets of the clients' protocols: taken before the ledger is opened, served until the server stops.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 
+use serde::Serialize;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
@@ -56,6 +58,17 @@ pub(crate) struct Sockets {
     razor: Option<TcpListener>,
     dcc: Option<Arc<UdpSocket>>,
     fuzzy: Option<Arc<UdpSocket>>,
+}
+
+/// What a client must know to be answered.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Served {
+    /// Where each protocol is served, by its name in lower case. What is off is not there.
+    clients: BTreeMap<String, SocketAddr>,
+    /// The public key that commands of rspamd are sealed for.
+    fuzzy_key: Option<String>,
+    /// The flag of rspamd that means spam.
+    fuzzy_flag: Option<u8>,
 }
 
 /// The threads that answer clients.
@@ -164,6 +177,13 @@ impl Clients {
     /// The public key that commands of rspamd are sealed for, where they are served.
     pub(crate) fn fuzzy_key(&self) -> Option<&str> {
         self.fuzzy_key.as_deref()
+    }
+
+    /// What a client must know.
+    pub(crate) fn served(&self, config: &Config) -> Served {
+        let clients = self.addresses.iter().map(|(name, address)| (name.to_lowercase(), *address)).collect();
+        let fuzzy_flag = self.fuzzy_key().and_then(|_| config.fuzzy.spam_flags.first().copied());
+        Served { clients, fuzzy_key: self.fuzzy_key.clone(), fuzzy_flag }
     }
 
     /// Stops answering. What was asked before is answered.

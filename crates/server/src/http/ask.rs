@@ -15,6 +15,7 @@ use super::answer::{self, Answered};
 use super::problem::Problem;
 use super::state::State;
 use super::{blocking, query};
+use crate::clients::Served;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
@@ -53,18 +54,21 @@ pub(crate) async fn explain(state: &Arc<State>, uri: &Uri) -> Result<Answered, P
 }
 
 #[derive(Serialize)]
-struct Told {
+struct Told<'a> {
     version: &'static str,
     uptime_secs: u64,
+    #[serde(flatten)]
+    served: Option<&'a Served>,
     #[serde(flatten)]
     stats: Stats,
 }
 
-/// How the ledger is doing.
+/// How the ledger is doing, and where clients are answered.
 pub(crate) async fn stats(state: &Arc<State>) -> Result<Answered, Problem> {
     let stats = blocking::run(state, |state| state.ledger.stats()).await?;
     let uptime_secs = state.started.elapsed().as_secs();
-    Ok(answer::json(&Told { version: env!("CARGO_PKG_VERSION"), uptime_secs, stats }))
+    let (version, served) = (env!("CARGO_PKG_VERSION"), state.served.get());
+    Ok(answer::json(&Told { version, uptime_secs, served, stats }))
 }
 
 /// The process serves: no more, no less.

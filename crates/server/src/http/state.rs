@@ -1,7 +1,7 @@
 //! What requests share, and what is known of a connection.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use seenit_ledger::clock::Clock;
@@ -9,6 +9,7 @@ use seenit_ledger::ledger::Ledger;
 use tokio::sync::Semaphore;
 
 use crate::accounts::Accounts;
+use crate::clients::Served;
 use crate::config::Config;
 use crate::limits::{Budget, Networks};
 use crate::metrics::Metrics;
@@ -23,6 +24,8 @@ pub(crate) struct State {
     pub(crate) secrets: Secrets,
     pub(crate) networks: Networks,
     pub(crate) metrics: Metrics,
+    /// Where other protocols are served: known once their ports are taken.
+    pub(crate) served: OnceLock<Served>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) started: Instant,
     /// Work in blocking threads: signing, and questions to the journal.

@@ -57,6 +57,12 @@ impl Caller {
         if account.roles.allow(role) { Ok(()) } else { Err(forbidden(&account.name, role)) }
     }
 
+    /// Refuses what takes a role that this caller has not.
+    pub(crate) fn check_role(&self, role: Role) -> Result<(), Problem> {
+        let has_it = self.account.as_ref().is_some_and(|account| account.roles.allow(role));
+        if has_it { Ok(()) } else { Err(forbidden(self.name(), role)) }
+    }
+
     fn check_anonymous(&self, state: &State, route: Route<'_>, role: Role) -> Result<(), Problem> {
         let is_open = match (self.is_local, role) {
             (true, Role::Check) => return Ok(()),

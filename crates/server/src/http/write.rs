@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::Request;
 use hyper::body::Incoming;
+use hyper::{Request, Uri};
 use seenit_ledger::Write;
 use seenit_ledger::record::Verb;
+use seenit_ledger::reporter::ReporterId;
 use seenit_ledger::signature::Case;
 use seenit_signature::razor::Ep4;
 use tokio::sync::oneshot;
@@ -18,6 +19,7 @@ use super::problem::Problem;
 use super::state::State;
 use super::who::Caller;
 use super::{binary, blocking, query};
+use crate::accounts::Role;
 use crate::limits::{Spending, cost_of};
 
 /// Says something of cases, and answers with a receipt once it is durable.
@@ -27,8 +29,7 @@ pub(crate) async fn write(
     verb: Verb,
     request: Request<Incoming>,
 ) -> Result<Answered, Problem> {
-    query::parse(request.uri(), [])?;
-    let reporter = caller.reporter()?;
+    let reporter = whose(state, caller, verb, request.uri())?;
     let (cases, recipients) = read_cases(state, request).await?;
     if recipients.is_some() {
         return Err(Problem::bad_body("only /v1/see has \"recipients\""));
@@ -50,6 +51,21 @@ pub(crate) async fn write(
     let receipt = result.map_err(|_| unknown())?.map_err(|_| unknown())??;
     state.metrics.written.inc_by(number);
     Ok(answer::json(&receipt))
+}
+
+/// Whose word it is: the caller's own. An admin may take back what another said, for clients without a token cannot.
+fn whose(state: &State, caller: &Caller, verb: Verb, uri: &Uri) -> Result<ReporterId, Problem> {
+    if verb != Verb::Withdraw {
+        query::parse(uri, [])?;
+        return caller.reporter();
+    }
+    let [name] = query::parse(uri, ["reporter"])?;
+    let Some(name) = name else {
+        return caller.reporter();
+    };
+    caller.check_role(Role::Admin)?;
+    let unknown = || Problem::not_found(format!("there is no reporter {name:?}"));
+    state.ledger.reporter(name).map(|reporter| reporter.id).ok_or_else(unknown)
 }
 
 fn refuse_empty(cases: &[Case]) -> Result<(), Problem> {

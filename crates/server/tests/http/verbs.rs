@@ -126,6 +126,19 @@ fn a_word_is_withdrawn_and_known_good_mail_is_protected() {
 }
 
 #[test]
+fn an_admin_takes_back_what_another_said() {
+    let site = Site::start(config());
+    let token = site.account("mx1", r#"["report"]"#);
+    assert_eq!(site.post("/v1/accounts/mx1/weight", JSON, r#"{"weight":10}"#).status, 200);
+    assert_eq!(site.ask("POST", "/v1/report").token(&token).body(MESSAGE, MAIL).send().status, 200);
+    let verdict = || site.post("/v1/check", MESSAGE, MAIL).json()["verdict"].clone();
+    assert_eq!(site.post("/v1/withdraw", MESSAGE, MAIL).status, 200);
+    assert_eq!(verdict(), "spam", "the operator takes back what the operator said");
+    assert_eq!(site.post("/v1/withdraw?reporter=mx1", MESSAGE, MAIL).status, 200);
+    assert_eq!(verdict(), "unknown");
+}
+
+#[test]
 fn a_signature_is_explained() {
     let site = Site::start(config());
     site.post("/v1/report", JSON, case().to_string());
@@ -153,6 +166,13 @@ fn the_site_says_how_it_is_doing() {
     let stats = site.get("/v1/stats").json();
     assert_eq!((&stats["version"], &stats["records"]), (&json!(env!("CARGO_PKG_VERSION")), &json!(1)));
     assert!(stats["uptime_secs"].is_u64());
+    let running = site.running.as_ref().expect("a running server");
+    for (name, address) in running.clients() {
+        assert_eq!(stats["clients"][name.to_lowercase()], json!(address.to_string()), "{name}");
+    }
+    assert_eq!(stats["clients"].as_object().map(|clients| clients.len()), Some(running.clients().len()));
+    assert_eq!(stats["fuzzy_key"], json!(running.fuzzy_key()));
+    assert_eq!(stats["fuzzy_flag"], json!(running.fuzzy_key().map(|_| 1)));
     assert_eq!((site.get("/healthz").status, site.get("/healthz").text()), (200, "ok\n".into()));
     assert_eq!((site.get("/readyz").status, site.get("/readyz").text()), (200, "ready\n".into()));
     let metrics = site.get("/metrics").text();

@@ -41,6 +41,18 @@ impl Count {
             Self::NoOpinion => SPAM,
         }
     }
+
+    /// What a number on the wire stands for, or nothing if no server says it.
+    pub(super) fn from_wire(number: u32) -> Option<Self> {
+        match number {
+            0..=NUMBER_MAX => Some(Self::Number(number)),
+            MANY => Some(Self::Many),
+            OK => Some(Self::Ok),
+            OK2 => Some(Self::Ok2),
+            SPAM => Some(Self::NoOpinion),
+            _ => None,
+        }
+    }
 }
 
 /// What a checksum is answered with.
@@ -72,6 +84,11 @@ pub struct Targets {
 }
 
 impl Targets {
+    /// The number that stands for them on the wire.
+    pub(super) fn to_wire(self) -> u32 {
+        self.recipients.min(TARGETS_MAX) | if self.many { SPAM } else { 0 }
+    }
+
     /// The targets of a number on the wire, or nothing if it is none that a client sends.
     pub(super) fn from_wire(number: u32) -> Option<Self> {
         let low = number & COUNT_MASK;

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use super::packet::{self, Head};
 use super::password::keyed;
 use super::{Header, Password, SIGNATURE_BYTES, Totals, VERSIONS, op};
 
@@ -113,20 +114,9 @@ impl Reply<'_> {
         self.to.version.clamp(*VERSIONS.start(), *VERSIONS.end())
     }
 
-    /// A packet with that body: header before, signature behind it.
     fn packet(&self, op: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
-        let start = out.len();
-        out.extend_from_slice(&[0, 0, self.version(), op]);
-        out.extend_from_slice(&u32::from(self.server.0).to_be_bytes());
-        out.extend_from_slice(&self.to.numbers);
-        body(out);
-        // Every body is bounded far below what two bytes can say, but for totals of more checksums than a request has.
-        let length = u16::try_from(out.len() - start + SIGNATURE_BYTES).unwrap_or(u16::MAX);
-        if let Some(place) = out.get_mut(start..start + 2) {
-            place.copy_from_slice(&length.to_be_bytes());
-        }
-        let signature = self.signature(out.get(start..).unwrap_or_default());
-        out.extend_from_slice(&signature);
+        let (version, sender, numbers) = (self.version(), u32::from(self.server.0), self.to.numbers);
+        packet::write(&Head { version, op, sender, numbers }, out, body, |packet| self.signature(packet));
     }
 
     fn signature(&self, packet: &[u8]) -> [u8; SIGNATURE_BYTES] {

@@ -8,6 +8,8 @@ use super::{Password, SIGNATURE_BYTES, Sum, Sums, Targets, VERSIONS, op};
 const NOP_VERSION_MAX: u8 = 32;
 /// The longest argument of an admin request.
 const ADMIN_ARGUMENT_BYTES_MAX: usize = 64;
+/// The number of everybody without one.
+pub(super) const ANONYMOUS_ID: u32 = 1;
 /// The first number of a server, and of a client with a password; what is between the anonymous 1 and the first is
 /// nobody's.
 const SERVER_ID_MIN: u32 = 100;
@@ -171,7 +173,7 @@ pub struct Retransmission<'a> {
 impl Sender {
     fn from_wire(number: u32) -> Result<Self, RequestError> {
         match number {
-            1 => Ok(Self::Anonymous),
+            ANONYMOUS_ID => Ok(Self::Anonymous),
             CLIENT_ID_MIN..=CLIENT_ID_MAX => Ok(Self::Client(number)),
             _ => match u16::try_from(number) {
                 Ok(server) if number >= SERVER_ID_MIN => Ok(Self::Server(server)),

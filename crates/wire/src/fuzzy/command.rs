@@ -7,9 +7,9 @@ use super::{DATAGRAM_BYTES_MAX, Digest, SHINGLES};
 /// The low bits of the first byte are the version. Newer clients say with the others what more they understand.
 const VERSION_MASK: u8 = 0x0f;
 /// Before this version commands had no extensions, and replies no digest.
-const VERSION_WITH_EXTENSIONS: u8 = 4;
+pub(super) const VERSION_WITH_EXTENSIONS: u8 = 4;
 /// Versions that are understood.
-const VERSIONS: std::ops::RangeInclusive<u8> = 3..=5;
+pub(super) const VERSIONS: std::ops::RangeInclusive<u8> = 3..=5;
 
 /// One command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +123,16 @@ impl Action {
             3 => Ok(Self::Count),
             4 => Ok(Self::Ping),
             _ => Err(CommandError::Action(number)),
+        }
+    }
+
+    pub(super) fn to_wire(self) -> u8 {
+        match self {
+            Self::Check => 0,
+            Self::Write => 1,
+            Self::Delete => 2,
+            Self::Count => 3,
+            Self::Ping => 4,
         }
     }
 }

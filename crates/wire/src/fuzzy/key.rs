@@ -37,6 +37,10 @@ impl PublicKey {
         decode(text).map(Self)
     }
 
+    pub(super) fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// By what a command says which key it is sealed for.
     pub fn id(&self) -> [u8; 8] {
         let mut id = [0; 8];

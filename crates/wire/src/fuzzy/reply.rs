@@ -3,9 +3,9 @@
 use super::{Command, Digest, Form, SharedKey, seal};
 
 /// A reply to a client of version 3.
-const SHORT_BYTES: usize = 16;
+pub(super) const SHORT_BYTES: usize = 16;
 /// A reply to any other.
-const FULL_BYTES: usize = 96;
+pub(super) const FULL_BYTES: usize = 96;
 
 /// One reply. Clients take anything with a probability above one half for a hit, or for success.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq;
 use super::{Command, CommandError, DATAGRAM_BYTES_MAX, PublicKey, SharedKey};
 
 /// What a sealed command begins with.
-const MAGIC: &[u8; 4] = b"rsfe";
+pub(super) const MAGIC: &[u8; 4] = b"rsfe";
 
 /// A number that seals one packet, and no other of the same key.
 pub type Nonce = [u8; 24];
@@ -69,13 +69,15 @@ impl<'a> Sealed<'a> {
         let length = CommandError::Length(self.ciphertext.len());
         let text = place.get_mut(..self.ciphertext.len()).ok_or(length)?;
         text.copy_from_slice(self.ciphertext);
-        let mut cipher = Cipher::new(key, &self.nonce);
-        if !bool::from(cipher.tag(text).ct_eq(&self.tag)) {
-            return Err(CommandError::Seal);
-        }
-        cipher.stream.apply_keystream(text);
+        open(key, &self.nonce, &self.tag, text).ok_or(CommandError::Seal)?;
         Command::decode(text)
     }
+}
+
+/// Makes a text of a ciphertext, if it was sealed with this key.
+pub(super) fn open(key: &SharedKey, nonce: &Nonce, tag: &[u8; 16], text: &mut [u8]) -> Option<()> {
+    let mut cipher = Cipher::new(key, nonce);
+    bool::from(cipher.tag(text).ct_eq(tag)).then(|| cipher.stream.apply_keystream(text))
 }
 
 /// Appends the nonce, the tag and the ciphertext of a text.

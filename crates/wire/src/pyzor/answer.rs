@@ -136,11 +136,13 @@ impl Times {
     }
 }
 
-fn number(out: &mut Vec<u8>, name: &str, value: u64) {
+/// Appends a field with a number.
+pub(super) fn number(out: &mut Vec<u8>, name: &str, value: u64) {
     text(out, name, itoa::Buffer::new().format(value));
 }
 
-fn text(out: &mut Vec<u8>, name: &str, value: &str) {
+/// Appends a field. Its name ends in a colon and a space.
+pub(super) fn text(out: &mut Vec<u8>, name: &str, value: &str) {
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(value.as_bytes());
     out.push(b'\n');

@@ -6,6 +6,7 @@ use sha1::{Digest, Sha1};
 use subtle::ConstantTimeEq;
 
 use super::Request;
+use super::fields::Fields;
 
 /// Seconds that a client's clock may be off, either way: those of `pyzord`. A captured request can be sent again for
 /// as long.
@@ -63,32 +64,33 @@ impl Request<'_> {
             return Signature::TooOld { secs_apart };
         }
         // In constant time: how long it takes does not say how much of it is right.
-        if self.sig_by(key, time).ct_eq(&sig).into() { Signature::Good } else { Signature::Bad }
+        if sign(self.fields, key, time).ct_eq(&sig).into() { Signature::Good } else { Signature::Bad }
     }
+}
 
-    fn sig_by(&self, key: &HashedKey, time: u64) -> [u8; 20] {
-        let mut hash = Sha1::new_with_prefix(self.signed_digest());
-        hash.update(b":");
-        hash.update(itoa::Buffer::new().format(time));
-        hash.update(b":");
-        hash.update(&key.0);
-        hash.finalize().into()
-    }
+/// The signature of a request's fields.
+pub(super) fn sign(fields: Fields<'_>, key: &HashedKey, time: u64) -> [u8; 20] {
+    let mut hash = Sha1::new_with_prefix(signed_digest(fields));
+    hash.update(b":");
+    hash.update(itoa::Buffer::new().format(time));
+    hash.update(b":");
+    hash.update(&key.0);
+    hash.finalize().into()
+}
 
-    /// The digest of all fields but the signature itself. Whatever stands behind it is signed too, or else anyone could
-    /// add digests to a report.
-    fn signed_digest(&self) -> [u8; 20] {
-        let mut hash = Sha1::new();
-        let mut separator: &[u8] = b"";
-        let mut fields = self.fields.iter().filter(|field| !field.is("Sig")).peekable();
-        while let Some(field) = fields.next() {
-            // White space at the very end is not signed.
-            let value = if fields.peek().is_some() { field.value } else { field.value.trim_ascii_end() };
-            for piece in [separator, field.name, b": ", value] {
-                hash.update(piece);
-            }
-            separator = b"\n";
+/// The digest of all fields but the signature itself. Whatever stands behind it is signed too, or else anyone could
+/// add digests to a report.
+fn signed_digest(fields: Fields<'_>) -> [u8; 20] {
+    let mut hash = Sha1::new();
+    let mut separator: &[u8] = b"";
+    let mut fields = fields.iter().filter(|field| !field.is("Sig")).peekable();
+    while let Some(field) = fields.next() {
+        // White space at the very end is not signed.
+        let value = if fields.peek().is_some() { field.value } else { field.value.trim_ascii_end() };
+        for piece in [separator, field.name, b": ", value] {
+            hash.update(piece);
         }
-        hash.finalize().into()
+        separator = b"\n";
     }
+    hash.finalize().into()
 }

@@ -199,20 +199,24 @@ fn bounded(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), An
     Ok(())
 }
 
-fn number(key: &str, value: u64, out: &mut Vec<u8>) {
+/// Appends a pair whose value is a number.
+pub(super) fn number(key: &str, value: u64, out: &mut Vec<u8>) {
     pair(key, itoa::Buffer::new().format(value).as_bytes(), out);
 }
 
-fn pair(key: &str, value: &[u8], out: &mut Vec<u8>) {
+/// Appends a pair.
+pub(super) fn pair(key: &str, value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(key.as_bytes());
     out.push(b'=');
     write_escaped(value, out);
 }
 
-fn end_line(out: &mut Vec<u8>) {
+/// Ends a line.
+pub(super) fn end_line(out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-fn end_batch(out: &mut Vec<u8>) {
+/// Ends a batch, behind a line.
+pub(super) fn end_batch(out: &mut Vec<u8>) {
     out.extend_from_slice(b".\r\n");
 }
