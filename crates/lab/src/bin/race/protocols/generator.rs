@@ -165,3 +165,35 @@ impl Generator {
 fn shown(answer: &[u8]) -> String {
     if answer.is_ascii() { String::from_utf8_lossy(answer).into_owned() } else { hex::encode(answer) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers so many checks of Pyzor; every tenth as if it knew nothing.
+    fn forgetful(server: UdpSocket, checks: u32) -> std::io::Result<()> {
+        let mut datagram = [0; 512];
+        for check in 0..checks {
+            let (bytes, from) = server.recv_from(&mut datagram)?;
+            let request = String::from_utf8_lossy(&datagram[..bytes]).into_owned();
+            let thread = request.lines().find(|line| line.starts_with("Thread: ")).unwrap_or_default();
+            let count = u32::from(!check.is_multiple_of(10));
+            let head = "Code: 200\nDiag: OK\nPV: 2.1";
+            let answer = format!("{head}\n{thread}\nCount: {count}\nWL-Count: 0\n\n");
+            server.send_to(answer.as_bytes(), from)?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn every_question_is_asked_and_wrong_answers_do_not_count() -> Result<(), Box<dyn Error>> {
+        let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let mut generator = Generator::new(server.local_addr()?)?;
+        let answering = std::thread::spawn(move || forgetful(server, 1000));
+        let measured = generator.measure(Question::PyzorCheck, 0..1000, Duration::MAX)?;
+        assert_eq!((measured.right, measured.wrong), (900, 100));
+        assert!(measured.example.is_some_and(|example| example.contains("Count: 0")));
+        answering.join().expect("the server does not panic")?;
+        Ok(())
+    }
+}
