@@ -18,8 +18,8 @@ const CHANGED_ONE_IN: u64 = 8;
 const NEAR: f32 = 1.0 - 1.0 / CHANGED_ONE_IN as f32;
 /// Numbers of messages that are not stored.
 const STRANGERS: u64 = 1 << 40;
-/// Recipients of one message that a DCC checksum has at most: below what makes it bulk.
-const RECIPIENTS_MAX: u64 = 10;
+/// Recipients that a DCC checksum has at most: most messages have fewer than eight.
+const RECIPIENTS_MAX: u64 = 5;
 
 /// What is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -100,15 +100,15 @@ fn start_rspamd(folder: &Path, address: SocketAddr, redis: SocketAddr) -> Result
 
 /// Adds all messages, and looks whether they are there.
 fn load(address: SocketAddr, messages: u64) -> Result<(), Box<dyn Error>> {
+    let secs = messages.div_ceil(ADDED) * ADDED_EVERY.as_millis() as u64 / 1000;
+    eprintln!("loading rspamd, which takes {secs} seconds");
     let bar = report::loading("loading rspamd", messages)?;
     let mut generator = Generator::new(address)?;
-    let mut next = Instant::now();
     for first in (0..messages).step_by(ADDED as usize) {
-        let numbers = first..messages.min(first + ADDED);
+        let (began, numbers) = (Instant::now(), first..messages.min(first + ADDED));
         generator.measure(Question::FuzzyAdd, numbers, Duration::MAX)?.with_at_most(0.0, PEER)?;
         bar.set_position(first);
-        next += ADDED_EVERY;
-        sleep(next.saturating_duration_since(Instant::now()));
+        sleep(ADDED_EVERY.saturating_sub(began.elapsed()));
     }
     bar.finish_and_clear();
     sleep(SETTLED_AFTER);
