@@ -151,33 +151,39 @@ pub(crate) fn run(args: &ProtocolsArgs) -> Result<(), Box<dyn Error>> {
 }
 
 fn race(args: &ProtocolsArgs) -> Result<Vec<Row>, Box<dyn Error>> {
-    let (signatures, messages, time) =
-        (args.signatures, args.messages, Duration::from_secs_f64(args.seconds));
-    let mut rows = Vec::new();
-
-    let folder = process::folder_on_disk()?;
-    let pyzor =
-        [Racer::ours(folder.path(), Protocol::Pyzor, signatures)?, pyzord::start(folder.path(), signatures)?];
-    rows.extend(laps("pyzor check", Question::PyzorCheck, &pyzor, (signatures, signatures), time)?);
-    drop(pyzor);
-
-    let folder = process::folder_on_disk()?;
-    let fuzzy =
-        [Racer::ours(folder.path(), Protocol::Fuzzy, messages)?, rspamd::start(folder.path(), messages)?];
-    // Exact hits are written by rspamd, near ones are not: so these come first, and have a server at rest.
-    let near = laps("fuzzy near", Question::FuzzyNear, &fuzzy, (messages, messages), time)?;
-    rows.extend(laps("fuzzy check", Question::FuzzyCheck, &fuzzy, (messages, messages), time)?);
-    rows.extend(near);
-    drop(fuzzy);
-
-    let folder = process::folder_on_disk()?;
-    let mails = signatures.div_ceil(SUMS);
-    let dcc = [Racer::ours(folder.path(), Protocol::Dcc, SUMS * mails)?];
-    rows.extend(laps("dcc query", Question::DccQuery, &dcc, (mails, SUMS * mails), time)?);
+    let time = Duration::from_secs_f64(args.seconds);
+    let mut rows = race_pyzor(args.signatures, time)?;
+    rows.extend(race_fuzzy(args.messages, time)?);
+    rows.extend(race_dcc(args.signatures, time)?);
     Ok(rows)
 }
 
-/// Laps of all servers by turns. `stored` is what can be asked about, and how many signatures that is.
+fn race_pyzor(signatures: u64, time: Duration) -> Result<Vec<Row>, Box<dyn Error>> {
+    let folder = process::folder_on_disk()?;
+    let racers =
+        [Racer::ours(folder.path(), Protocol::Pyzor, signatures)?, pyzord::start(folder.path(), signatures)?];
+    laps("pyzor check", Question::PyzorCheck, &racers, (signatures, signatures), time)
+}
+
+fn race_fuzzy(messages: u64, time: Duration) -> Result<Vec<Row>, Box<dyn Error>> {
+    let folder = process::folder_on_disk()?;
+    let racers =
+        [Racer::ours(folder.path(), Protocol::Fuzzy, messages)?, rspamd::start(folder.path(), messages)?];
+    // Exact hits are written by rspamd, near ones are not: so these come first, and have a server at rest.
+    let near = laps("fuzzy near", Question::FuzzyNear, &racers, (messages, messages), time)?;
+    let mut rows = laps("fuzzy check", Question::FuzzyCheck, &racers, (messages, messages), time)?;
+    rows.extend(near);
+    Ok(rows)
+}
+
+fn race_dcc(signatures: u64, time: Duration) -> Result<Vec<Row>, Box<dyn Error>> {
+    let folder = process::folder_on_disk()?;
+    let messages = signatures.div_ceil(SUMS);
+    let racers = [Racer::ours(folder.path(), Protocol::Dcc, SUMS * messages)?];
+    laps("dcc query", Question::DccQuery, &racers, (messages, SUMS * messages), time)
+}
+
+/// Laps of all servers by turns. There are so many things to ask about, which are so many signatures.
 fn laps(
     name: &'static str,
     question: Question,
