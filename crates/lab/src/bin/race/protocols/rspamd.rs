@@ -18,8 +18,8 @@ use crate::report;
 /// What it is called.
 pub(crate) const PEER: &str = "rspamd";
 
-/// Messages that are added together, and how often: 500 a second. At some thousands rspamd waits for redis longer than it
-/// is willing to, and writes again.
+/// Messages that are added together, and how often: 500 a second. At some thousands rspamd waits for redis longer than
+/// it is willing to, and writes again.
 const ADDED: u64 = 50;
 const ADDED_EVERY: Duration = Duration::from_millis(100);
 /// Updates are written once a second: after so many nothing is left.
