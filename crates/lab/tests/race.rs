@@ -246,3 +246,46 @@ fn a_tiny_race_of_the_server_gives_every_row() {
     }
     assert!(rows[3]["signatures"].as_u64() > rows[2]["signatures"].as_u64(), "reports are new, most of them");
 }
+
+/// A server that forgot a message, or one of ours that does not know another's protocol, would end the race.
+#[test]
+fn a_tiny_race_of_protocols_gives_every_row() {
+    let output =
+        race(&["protocols", "--signatures", "3000", "--messages", "1000", "--seconds", "0.2", "--json"]);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    if complaint.contains("is not installed") {
+        println!("skipped: {complaint}");
+        return;
+    }
+    assert!(output.status.success(), "{complaint}");
+    let rows: Vec<Value> = serde_json::from_slice(&output.stdout).expect("one JSON array and nothing else");
+    let who = |row: &Value| format!("{} {}", row["name"], row["peer"]).replace('"', "");
+    let expected = [
+        "pyzor check seenit",
+        "pyzor check pyzord",
+        "fuzzy check seenit",
+        "fuzzy check rspamd",
+        "fuzzy near seenit",
+        "fuzzy near rspamd",
+        "dcc query seenit",
+    ];
+    assert_eq!(rows.iter().map(who).collect::<Vec<_>>(), expected);
+    for row in &rows {
+        let mut fields: Vec<&String> = row.as_object().expect("a flat object").keys().collect();
+        fields.sort_unstable();
+        let expected = [
+            "bytes_per_signature",
+            "name",
+            "ops_per_s",
+            "p50_us",
+            "p99_us",
+            "peer",
+            "rss_bytes",
+            "signatures",
+        ];
+        assert_eq!(fields, expected);
+        let number = |field: &str| row[field].as_f64().expect("a number");
+        assert!(number("ops_per_s") > 0.0 && number("p50_us") <= number("p99_us"), "{row}");
+        assert!(number("rss_bytes") > 0.0 && number("bytes_per_signature") > 0.0, "{row}");
+    }
+}

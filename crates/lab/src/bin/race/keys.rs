@@ -5,6 +5,8 @@
 //! order than they were put in, so that no cache remembers the way; but the copy in that order is read front
 //! to back, so that reading the keys costs every contender the same and next to nothing.
 
+use seenit_filter::random::SplitMix;
+
 /// At most so many keys that are present are looked up a round: enough for two digits, whatever n is.
 const MOST_HITS: usize = 10_000_000;
 
@@ -53,6 +55,14 @@ impl<K> Set<K> {
         let all = |keys: &[K]| keys.iter().map(&form).collect();
         Set { present: all(&self.present), hits: all(&self.hits), absent: all(&self.absent) }
     }
+}
+
+/// Bytes that look random, the same for a number always.
+pub(crate) fn numbered<const BYTES: usize>(number: u64) -> [u8; BYTES] {
+    let mut random = SplitMix(key(number));
+    let mut bytes = [0; BYTES];
+    bytes.chunks_mut(8).for_each(|word| word.copy_from_slice(&random.next().to_le_bytes()[..word.len()]));
+    bytes
 }
 
 /// SplitMix64 at `counter`.

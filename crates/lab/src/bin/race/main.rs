@@ -1,14 +1,16 @@
 //! Races: our filters against other crates' filters, our deltas against the fewest bytes that can say
-//! it, our signatures against reading the message at all; two stores for the journal against each other; and the whole
-//! server against what is expected of it.
+//! it, our signatures against reading the message at all; two stores for the journal against each other; the whole
+//! server against what is expected of it, and against the servers of other protocols' own.
 
 mod contender;
 mod counting;
 mod deltas;
 mod filters;
 mod floor;
+mod hosted;
 mod keys;
 mod process;
+mod protocols;
 mod report;
 mod rivals;
 mod seenit;
@@ -49,6 +51,9 @@ enum Command {
     /// The server over HTTP: checks and durable reports a second, waiting times, resident bytes.
     #[command(after_help = server::EXAMPLES)]
     Server(server::ServerArgs),
+    /// Datagrams of Pyzor, rspamd's fuzzy check and DCC: requests a second and stored bytes, against pyzord and rspamd.
+    #[command(after_help = protocols::EXAMPLES)]
+    Protocols(protocols::ProtocolsArgs),
 }
 
 fn main() -> ExitCode {
@@ -59,6 +64,7 @@ fn main() -> ExitCode {
         Command::Sign(args) => sign::run(&args),
         Command::Store(args) => store::run(&args),
         Command::Server(args) => server::run(&args),
+        Command::Protocols(args) => protocols::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
+use tempfile::TempDir;
 
 /// Prints the answer and ends at once: no store is closed, no destructor runs.
 pub(crate) fn answer_and_crash(answer: impl Serialize) -> Result<(), Box<dyn Error>> {
@@ -15,6 +16,13 @@ pub(crate) fn answer_and_crash(answer: impl Serialize) -> Result<(), Box<dyn Err
     std::process::exit(0)
 }
 
+/// A folder for the time of a race, beside the binary: a temporary folder may lie in memory, where nothing can be made
+/// durable.
+pub(crate) fn folder_on_disk() -> io::Result<TempDir> {
+    let binary = std::env::current_exe()?;
+    tempfile::tempdir_in(binary.parent().unwrap_or(Path::new(".")))
+}
+
 /// A line of this process's `/proc/self/status` in MiB, as `VmRSS`.
 pub(crate) fn mebibytes(line: &str) -> f64 {
     status_bytes("self", line) as f64 / f64::from(1 << 20)
@@ -22,10 +30,15 @@ pub(crate) fn mebibytes(line: &str) -> f64 {
 
 /// A line of a process's `/proc/PID/status` in bytes, as `VmRSS`; zero where there is no such file.
 pub(crate) fn status_bytes(process: &str, line: &str) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let value = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'));
-    let kibibytes = value.and_then(|text| text.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    let kibibytes = status_line(process, line).and_then(|text| text.strip_suffix(" kB")?.parse::<u64>().ok());
     kibibytes.unwrap_or(0) * 1024
+}
+
+/// What a line of a process's `/proc/PID/status` says.
+fn status_line(process: &str, line: &str) -> Option<String> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let value = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':'))?;
+    Some(value.trim().to_owned())
 }
 
 /// Seconds of processor time that all threads of a process took; zero where nobody tells.
@@ -37,6 +50,18 @@ pub(crate) fn cpu_secs(process: &str) -> f64 {
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
     ticks as f64 / TICKS_PER_SEC
+}
+
+/// A process that another one started, with that word in its command line; none where nobody tells.
+pub(crate) fn child_of(parent: u32, word: &str) -> Option<u32> {
+    let is_child = |id: &u32| {
+        let has_word =
+            fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.contains(word));
+        has_word && status_line(&id.to_string(), "PPid").is_some_and(|id| id == parent.to_string())
+    };
+    let processes =
+        fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    processes.into_iter().find(is_child)
 }
 
 /// Bytes that the files below a folder take on the disk. Holes take nothing.

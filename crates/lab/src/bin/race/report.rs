@@ -1,5 +1,7 @@
 //! The results: medians over the rounds, as JSON or as a table.
 
+use indicatif::style::TemplateError;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Serialize, Serializer};
 
 use crate::contender::{FilterLap, Lap};
@@ -49,6 +51,13 @@ impl Row {
 /// The row with this name, if it was in the race.
 pub(crate) fn find<'a>(rows: &'a [Row], name: &str) -> Option<&'a Row> {
     rows.iter().find(|row| row.name == name)
+}
+
+/// How far the loading of a server is.
+pub(crate) fn loading(what: &'static str, number: u64) -> Result<ProgressBar, TemplateError> {
+    let template = "{msg} {bar:40} {human_pos} of {human_len}, {per_sec}, {eta} left";
+    let style = ProgressStyle::with_template(template)?;
+    Ok(ProgressBar::new(number).with_style(style).with_message(what))
 }
 
 /// The middle one, or the mean of the middle two.

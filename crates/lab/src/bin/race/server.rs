@@ -10,14 +10,13 @@ mod requests;
 mod table;
 
 use std::error::Error;
-use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use crate::process::cpu_secs;
+use crate::process::{self, cpu_secs};
+use crate::report;
 use generator::{Connections, Measured};
 use host::{Host, Plan};
 use requests::{Requests, Shape};
@@ -99,21 +98,16 @@ pub(crate) fn run(args: &ServerArgs) -> Result<(), Box<dyn Error>> {
 }
 
 fn race(signatures: u64, time: Duration) -> Result<Vec<Row>, Box<dyn Error>> {
-    let binary = std::env::current_exe()?;
-    // Beside the binary: a temporary folder may lie in memory, where nothing can be made durable.
-    let folder = tempfile::tempdir_in(binary.parent().unwrap_or(Path::new(".")))?;
+    let folder = process::folder_on_disk()?;
     let capacity = signatures + 2 * signatures / LAP_SHARE;
-    let host = Host::start(&binary, &Plan { folder: folder.path().into(), capacity })?;
+    let host = Host::start(&Plan { folder: folder.path().into(), capacity })?;
     load(&host, signatures)?;
     let mut next_new = signatures;
     LAPS.iter().map(|lap| self::lap(lap, &host, signatures, &mut next_new, time)).collect()
 }
 
 fn load(host: &Host, signatures: u64) -> Result<(), Box<dyn Error>> {
-    let bar = ProgressBar::new(signatures);
-    let style =
-        ProgressStyle::with_template("loading {bar:40} {human_pos} of {human_len}, {per_sec}, {eta} left")?;
-    bar.set_style(style);
+    let bar = report::loading("loading", signatures)?;
     let mut connections = Connections::open(host.address(), LOAD_CONNECTIONS)?;
     /// Requests that are encoded at a time.
     const AT_A_TIME: u64 = 100 * LOAD_CASES as u64;

@@ -30,7 +30,7 @@ pub(crate) fn lines(rows: &[Row], rate: f64) -> Vec<String> {
 }
 
 /// A finding, or that a row for it is missing.
-fn answer(target: &str, finding: Option<(bool, String)>) -> String {
+pub(crate) fn answer(target: &str, finding: Option<(bool, String)>) -> String {
     match finding {
         Some((true, numbers)) => format!("yes  {target}: {numbers}"),
         Some((false, numbers)) => format!("NO   {target}: {numbers}"),

@@ -9,6 +9,7 @@ use seenit_signature::Kind;
 
 use super::generator::Connections;
 use super::host::Host;
+use crate::keys::numbered;
 
 /// Every signature is of our own exact kind.
 const KIND: Kind = Kind::Exact1;
@@ -156,7 +157,7 @@ fn checks(
 
 fn json_check(host: &Host, numbers: &[u64]) -> Vec<u8> {
     let one = |number: &u64| {
-        let digest: String = digest(*number).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = hex::encode(numbered::<DIGEST_BYTES>(*number));
         format!(r#"{{"kind":"{KIND}","digest":"{digest}"}}"#)
     };
     let list: Vec<String> = numbers.iter().map(one).collect();
@@ -196,14 +197,6 @@ fn cases_of(numbers: &[u64]) -> Vec<u8> {
 fn signature(number: u64) -> [u8; 3 + DIGEST_BYTES] {
     let mut bytes = [0; 3 + DIGEST_BYTES];
     (bytes[0], bytes[1]) = (KIND.code(), DIGEST_BYTES as u8);
-    bytes[3..].copy_from_slice(&digest(number));
+    bytes[3..].copy_from_slice(&numbered::<DIGEST_BYTES>(number));
     bytes
-}
-
-/// Twenty bytes that look random, the same for a number always.
-fn digest(number: u64) -> [u8; DIGEST_BYTES] {
-    let mut random = SplitMix(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let mut digest = [0; DIGEST_BYTES];
-    digest.chunks_mut(8).for_each(|bytes| bytes.copy_from_slice(&random.next().to_le_bytes()[..bytes.len()]));
-    digest
 }
