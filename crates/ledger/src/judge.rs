@@ -54,21 +54,39 @@ pub(crate) fn answers(
     signatures: &[SignatureRef<'_>],
     answers: &mut [Answer],
 ) {
+    let mut rest = answers;
+    for run in signatures.chunk_by(|one, next| one.kind().is_near() == next.kind().is_near()) {
+        let (answers, later) = rest.split_at_mut(run.len());
+        if run.iter().any(|signature| signature.kind().is_near()) {
+            for (signature, answer) in run.iter().zip(answers) {
+                *answer = near_answer(memory, config, *signature);
+            }
+        } else {
+            for (signatures, answers) in run.chunks(TOGETHER).zip(answers.chunks_mut(TOGETHER)) {
+                together(memory, config, generation, signatures, answers);
+            }
+        }
+        rest = later;
+    }
+}
+
+/// Judges up to [`TOGETHER`] signatures that are no shingles.
+fn together(
+    memory: &Memory,
+    config: &LedgerConfig,
+    generation: u64,
+    signatures: &[SignatureRef<'_>],
+    answers: &mut [Answer],
+) {
+    let number = signatures.len();
     let (mut hashes, mut words) = ([Hash128::default(); TOGETHER], [0; TOGETHER]);
     let mut tags = [Tags::default(); TOGETHER];
-    for (signatures, answers) in signatures.chunks(TOGETHER).zip(answers.chunks_mut(TOGETHER)) {
-        let number = signatures.len();
-        let (hashes, words, tags) = (&mut hashes[..number], &mut words[..number], &mut tags[..number]);
-        memory.sip.hash_many(signatures, hashes);
-        memory.table.get_many(hashes, words);
-        memory.bulk_many(hashes, generation, tags);
-        for ((signature, answer), (word, tags)) in signatures.iter().zip(answers).zip(words.iter().zip(tags))
-        {
-            *answer = match signature.kind() {
-                kind if kind.is_near() => near_answer(memory, config, *signature),
-                kind => answer_of(&Tally::unpack(*word), kind, *tags != Tags::default(), config),
-            };
-        }
+    let (hashes, words, tags) = (&mut hashes[..number], &mut words[..number], &mut tags[..number]);
+    memory.sip.hash_many(signatures, hashes);
+    memory.table.get_many(hashes, words);
+    memory.bulk_many(hashes, generation, tags);
+    for ((signature, answer), (word, tags)) in signatures.iter().zip(answers).zip(words.iter().zip(tags)) {
+        *answer = answer_of(&Tally::unpack(*word), signature.kind(), *tags != Tags::default(), config);
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use seenit_filter::cells::SplitCells;
 use seenit_filter::cells::split::Split;
-use seenit_filter::counting::{CountingFilter, Intuitive, SharedCountingFilter};
+use seenit_filter::counting::{Count, CountingFilter, Intuitive, SharedCountingFilter};
 use seenit_filter::hash::{Fingerprint, Hash128};
 use seenit_filter::shingles::{Choice, Ratio, Wanted};
 use seenit_filter::{AnyLayout, GeometryError, HugePages, Layout, LayoutName};
@@ -120,12 +120,16 @@ impl Near {
 
     /// How many of a text's shingles are known from spam.
     pub(crate) fn matched(&self, hashes: &[Hash128; SHINGLES]) -> u32 {
-        let mut spam = [Default::default(); SHINGLES];
+        let (mut spam, mut ham) = ([Count::default(); SHINGLES], [Count::default(); SHINGLES]);
         self.spam.count_many(&Hashed, hashes, &mut spam);
-        let is_known = |(hash, spam): (&Hash128, &seenit_filter::counting::Count)| {
-            spam.value >= SHINGLE_UNITS_MIN && self.ratio.is_exceeded(*spam, self.ham.count(*hash))
+        if spam.iter().all(|spam| spam.value < SHINGLE_UNITS_MIN) {
+            return 0;
+        }
+        self.ham.count_many(&Hashed, hashes, &mut ham);
+        let is_known = |(spam, ham): (&Count, &Count)| {
+            spam.value >= SHINGLE_UNITS_MIN && self.ratio.is_exceeded(*spam, *ham)
         };
-        hashes.iter().zip(&spam).filter(|pair| is_known(*pair)).count() as u32
+        spam.iter().zip(&ham).filter(|pair| is_known(*pair)).count() as u32
     }
 
     /// Remembers how many shingles of a good text were known when it came.

@@ -86,10 +86,13 @@ impl Reply {
             self.tag.to_le_bytes(),
             self.probability.to_le_bytes(),
         ];
-        let time = self.time.to_le_bytes();
-        let bytes = numbers.as_flattened().iter().chain(&self.digest).chain(&time);
+        let (head, rest) = place.split_at_mut(SHORT_BYTES);
+        let (digest, rest) = rest.split_at_mut(self.digest.len());
         // What is left at the end is reserved, and zero.
-        place.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+        let (time, _) = rest.split_at_mut(size_of_val(&self.time));
+        head.copy_from_slice(numbers.as_flattened());
+        digest.copy_from_slice(&self.digest);
+        time.copy_from_slice(&self.time.to_le_bytes());
         match form {
             Form::Short => place.first_chunk::<SHORT_BYTES>().map_or(&[], |short| short),
             Form::Full => place,

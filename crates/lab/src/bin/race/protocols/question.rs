@@ -18,8 +18,10 @@ const CHANGED_ONE_IN: u64 = 8;
 const NEAR: f32 = 1.0 - 1.0 / CHANGED_ONE_IN as f32;
 /// Numbers of messages that are not stored.
 const STRANGERS: u64 = 1 << 40;
-/// Recipients that a DCC checksum has at most: most messages have fewer than eight.
-const RECIPIENTS_MAX: u64 = 5;
+/// Most messages have a few recipients; one in ten is bulk, with up to a thousand.
+const RECIPIENTS_FEW: u64 = 5;
+const BULK_ONE_IN: u64 = 10;
+const RECIPIENTS_BULK: std::ops::Range<u64> = 20..1000;
 
 /// What is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -111,7 +113,12 @@ pub(crate) fn dcc_digest(number: u64) -> [u8; 16] {
 
 /// Recipients of what has this checksum.
 pub(crate) fn dcc_recipients(number: u64) -> u64 {
-    1 + number % RECIPIENTS_MAX
+    if number.is_multiple_of(BULK_ONE_IN) {
+        let width = RECIPIENTS_BULK.end - RECIPIENTS_BULK.start;
+        RECIPIENTS_BULK.start + number / BULK_ONE_IN % width
+    } else {
+        1 + number % RECIPIENTS_FEW
+    }
 }
 
 fn dcc(number: u64, tag: u16, out: &mut Vec<u8>) {
