@@ -135,7 +135,7 @@ fn try_steps(front_end: &dyn FrontEnd, steps: &[Step]) -> Result<Tried, Problem>
     Ok(Tried { rows, said_of: is_said.then_some(mail) })
 }
 
-/// Leaves nothing behind: asked over HTTP, all that was said of the message is gone, whichever signature it was said of.
+/// Leaves nothing behind: asked over HTTP, all that was said of the message is gone, of whichever signature it was.
 fn take_back(front_end: &dyn FrontEnd, mail: &[u8], http: &Http<'_>) -> Row {
     let found = front_end.take_back(mail).and_then(|()| http.check(mail));
     let (works, told) = match found {
