@@ -3,13 +3,15 @@
 //! No datagram may cause a panic. A request has no more digests than there are bytes for, only a named user has a
 //! signature to check, and nobody guesses one.
 
-use seenit_wire::pyzor::{Answer, DecodeError, HashedKey, Request, Signature};
+use seenit_wire::pyzor::{Answer, DecodeError, HashedKey, Heard, Request, Signature};
 
 /// Reads a datagram, and holds the request against every law.
 ///
 /// # Panics
 /// When a law is broken.
 pub fn check(datagram: &[u8]) {
+    // What a client of ours hears: any bytes are an answer or none.
+    let _ = Heard::decode(datagram);
     let (thread, answer) = match Request::decode(datagram) {
         Ok(request) => {
             check_request(&request, datagram);
@@ -20,6 +22,7 @@ pub fn check(datagram: &[u8]) {
     };
     let mut out = Vec::new();
     answer.write(thread, &mut out);
+    assert!(Heard::decode(&out).is_some(), "an answer of ours is one");
     let line = format!("\nThread: {thread}\n\n");
     assert!(out.ends_with(line.as_bytes()), "{}", String::from_utf8_lossy(&out));
 }

@@ -4,7 +4,7 @@
 //! and a batch has as many queries as it says, which can all be answered at once.
 
 use seenit_wire::razor::{
-    Answer, BATCH_QUERIES_MAX, DecodeError, Decoder, ErrorCode, Listing, Request, write_batch,
+    Answer, BATCH_QUERIES_MAX, DecodeError, Decoder, ErrorCode, Greeting, Heard, Listing, Request, write_batch,
 };
 
 /// The first byte says how long the pieces are and whether mails are taken; the rest is the stream.
@@ -15,6 +15,8 @@ pub fn check(input: &[u8]) {
     let Some((&mode, stream)) = input.split_first() else {
         return;
     };
+    // What a client of ours hears: any line is an answer or none.
+    let _ = (Greeting::decode(stream), Heard::decode(stream));
     let takes_messages = mode & 1 == 1;
     let piece = usize::from(mode >> 1) + 1;
     let whole = requests(stream, stream.len().max(1), takes_messages);

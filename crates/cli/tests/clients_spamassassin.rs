@@ -3,10 +3,10 @@
 
 mod common;
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::clients::{client, point_pyzor_at, point_razor_at, pyzor, razor};
+use common::documented::{blocks, changed};
 use common::serving::{Serving, mail};
 use common::{Folder, Ran};
 
@@ -35,14 +35,9 @@ struct Documented {
 
 impl Documented {
     fn read(folder: &Folder) -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/clients.md");
-        let text = std::fs::read_to_string(path).expect("the documentation");
-        let (_, section) = text.split_once("\n## SpamAssassin\n").expect("a section");
-        let section = section.split("\n## ").next().expect("its text");
         let place = format!("{}/", folder.path("").display().to_string().trim_end_matches('/'));
-        let mut blocks =
-            section.split("```\n").skip(1).step_by(2).map(|block| block.replace(DOCUMENTED_PLACE, &place));
-        let mut next = || blocks.next().expect("three blocks of lines");
+        let mut blocks = blocks("SpamAssassin");
+        let mut next = || changed(blocks.next(), DOCUMENTED_PLACE, &place);
         Documented { razor: next(), with_program: next(), with_own_client: next() }
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use crate::config::LedgerConfig;
-use crate::reporter::ReporterId;
+use crate::reporter::{Reporter, ReporterId};
 
 /// New signatures by account. There are no more entries than reporters.
 #[derive(Default)]
@@ -30,6 +30,12 @@ impl Shares {
             *self.added.entry(reporter).or_default() += more;
         }
     }
+}
+
+/// Whose share it is: all whose word weighs nothing have one together, because whoever wants to be many is.
+pub(crate) fn holder(reporter: &Reporter) -> ReporterId {
+    const WEIGHTLESS: ReporterId = ReporterId(0);
+    if reporter.weight == 0 && !reporter.id.is_local() { WEIGHTLESS } else { reporter.id }
 }
 
 /// What one account may add in a generation; this machine's own accounts all there is.

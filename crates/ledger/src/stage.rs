@@ -62,6 +62,8 @@ pub(crate) struct Stage<'a> {
     rows: HashMap<RowKey, (u64, Row)>,
     /// Rows of keys that were read for this batch.
     journalled: HashMap<Hash128, Vec<(u64, ReporterId, Row)>>,
+    /// Keys that a trusted word of this batch has settled.
+    settled: HashSet<Hash128>,
     effects: Vec<(Key, Effect)>,
     marks: Vec<(Hash128, Mark)>,
     good_texts: Vec<u32>,
@@ -95,6 +97,7 @@ impl<'a> Stage<'a> {
             reporters: HashMap::new(),
             rows: HashMap::new(),
             journalled: HashMap::new(),
+            settled: HashSet::new(),
             effects: Vec::new(),
             marks: Vec::new(),
             good_texts: Vec::new(),
@@ -332,7 +335,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// A trusted word: those who spoke before are confirmed or refuted, unless another trusted one spoke already.
+    /// A trusted word: those who spoke before are confirmed or refuted, unless a trusted one spoke already, be it the
+    /// same: who says a thing twice confirms nobody twice.
     fn settle_earlier(
         &mut self,
         me: ReporterId,
@@ -340,17 +344,18 @@ impl<'a> Stage<'a> {
         keys: &[Key],
         known: &HashMap<ReporterId, Reporter>,
     ) -> Result<(), JournalError> {
-        let (mut settled, memory) = (HashSet::new(), self.memory);
+        let (mut heard, memory) = (HashSet::from([me]), self.memory);
         for key in keys.iter().filter(|key| key.kind.is_exact() && memory.is_known(**key)) {
+            if !self.settled.insert(key.hash) {
+                continue;
+            }
             let mut rows = self.earlier_rows(key.hash, me)?;
-            rows.retain(|(_, reporter, row)| {
-                *reporter != me && row.word != Word::None && !is_mark(*reporter)
-            });
+            rows.retain(|(_, reporter, row)| row.word != Word::None && !is_mark(*reporter));
             if rows.iter().any(|(_, _, row)| row.weight >= TRUSTED_MIN) {
                 continue;
             }
             for (_, reporter, row) in rows {
-                if !settled.insert(reporter) {
+                if !heard.insert(reporter) {
                     continue;
                 }
                 if let Some(earlier) = self.reporters.get(&reporter).or_else(|| known.get(&reporter)) {

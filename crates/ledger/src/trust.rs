@@ -7,8 +7,8 @@
 //! 3. A reporter with [`TRUSTED_MIN`] points or more is *trusted*. The first trusted word on a signature of an exact
 //!    kind settles it for all others who spoke before and whose weight is not fixed: those who had said the same are
 //!    *confirmed*, those who had said the opposite are *refuted*. Who repeats what a trusted reporter has said gains
-//!    nothing, so there is nothing to be had by echoing; who is trusted by nobody confirms nobody, so crowds cannot
-//!    lift each other.
+//!    nothing, so there is nothing to be had by echoing, and saying it twice confirms nobody twice; who is trusted by
+//!    nobody confirms nobody, so crowds cannot lift each other.
 //! 4. [`CONFIRMED_PER_POINT`] confirmations give a point, up to [`POINTS_MAX`]. A refutation halves the points,
 //!    rounded down.
 //! 5. An operator may fix a weight; then no rule changes it. `local` and the operator's own weights are fixed.

@@ -252,7 +252,7 @@ impl Writer {
         {
             return Err(WriteError::Full { held, capacity: table.capacity() }.into());
         }
-        let (id, generation) = (reporter.id, self.calendar.generation());
+        let (id, generation) = (share::holder(reporter), self.calendar.generation());
         let (added, most) = (self.shares.added(generation, id), share::most(&self.shared.config, id));
         if !is_less && added + self.new_signatures(&write, most.saturating_sub(added)) > most {
             return Err(WriteError::Share { reporter: reporter.name.clone(), added, most }.into());

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use seenit_ledger::reporter::{LOCAL, OPERATOR};
-use seenit_ledger::{Answer, Ledger, LedgerConfig, Verb, Verdict, WriteError};
+use seenit_ledger::{Answer, Ledger, LedgerConfig, Verb, Verdict, Write, WriteError};
 use seenit_signature::Kind;
 
 fn verdict(ledger: &seenit_ledger::Ledger, case: &seenit_ledger::Case) -> Verdict {
@@ -214,6 +214,25 @@ fn what_a_trusted_reporter_says_later_moves_the_weights_of_others() {
 }
 
 #[test]
+fn who_says_a_thing_twice_confirms_nobody_twice() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    let new = ledger.admit_reporter("new").expect("durable").id;
+    let echo = ledger.admit_reporter("echo").expect("durable").id;
+    let confirmed = |name: &str| ledger.reporter(name).expect("known").confirmed;
+    write(&ledger, Verb::Report, new, case(1)).expect("durable");
+    let many = Write { verb: Verb::Report, reporter: LOCAL, cases: vec![case(1); 20] };
+    ledger.write_and_wait(many).expect("durable");
+    assert_eq!(confirmed("new"), 1, "twenty copies in one write");
+    write(&ledger, Verb::Report, echo, case(1)).expect("durable");
+    for _ in 0..5 {
+        write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+    }
+    assert_eq!((confirmed("new"), confirmed("echo")), (1, 0));
+    assert_eq!(ledger.reporter("new").expect("known").weight, 0);
+}
+
+#[test]
 fn everything_a_reporter_said_can_be_taken_back() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
@@ -283,6 +302,22 @@ fn nobody_fills_the_ledger_alone() {
     hands.pass(DAY);
     settle(&ledger);
     write(&ledger, Verb::Report, greedy, exact(101)).expect("a new generation");
+}
+
+#[test]
+fn all_whose_word_weighs_nothing_have_one_share_together() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let config = LedgerConfig { capacity: 1000, ..config() };
+    let ledger = open_with(folder.path(), &hands, config);
+    for (name, from) in [("one", 0), ("other", 50)] {
+        let newcomer = ledger.admit_reporter(name).expect("durable").id;
+        for number in from..from + 50 {
+            write(&ledger, Verb::Report, newcomer, exact(number)).expect("durable");
+        }
+    }
+    let third = ledger.admit_reporter("third").expect("durable").id;
+    let refused = write(&ledger, Verb::Report, third, exact(100)).expect_err("used up by the others");
+    assert_eq!(refused, WriteError::Share { reporter: "third".into(), added: 100, most: 100 });
 }
 
 #[test]

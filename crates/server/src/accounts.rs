@@ -27,6 +27,13 @@ pub const NAME_CHARS_MAX: usize = 64;
 /// Names that nobody may take: the ledger's own reporters.
 pub const RESERVED: [&str; 2] = ["local", "operator"];
 
+/// Accounts that clients made for themselves are called so, and what they call themselves: nobody takes a name that an
+/// operator might want.
+pub const REGISTERED: &str = "razor.";
+
+/// Accounts that clients made for themselves: half of the room, so that the operator's own always find some.
+pub const REGISTERED_MAX: usize = ACCOUNTS_MAX / 2;
+
 /// The name of whoever holds the operator token.
 pub const OPERATOR_NAME: &str = "operator";
 
@@ -58,6 +65,9 @@ pub enum AccountError {
     /// A name with other characters, or of another length.
     #[error("{0:?} is no name: it takes 1 to 64 of a-z, 0-9, '.', '_' and '-'")]
     Name(String),
+    /// A name of those who register.
+    #[error("{0}: names that begin with {REGISTERED} are for clients that register")]
+    Registered(String),
     /// A name that is taken for good.
     #[error("{0} is a built-in name")]
     Reserved(String),
@@ -161,6 +171,14 @@ impl Accounts {
 
     /// Refuses a name that an account cannot have, or that one has.
     pub fn check_new(&self, name: &str, roles: Roles) -> Result<(), AccountError> {
+        if name.starts_with(REGISTERED) {
+            return Err(AccountError::Registered(name.to_owned()));
+        }
+        self.check_free(name, roles)
+    }
+
+    /// The same for names of all sorts.
+    pub(crate) fn check_free(&self, name: &str, roles: Roles) -> Result<(), AccountError> {
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
         if !(1..=NAME_CHARS_MAX).contains(&name.len()) || !name.chars().all(is_plain) {
             return Err(AccountError::Name(name.chars().take(2 * NAME_CHARS_MAX).collect()));
@@ -193,6 +211,27 @@ impl Accounts {
             Ok(())
         })?;
         Ok(token)
+    }
+
+    /// Makes the account of a client that registered; durable when it returns. Its token is nobody's: an operator can
+    /// give it another.
+    pub fn register(
+        &self,
+        name: &str,
+        roles: Roles,
+        reporter: ReporterId,
+        now_secs: u64,
+    ) -> Result<(), AccountError> {
+        let token = Token::random()?;
+        self.change(|table| {
+            self.check_free(name, roles)?;
+            let registered = table.by_name.keys().filter(|name| name.starts_with(REGISTERED));
+            if registered.count() >= REGISTERED_MAX {
+                return Err(AccountError::TooMany);
+            }
+            table.put(token.hash(), self.account(name, roles, reporter, now_secs));
+            Ok(())
+        })
     }
 
     /// Gives an account a new token; the old one is worth nothing any more.

@@ -9,9 +9,10 @@ mod protocol;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use arc_swap::ArcSwap;
 use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,9 @@ pub enum SecretError {
     /// It would let whoever learns it use the API.
     #[error("this secret is the API token of {0}: older protocols take one of their own")]
     IsToken(String),
+    /// Two accounts could not be told apart.
+    #[error("this secret is {0}'s already, and accounts of this protocol are known by their secrets alone")]
+    IsAnothers(String),
     /// Empty, or too long.
     #[error("a secret has 1 to {SECRET_BYTES_MAX} bytes, not {0}")]
     Length(usize),
@@ -72,13 +76,14 @@ pub enum SecretError {
     File(#[from] PrivateError),
 }
 
-/// The secrets of a site.
+/// The secrets of a site. Looked up without locks; changed by one at a time.
 pub struct Secrets {
     file: PathBuf,
     cipher: XChaCha20Poly1305,
-    sealed: Mutex<Sealed>,
-    /// How often they were changed.
-    changes: AtomicU64,
+    sealed: ArcSwap<Sealed>,
+    changing: Mutex<()>,
+    /// How often those of each protocol were changed.
+    changes: [AtomicU64; Protocol::ALL.len()],
 }
 
 /// By account, then by protocol: nonce and sealed bytes, in hexadecimal.
@@ -98,7 +103,8 @@ impl Secrets {
             }
         };
         let cipher = XChaCha20Poly1305::new(&key.into());
-        Ok(Secrets { file, cipher, sealed: Mutex::new(sealed), changes: AtomicU64::new(0) })
+        let sealed = ArcSwap::from_pointee(sealed);
+        Ok(Secrets { file, cipher, sealed, changing: Mutex::new(()), changes: Default::default() })
     }
 
     /// Keeps a secret; durable when it returns. An API token is refused.
@@ -117,7 +123,10 @@ impl Secrets {
             return Err(SecretError::IsToken(holder.name.clone()));
         }
         let sealed = self.seal(account, protocol, secret)?;
-        self.change(|all| {
+        self.change(&[protocol], |all| {
+            if protocol.is_known_by_its_secret() {
+                self.refuse_anothers(all, account, protocol, secret)?;
+            }
             if all.0.values().map(BTreeMap::len).sum::<usize>() >= SECRETS_MAX {
                 return Err(SecretError::TooMany);
             }
@@ -128,34 +137,39 @@ impl Secrets {
 
     /// The secret of an account for a protocol.
     pub fn get(&self, account: &str, protocol: Protocol) -> Result<Option<Vec<u8>>, SecretError> {
-        let all = self.lock();
+        let all = self.sealed.load();
         let sealed = all.0.get(account).and_then(|of_account| of_account.get(&protocol));
         sealed.map(|sealed| self.unseal(account, protocol, sealed)).transpose()
     }
 
-    /// The accounts with a secret for a protocol, and the secrets.
-    pub fn of_protocol(&self, protocol: Protocol) -> Result<Vec<(String, Vec<u8>)>, SecretError> {
-        let all = self.lock();
+    /// The accounts with a secret for a protocol, and the secrets. One that does not open is nobody's.
+    pub fn of_protocol(&self, protocol: Protocol) -> Vec<(String, Vec<u8>)> {
+        let all = self.sealed.load();
         let sealed = all.0.iter().filter_map(|(account, secrets)| Some((account, secrets.get(&protocol)?)));
-        sealed
-            .map(|(account, sealed)| Ok((account.clone(), self.unseal(account, protocol, sealed)?)))
-            .collect()
+        let opened = sealed.filter_map(|(account, sealed)| {
+            let secret = self.unseal(account, protocol, sealed);
+            let secret = secret.inspect_err(|error| tracing::error!(%error, "a secret is nobody's"));
+            Some((account.clone(), secret.ok()?))
+        });
+        opened.collect()
     }
 
     /// The protocols that an account has secrets for.
     pub fn protocols_of(&self, account: &str) -> Vec<Protocol> {
-        self.lock().0.get(account).map(|secrets| secrets.keys().copied().collect()).unwrap_or_default()
+        let all = self.sealed.load();
+        all.0.get(account).map(|secrets| secrets.keys().copied().collect()).unwrap_or_default()
     }
 
-    /// How often secrets were changed since the start: what was made from them is old when this has grown.
-    pub fn changes(&self) -> u64 {
-        self.changes.load(Relaxed)
+    /// How often secrets of a protocol were changed since the start: what was made from them is old when this has
+    /// grown.
+    pub fn changes(&self, protocol: Protocol) -> u64 {
+        self.changes[protocol as usize].load(Acquire)
     }
 
     /// Forgets the secret of an account for a protocol. Says whether there was one.
     pub fn remove(&self, account: &str, protocol: Protocol) -> Result<bool, SecretError> {
         let mut was_there = false;
-        self.change(|all| {
+        self.change(&[protocol], |all| {
             if let Some(of_account) = all.0.get_mut(account) {
                 was_there = of_account.remove(&protocol).is_some();
                 all.0.retain(|_, secrets| !secrets.is_empty());
@@ -167,17 +181,32 @@ impl Secrets {
 
     /// Forgets all secrets of an account.
     pub fn remove_account(&self, account: &str) -> Result<(), SecretError> {
-        if self.lock().0.contains_key(account) {
-            self.change(|all| {
-                all.0.remove(account);
-                Ok(())
-            })?;
+        let protocols = self.protocols_of(account);
+        if protocols.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        self.change(&protocols, |all| {
+            all.0.remove(account);
+            Ok(())
+        })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Sealed> {
-        self.sealed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn refuse_anothers(
+        &self,
+        all: &Sealed,
+        account: &str,
+        protocol: Protocol,
+        secret: &[u8],
+    ) -> Result<(), SecretError> {
+        for (other, secrets) in all.0.iter().filter(|(other, _)| *other != account) {
+            let sealed = secrets.get(&protocol);
+            if sealed
+                .is_some_and(|sealed| self.unseal(other, protocol, sealed).is_ok_and(|its| its == secret))
+            {
+                return Err(SecretError::IsAnothers(other.clone()));
+            }
+        }
+        Ok(())
     }
 
     fn seal(&self, account: &str, protocol: Protocol, secret: &[u8]) -> Result<String, SecretError> {
@@ -199,15 +228,21 @@ impl Secrets {
         open().ok_or_else(failed)
     }
 
-    /// Changes the secrets: first on disk, then here.
-    fn change(&self, by: impl FnOnce(&mut Sealed) -> Result<(), SecretError>) -> Result<(), SecretError> {
-        let mut all = self.lock();
-        let mut changed = all.clone();
+    /// Changes the secrets of protocols: first on disk, then here.
+    fn change(
+        &self,
+        protocols: &[Protocol],
+        by: impl FnOnce(&mut Sealed) -> Result<(), SecretError>,
+    ) -> Result<(), SecretError> {
+        let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = Sealed::clone(&self.sealed.load());
         by(&mut changed)?;
         let bytes = serde_json::to_vec(&changed).map_err(|error| damaged(&self.file, error.to_string()))?;
         private_file::write(&self.file, &bytes)?;
-        *all = changed;
-        self.changes.fetch_add(1, Relaxed);
+        self.sealed.store(Arc::new(changed));
+        for &protocol in protocols {
+            self.changes[protocol as usize].fetch_add(1, Release);
+        }
         Ok(())
     }
 }

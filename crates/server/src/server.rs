@@ -178,7 +178,14 @@ impl Server {
         let ledger = Arc::new(Ledger::open(&self.data, self.config.ledger.clone(), Arc::clone(&self.clock))?);
         let reporter = |name: &str| match ledger.reporter(name) {
             Some(reporter) => Ok(reporter.id),
-            None => ledger.put_reporter(name, None).map(|reporter| reporter.id),
+            None => {
+                // A journal older than the accounts: what this one had earned, or lost, nobody knows.
+                tracing::warn!(
+                    account = name,
+                    "an account is new to the ledger: its word weighs nothing yet"
+                );
+                ledger.admit_reporter(name).map(|reporter| reporter.id)
+            }
         };
         let accounts = Arc::new(Accounts::open(&self.data, &self.config.limits, reporter)?);
         Ok(Arc::new(State {

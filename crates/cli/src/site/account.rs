@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
+use seenit_server::secrets::Protocol;
 use serde_json::{Value, json};
 
 use crate::client::{Client, Place, escaped};
@@ -83,38 +85,14 @@ pub(crate) struct Secret {
     #[command(flatten)]
     named: Named,
     /// Which protocol
-    #[arg(value_enum)]
-    protocol: Protocol,
+    #[arg(value_parser = PossibleValuesParser::new(Protocol::ALL.map(Protocol::as_str)))]
+    protocol: String,
     /// A file with the secret [default: the server makes one]
     #[arg(long, value_name = "FILE", conflicts_with = "remove")]
     secret_file: Option<PathBuf>,
     /// Take the secret away instead
     #[arg(long)]
     remove: bool,
-}
-
-/// A protocol whose accounts have secrets.
-#[derive(Clone, Copy, ValueEnum)]
-enum Protocol {
-    /// A key that requests are signed with
-    Pyzor,
-    /// A password that answers a challenge
-    Razor,
-    /// A password that requests are signed with
-    Dcc,
-    /// A key of this server for one account of rspamd's
-    Fuzzy,
-}
-
-impl Protocol {
-    fn as_str(self) -> &'static str {
-        match self {
-            Protocol::Pyzor => "pyzor",
-            Protocol::Razor => "razor",
-            Protocol::Dcc => "dcc",
-            Protocol::Fuzzy => "fuzzy",
-        }
-    }
 }
 
 /// What an account may do.
@@ -185,7 +163,7 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, Problem> {
 
 /// The secret alone on standard output: it goes into a file of the client's.
 fn secret(wanted: &Secret) -> Result<ExitCode, Problem> {
-    let (named, protocol) = (&wanted.named, wanted.protocol.as_str());
+    let (named, protocol) = (&wanted.named, &wanted.protocol);
     let (client, path) = (Client::of(&named.common.place)?, named.path(&format!("/secrets/{protocol}")));
     let name = &named.name;
     if wanted.remove {

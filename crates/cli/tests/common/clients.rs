@@ -2,6 +2,7 @@
 
 use std::process::{Command, Stdio};
 
+use super::documented::{blocks, changed};
 use super::serving::Serving;
 use super::{Folder, Ran};
 
@@ -30,7 +31,8 @@ pub(crate) fn address<'a>(serving: &'a Serving<'_>, protocol: &str) -> &'a str {
 /// Pyzor's home, with this site as the only server.
 pub(crate) fn point_pyzor_at(folder: &Folder, serving: &Serving<'_>) {
     std::fs::create_dir_all(folder.path("pyzor")).expect("a folder");
-    folder.write("pyzor/servers", format!("{}\n", address(serving, "pyzor")));
+    let servers = changed(blocks("Pyzor").next(), "127.0.0.1:24441", address(serving, "pyzor"));
+    folder.write("pyzor/servers", servers);
 }
 
 pub(crate) fn pyzor(folder: &Folder, verb: &str, mail: &str) -> Ran {
@@ -48,16 +50,15 @@ pub(crate) fn pyzor_check(folder: &Folder, mail: &str) -> (bool, u64, u64) {
     (ran.code == 0, reported, whitelisted)
 }
 
-/// Razor's home, as docs/clients.md says: twice the same server, and no other is ever looked for.
+/// Razor's home: twice the same server, and no other is ever looked for. Its log tells a test whom it asked.
 pub(crate) fn point_razor_at(folder: &Folder, serving: &Serving<'_>) {
-    let at = address(serving, "razor");
+    let mut blocks = blocks("Razor");
+    let mut next = || changed(blocks.next(), "127.0.0.1:2703", address(serving, "razor"));
     std::fs::create_dir_all(folder.path("razor")).expect("a folder");
-    folder.write(
-        "razor/razor-agent.conf",
-        format!("logfile = razor-agent.log\ndebuglevel = 9\nturn_off_discovery = 1\nrazordiscovery = {at}\n"),
-    );
+    folder.write("razor/razor-agent.conf", format!("logfile = razor-agent.log\ndebuglevel = 9\n{}", next()));
+    let servers = next();
     for list in ["discovery", "catalogue", "nomination"] {
-        folder.write(&format!("razor/servers.{list}.lst"), format!("{at}\n{at}\n"));
+        folder.write(&format!("razor/servers.{list}.lst"), &servers);
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
 pub(crate) mod clients;
+pub(crate) mod documented;
 pub(crate) mod serving;
 
 use std::fs;

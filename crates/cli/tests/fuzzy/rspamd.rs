@@ -9,6 +9,7 @@ use std::{fs, thread};
 
 use tempfile::TempDir;
 
+use crate::common::documented::{blocks, changed};
 use crate::common::serving::Guarded;
 
 /// It compiles tables at its first start, which takes a quarter of a minute on an idle machine.
@@ -18,9 +19,6 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// What it calls spam that the server knows.
 const SYMBOL: &str = "SEENIT_SPAM";
-
-/// What people are told to write.
-const DOCUMENT: &str = include_str!("../../../../docs/clients.md");
 
 /// The stock configuration, of which only the local parts are moved.
 const CONFIGURATION: &str = "/etc/rspamd/rspamd.conf";
@@ -113,20 +111,14 @@ impl Drop for Rspamd {
     }
 }
 
-/// The lines that the document tells people to write into a file.
-fn documented(first: &str) -> &'static str {
-    let mut blocks = DOCUMENT.split("\n```\n").filter(|block| block.starts_with(first));
-    blocks.next().unwrap_or_else(|| panic!("docs/clients.md has no lines that begin with {first:?}"))
-}
-
 fn configure(folder: &Path, fuzzy: &str, key: Option<&str>, [scan, control, nobody]: [u16; 3]) {
-    let server = format!("\"{fuzzy}\";");
     let key = key.map(|key| format!("\n  encryption_key = \"{key}\";")).unwrap_or_default();
-    let rule = documented("rule \"seenit\"");
-    assert!(rule.contains("\"127.0.0.1:11335\";"), "{rule}");
+    let mut blocks = blocks("rspamd");
+    let rule = changed(blocks.next(), "\"127.0.0.1:11335\";", &format!("\"{fuzzy}\";{key}"));
+    let weights = changed(blocks.next(), SYMBOL, SYMBOL);
     // What people may well leave on, but a test must not: the public storage that the stock configuration asks.
     let public = "rule \"rspamd.com\" { enabled = false; }\n";
-    let rule = public.to_owned() + &rule.replace("\"127.0.0.1:11335\";", &(server + &key));
+    let rule = public.to_owned() + &rule;
     let off = "enabled = false;".to_owned();
     let dns = format!(r#"dns {{ nameserver = ["127.0.0.1:{nobody}"]; timeout = 0.2s; retransmits = 1; }}"#);
     let files = [
@@ -139,7 +131,7 @@ fn configure(folder: &Path, fuzzy: &str, key: Option<&str>, [scan, control, nobo
         ("etc/local.d/worker-fuzzy.inc", off),
         ("etc/local.d/options.inc", dns),
         ("etc/local.d/fuzzy_check.conf", rule),
-        ("etc/local.d/groups.conf", documented("group \"fuzzy\"").to_owned()),
+        ("etc/local.d/groups.conf", weights),
     ];
     for name in ["etc/local.d", "etc/override.d", "db", "run", "log"] {
         fs::create_dir_all(folder.join(name)).expect("writable");

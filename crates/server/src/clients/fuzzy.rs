@@ -134,12 +134,12 @@ impl Fuzzy {
             _ => None,
         };
         let (mut best, mut meant) = (None::<Label>, None::<Label>);
-        for label in labels::of_digest(&self.desk, &command.digest) {
+        labels::each_listed(&self.desk, &command.digest, |label| {
             let place = if self.rules.is_label(label.flag) { &mut best } else { &mut meant };
             if place.is_none_or(|place| label.value > place.value) {
                 *place = Some(label);
             }
-        }
+        });
         if let Some((flags, raw)) = judged
             && let Some(&first) = flags.first()
         {

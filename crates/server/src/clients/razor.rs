@@ -1,6 +1,7 @@
 //! Razor's connections: one request at a time, and the server speaks first.
 
 mod conversation;
+mod peer;
 mod registration;
 mod upload;
 
@@ -18,6 +19,7 @@ use tokio::time::timeout;
 use super::desk::Desk;
 use crate::listen::Crowd;
 use conversation::{Conversation, Said};
+use peer::Peer;
 use registration::Registrations;
 
 /// How long a client may be silent: longer than it waits for us itself.
@@ -95,7 +97,8 @@ async fn converse(
     // The client takes what it reads at once for the whole answer.
     stream.set_nodelay(true)?;
     let local: SocketAddr = stream.local_addr()?;
-    let mut conversation = Conversation::new(desk, registrations, address, local);
+    let mut conversation =
+        Conversation::new(Arc::clone(&desk), local, Peer::new(desk, registrations, address));
     let (mut decoder, mut out) = (Decoder::new(), Vec::new());
     conversation.greet(&mut out)?;
     stream.write_all(&out).await?;

@@ -66,7 +66,7 @@ pub(crate) struct Served {
     /// Where each protocol is served, by its name in lower case. What is off is not there.
     clients: BTreeMap<String, SocketAddr>,
     /// The public key that commands of rspamd are sealed for.
-    fuzzy_key: Option<String>,
+    pub(crate) fuzzy_key: Option<String>,
     /// The flag of rspamd that means spam.
     fuzzy_flag: Option<u8>,
 }

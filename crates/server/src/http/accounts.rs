@@ -83,6 +83,8 @@ pub(crate) async fn add(state: &Arc<State>, request: Request<Incoming>) -> Resul
     wanted.weight.map_or(Ok(()), check_weight)?;
     let shown = blocking::run(state, move |state| {
         state.accounts.check_new(&wanted.name, wanted.roles)?;
+        // What an earlier holder of the name knew opens nothing.
+        state.secrets.remove_account(&wanted.name)?;
         let reporter = state.ledger.put_reporter(&wanted.name, wanted.weight)?;
         let token = state.accounts.add(&wanted.name, wanted.roles, reporter.id, state.clock.now_secs())?;
         tracing::info!(account = wanted.name, "an account was made");
@@ -98,9 +100,10 @@ pub(crate) async fn add(state: &Arc<State>, request: Request<Incoming>) -> Resul
 pub(crate) async fn remove(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
     let name = name.to_owned();
     blocking::run(state, move |state| {
-        state.accounts.remove(&name)?;
-        // Else whoever gets the name next could be spoken for by whoever had it before.
+        Shown::find(state, &name)?;
+        // First, so that whoever tries again after a failure is not told that there is nothing left to do.
         state.secrets.remove_account(&name)?;
+        state.accounts.remove(&name)?;
         tracing::info!(account = name, "an account was taken away");
         Ok::<_, Problem>(answer::json(&json!({"removed": name})))
     })

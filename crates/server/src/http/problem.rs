@@ -154,9 +154,10 @@ impl From<SecretError> for Problem {
     fn from(error: SecretError) -> Self {
         let why = error.to_string();
         match error {
-            SecretError::IsToken(_) | SecretError::Length(_) | SecretError::Unfit(_) => {
-                Problem::bad_body(why)
-            }
+            SecretError::IsToken(_)
+            | SecretError::IsAnothers(_)
+            | SecretError::Length(_)
+            | SecretError::Unfit(_) => Problem::bad_body(why),
             SecretError::TooMany => Problem::new(StatusCode::CONFLICT, "too-many-secrets", why),
             SecretError::Sealed { .. } | SecretError::Random(_) | SecretError::File(_) => {
                 Problem::unavailable("secrets-file", why)
@@ -170,7 +171,9 @@ impl From<AccountError> for Problem {
         let why = error.to_string();
         match error {
             AccountError::Name(_) | AccountError::NoRoles => Problem::bad_body(why),
-            AccountError::Reserved(_) => Problem::new(StatusCode::CONFLICT, "name-reserved", why),
+            AccountError::Reserved(_) | AccountError::Registered(_) => {
+                Problem::new(StatusCode::CONFLICT, "name-reserved", why)
+            }
             AccountError::Exists(_) => Problem::new(StatusCode::CONFLICT, "account-exists", why),
             AccountError::TooMany => Problem::new(StatusCode::CONFLICT, "too-many-accounts", why),
             AccountError::Unknown(_) => Problem::not_found(why),

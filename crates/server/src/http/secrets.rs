@@ -52,6 +52,7 @@ pub(crate) async fn put(
             Some(secret) => secret,
             None => protocol.random_secret().map_err(AccountError::Random)?,
         };
+        refuse_the_servers_own(state, protocol, &secret)?;
         state.secrets.put(&name, protocol, secret.as_bytes(), &state.accounts)?;
         tracing::info!(account = name, %protocol, "an account has a new secret");
         Ok::<_, Problem>(match SecretKey::from_text(&secret) {
@@ -75,6 +76,16 @@ pub(crate) async fn remove(state: &Arc<State>, name: &str, protocol: &str) -> Re
         Ok(answer::json(&json!({"removed": name, "protocol": protocol})))
     })
     .await?
+}
+
+/// Whoever seals for the key that everybody is told is anybody.
+fn refuse_the_servers_own(state: &State, protocol: Protocol, secret: &str) -> Result<(), Problem> {
+    let own = state.served.get().and_then(|served| served.fuzzy_key.as_deref());
+    let is_own = |key: SecretKey| own == Some(key.public().to_string().as_str());
+    if protocol == Protocol::Fuzzy && SecretKey::from_text(secret).is_ok_and(is_own) {
+        return Err(Problem::bad_body("this is the key that the server gives to everybody"));
+    }
+    Ok(())
 }
 
 fn known(protocol: &str) -> Result<Protocol, Problem> {

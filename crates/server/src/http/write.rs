@@ -65,7 +65,9 @@ fn whose(state: &State, caller: &Caller, verb: Verb, uri: &Uri) -> Result<Report
     };
     caller.check_role(Role::Admin)?;
     let unknown = || Problem::not_found(format!("there is no reporter {name:?}"));
-    state.ledger.reporter(name).map(|reporter| reporter.id).ok_or_else(unknown)
+    let reporter = state.ledger.reporter(name).ok_or_else(unknown)?;
+    tracing::info!(by = caller.name(), reporter = name, "what another said is taken back");
+    Ok(reporter.id)
 }
 
 fn refuse_empty(cases: &[Case]) -> Result<(), Problem> {

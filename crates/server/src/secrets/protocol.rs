@@ -63,6 +63,11 @@ impl Protocol {
         Protocol::ALL.into_iter().find(|protocol| protocol.as_str() == name)
     }
 
+    /// Whether requests carry no name, so that no two accounts may have the same secret.
+    pub(super) fn is_known_by_its_secret(self) -> bool {
+        self == Protocol::Fuzzy
+    }
+
     /// A secret that nobody can guess.
     pub fn random_secret(self) -> Result<String, getrandom::Error> {
         if self == Protocol::Fuzzy {
@@ -74,7 +79,7 @@ impl Protocol {
     }
 
     /// Refuses a secret that the clients of the protocol could not use.
-    pub(super) fn check(self, account: &str, secret: &[u8]) -> Result<(), Unfit> {
+    pub(crate) fn check(self, account: &str, secret: &[u8]) -> Result<(), Unfit> {
         let text = std::str::from_utf8(secret).ok().filter(|text| text.bytes().all(|b| b.is_ascii_graphic()));
         let text = text.ok_or(Unfit::Text(self))?;
         match self {

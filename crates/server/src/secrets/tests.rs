@@ -29,7 +29,7 @@ fn secrets_outlive_a_restart_and_are_not_in_the_file() {
         assert!(!String::from_utf8_lossy(&fs::read(&path).expect("read")).contains("barley"));
     }
     assert_eq!(again.protocols_of("mx"), [Protocol::Pyzor, Protocol::Razor]);
-    assert_eq!(again.of_protocol(Protocol::Pyzor).expect("opens"), [("mx".to_owned(), b"other".to_vec())]);
+    assert_eq!(again.of_protocol(Protocol::Pyzor), [("mx".to_owned(), b"other".to_vec())]);
     assert!(again.remove("mx", Protocol::Razor).expect("removed"));
     assert!(!again.remove("mx", Protocol::Razor).expect("nothing to remove"));
     let again = Secrets::open(dir.path()).expect("there");
@@ -37,7 +37,7 @@ fn secrets_outlive_a_restart_and_are_not_in_the_file() {
     assert_eq!(again.get("mx", Protocol::Pyzor).expect("kept"), Some(b"other".to_vec()));
     again.remove_account("mx").expect("removed");
     again.remove_account("nobody").expect("nothing to remove");
-    assert_eq!((again.get("mx", Protocol::Pyzor).expect("gone"), again.changes()), (None, 1));
+    assert_eq!((again.get("mx", Protocol::Pyzor).expect("gone"), again.changes(Protocol::Pyzor)), (None, 1));
 }
 
 #[test]
@@ -77,4 +77,22 @@ fn a_secret_moved_or_changed_does_not_open() {
         other.get("a", Protocol::Razor).expect_err("sealed").to_string(),
         "the secret of a for razor does not open with this key"
     );
+}
+
+#[test]
+fn two_accounts_never_have_one_key_and_a_damaged_one_is_nobodys_alone() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (secrets, accounts) = (Secrets::open(dir.path()).expect("new"), accounts(dir.path()));
+    let key = Protocol::Fuzzy.random_secret().expect("random bits");
+    secrets.put("a", Protocol::Fuzzy, key.as_bytes(), &accounts).expect("kept");
+    secrets.put("a", Protocol::Fuzzy, key.as_bytes(), &accounts).expect("its own");
+    let why = secrets.put("b", Protocol::Fuzzy, key.as_bytes(), &accounts).expect_err("a's");
+    assert!(why.to_string().starts_with("this secret is a's already"), "{why}");
+    let other = Protocol::Fuzzy.random_secret().expect("random bits");
+    secrets.put("b", Protocol::Fuzzy, other.as_bytes(), &accounts).expect("kept");
+    let path = dir.path().join("secrets.json");
+    let text = fs::read_to_string(&path).expect("read");
+    fs::write(&path, text.replace(r#""a""#, r#""moved""#)).expect("written");
+    let again = Secrets::open(dir.path()).expect("there");
+    assert_eq!(again.of_protocol(Protocol::Fuzzy), [("b".to_owned(), other.into_bytes())]);
 }

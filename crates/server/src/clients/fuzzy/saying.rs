@@ -47,11 +47,14 @@ impl Saying {
                 if is_spam || is_ham || command.flag == 0 {
                     cases.extend(counted(command, 1)?);
                 }
+                let taken = |flag: &u8| labels::taken(*flag, &command.digest);
                 if command.flag == 0 {
-                    let all = labels::of_digest(desk, &command.digest);
-                    cases.extend(all.filter_map(|label| labels::taken(label.flag, &command.digest)));
-                } else if !is_ham && rules.spam_flags.first() != Some(&command.flag) {
-                    cases.extend(labels::taken(command.flag, &command.digest));
+                    cases.extend(labels::all_taken(desk, &command.digest));
+                } else if is_spam {
+                    // It is no spam any more, so there is no flag that was meant.
+                    cases.extend(rules.spam_flags.iter().skip(1).filter_map(taken));
+                } else if !is_ham {
+                    cases.extend(taken(&command.flag));
                 }
                 Some(Saying { verb: Verb::Withdraw, role: Role::Report, cases })
             }

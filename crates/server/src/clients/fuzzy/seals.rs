@@ -37,6 +37,14 @@ struct Known {
     clients: LruCache<([u8; 8], PublicKey), Opener>,
 }
 
+impl Known {
+    /// The key of ours with this name, and whose it is. As with rspamd, an unknown name means the key for anybody.
+    fn key_of(&self, id: [u8; 8], anybody: &SecretKey) -> (SecretKey, Option<Arc<str>>) {
+        let account = self.accounts.iter().find(|(key, _)| key.public().id() == id);
+        account.map_or_else(|| (anybody.clone(), None), |(key, name)| (key.clone(), Some(name.clone())))
+    }
+}
+
 /// What opens a client's commands, and the account that it asks for.
 #[derive(Clone)]
 pub(super) struct Opener {
@@ -58,37 +66,33 @@ impl Seals {
         may: impl FnOnce() -> bool,
     ) -> Option<(Command, Opener)> {
         let client = (sealed.key_id, sealed.client);
-        let remembered = self.known(secrets).clients.get(&client).cloned();
+        let (remembered, changes) = {
+            let mut known = self.known(secrets);
+            (known.clients.get(&client).cloned(), known.changes)
+        };
         if let Some(opener) = remembered {
             return Some((sealed.open(&opener.key).ok()?, opener));
         }
         if !may() {
             return None;
         }
-        let (ours, account) = self.key_of(sealed.key_id, secrets);
+        let (ours, account) = self.known(secrets).key_of(sealed.key_id, &self.anybody);
         let opener = Opener { key: ours.share(&sealed.client).ok()?, account };
         let command = sealed.open(&opener.key).ok()?;
-        // Only who can seal is remembered: garbage drives nobody out.
-        self.known(secrets).clients.put(client, opener.clone());
+        // Only who can seal is remembered: garbage drives nobody out. A key that was taken away meanwhile is not.
+        let mut known = self.known(secrets);
+        if known.changes == changes {
+            known.clients.put(client, opener.clone());
+        }
         Some((command, opener))
     }
 
-    /// The key of ours with this name, and whose it is. As with rspamd, an unknown name means the key for anybody.
-    fn key_of(&self, id: [u8; 8], secrets: &Secrets) -> (SecretKey, Option<Arc<str>>) {
-        let known = self.known(secrets);
-        let account = known.accounts.iter().find(|(key, _)| key.public().id() == id);
-        account.map_or_else(|| (self.anybody.clone(), None), |(key, name)| (key.clone(), Some(name.clone())))
-    }
-
-    /// What is known, without what an operator has changed since. Secrets that do not open are nobody's.
+    /// What is known, without what an operator has changed since.
     fn known(&self, secrets: &Secrets) -> MutexGuard<'_, Known> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let changes = secrets.changes();
+        let changes = secrets.changes(Protocol::Fuzzy);
         if known.changes != Some(changes) {
-            let keys = secrets.of_protocol(Protocol::Fuzzy).unwrap_or_else(|error| {
-                tracing::error!(%error, "the keys of accounts for rspamd cannot be read");
-                Vec::new()
-            });
+            let keys = secrets.of_protocol(Protocol::Fuzzy);
             let key_of = |text: Vec<u8>| SecretKey::from_text(std::str::from_utf8(&text).ok()?).ok();
             known.accounts =
                 keys.into_iter().filter_map(|(name, text)| Some((key_of(text)?, name.into()))).collect();

@@ -65,6 +65,11 @@ fn labels_are_answered_with_the_highest_value_and_are_no_opinion() {
     until("the label's end", || check() == (3, 12));
     say(DELETE, 0, 0);
     until("the end of all", || check() == (0, 0));
+    say(WRITE, 40, 2);
+    until("a label anew", || check() == (7, 40));
+    say(WRITE, 12, 1);
+    until("another anew", || office.desk.look_up(Kind::RspamdLabel, &digest).raw > 0);
+    assert_eq!(check(), (7, 40), "raw totals are of all that was ever said");
 }
 
 #[test]
@@ -76,6 +81,10 @@ fn spam_is_answered_with_the_flag_that_most_of_its_reports_came_under() {
     until("the report under flag 2", || check() == (3, 2));
     assert!(office.ask(&fuzzy, home(), &command(WRITE, 1, 4, 12)).is_empty());
     until("the report under flag 1", || check() == (7, 1));
+    assert!(office.ask(&fuzzy, home(), &command(DELETE, 1, 0, 13)).is_empty());
+    until("the deletion", || check() == (0, 0));
+    assert!(office.ask(&fuzzy, home(), &command(WRITE, 1, 1, 14)).is_empty());
+    until("the report after it", || check() == (8, 1));
 }
 
 #[test]

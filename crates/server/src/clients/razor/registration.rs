@@ -1,28 +1,35 @@
 //! Accounts that clients beyond this machine make for themselves.
 //!
 //! Nobody vouches for them: their word weighs nothing until trusted accounts have confirmed it, a network gets a few a
-//! day, and they never take up more than half of the room, so that the operator's own always find some.
+//! day, and a site not many more. Their names are in a place of their own.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
 use lru::LruCache;
 
-use crate::accounts::{ACCOUNTS_MAX, AccountError, Role, Roles};
+use crate::accounts::{AccountError, REGISTERED, Role, Roles};
 use crate::clients::desk::Desk;
 use crate::network::Network;
-use crate::secrets::{DCC_NAME, Protocol};
+use crate::secrets::Protocol;
 
-/// Accounts from which on nobody registers.
-const REGISTERED_MAX: usize = ACCOUNTS_MAX / 2;
+/// Accounts that a site makes in a day, whoever asks: whoever has many networks is not many reporters.
+const PER_DAY_MAX: u32 = 100;
 
 const DAY_SECS: u64 = 86_400;
 
 /// Who registered today.
 pub(super) struct Registrations {
     per_day: u32,
-    today: Mutex<LruCache<Network, (u64, u32)>>,
+    today: Mutex<Today>,
     one_at_a_time: Mutex<()>,
+}
+
+/// Accounts that were made today, in all and by networks.
+struct Today {
+    day: u64,
+    all: u32,
+    networks: LruCache<Network, u32>,
 }
 
 /// Why nobody was registered.
@@ -39,52 +46,64 @@ pub(super) enum Refused {
 impl Registrations {
     pub(super) fn new(per_day: u32, networks_max: u32) -> Self {
         let most = NonZeroUsize::new(networks_max as usize).unwrap_or(NonZeroUsize::MIN);
-        Registrations { per_day, today: Mutex::new(LruCache::new(most)), one_at_a_time: Mutex::new(()) }
+        let today = Today { day: 0, all: 0, networks: LruCache::new(most) };
+        Registrations { per_day, today: Mutex::new(today), one_at_a_time: Mutex::new(()) }
     }
 
     /// Whether the network may have one more account today, which counts as made.
     pub(super) fn may(&self, network: Network, now_secs: u64) -> bool {
-        let today = now_secs / DAY_SECS;
-        let mut table = self.today.lock().unwrap_or_else(PoisonError::into_inner);
-        let (day, made) = table.get_or_insert_mut(network, || (today, 0));
-        if *day != today {
-            (*day, *made) = (today, 0);
+        let mut today = self.today.lock().unwrap_or_else(PoisonError::into_inner);
+        if today.day != now_secs / DAY_SECS {
+            (today.day, today.all) = (now_secs / DAY_SECS, 0);
+            today.networks.clear();
         }
+        let made = today.networks.get_or_insert_mut(network, || 0);
         *made = made.saturating_add(1);
-        *made <= self.per_day
+        if *made > self.per_day {
+            return false;
+        }
+        today.all = today.all.saturating_add(1);
+        today.all <= PER_DAY_MAX
     }
 
     /// Makes an account; durable when it returns.
-    pub(super) fn register(&self, desk: &Desk, name: &str, password: &[u8]) -> Result<(), Refused> {
+    pub(super) fn register(&self, desk: &Desk, user: &str, password: &[u8]) -> Result<(), Refused> {
         let _alone = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
-        let (state, roles) = (&desk.state, Roles::from_iter([Role::Check, Role::Report, Role::Revoke]));
-        state.accounts.check_new(name, roles).map_err(|error| refused(&error))?;
+        let (state, name) = (&desk.state, registered(user));
+        let roles = Roles::from_iter([Role::Check, Role::Report, Role::Revoke]);
+        state.accounts.check_free(&name, roles).map_err(|error| refused(&error))?;
         // Whoever had a name may have earned a weight, or lost it: nobody inherits that.
-        if state.ledger.reporter(name).is_some() {
+        if state.ledger.reporter(&name).is_some() {
             return Err(Refused::Taken);
         }
-        if name.starts_with(DCC_NAME) || state.accounts.list().len() >= REGISTERED_MAX {
-            return Err(Refused::Forbidden);
+        Protocol::Razor.check(&name, password).map_err(|_| Refused::Forbidden)?;
+        let reporter = state.ledger.admit_reporter(&name).map_err(|_| Refused::Internal)?;
+        let made = state.accounts.register(&name, roles, reporter.id, state.clock.now_secs());
+        made.map_err(|error| refused(&error))?;
+        if state.secrets.put(&name, Protocol::Razor, password, &state.accounts).is_err() {
+            // Without a secret it is nobody's: whoever asks again finds the name taken, and takes another.
+            let _ = state.accounts.remove(&name);
+            return Err(Refused::Internal);
         }
-        let kept = state.secrets.put(name, Protocol::Razor, password, &state.accounts);
-        kept.map_err(|_| Refused::Forbidden)?;
-        let reporter = state.ledger.admit_reporter(name).map_err(|_| Refused::Internal)?;
-        // Its token is shown to nobody: an operator can give it another.
-        let added = state.accounts.add(name, roles, reporter.id, state.clock.now_secs());
-        added.map_err(|error| refused(&error))?;
         tracing::info!(account = name, "a client registered");
         Ok(())
     }
 }
 
-/// The account that a user of Razor is: users are often addresses of mail, which are no names of accounts.
+/// The account that the operator may have given a user of Razor: users are often addresses of mail, which are no names
+/// of accounts.
 pub(super) fn account_of(user: &[u8]) -> String {
     String::from_utf8_lossy(user).to_ascii_lowercase().replace('@', ".at.").replace('+', ".plus.")
 }
 
+/// The account that a user has who registered.
+pub(super) fn registered(name: &str) -> String {
+    format!("{REGISTERED}{name}")
+}
+
 fn refused(error: &AccountError) -> Refused {
     match error {
-        AccountError::Exists(_) | AccountError::Reserved(_) => Refused::Taken,
+        AccountError::Exists(_) => Refused::Taken,
         AccountError::Name(_) | AccountError::TooMany => Refused::Forbidden,
         _ => Refused::Internal,
     }
@@ -101,6 +120,9 @@ mod tests {
         assert_eq!([may(0), may(5), may(DAY_SECS - 1), may(DAY_SECS)], [true, true, false, true]);
         assert!(registrations.may(Network::of([192, 0, 3, 1].into()), 0), "another network");
         assert!(!Registrations::new(0, 16).may(one, 0));
+        let many = Registrations::new(2, 1000);
+        let made = (0..200_u8).filter(|number| many.may(Network::of([192, 0, *number, 1].into()), 0)).count();
+        assert_eq!(made, PER_DAY_MAX as usize, "whoever has many networks");
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use seenit_wire::razor::{Command, Request, response};
 
-use super::{Conversation, Registrations};
-use crate::accounts::Role;
+use super::{Conversation, Peer, Registrations};
+use crate::accounts::{Role, Roles};
 use crate::clients::tests::{Office, abroad, home};
 use crate::secrets::Protocol;
 
@@ -14,7 +14,7 @@ struct Talk(Conversation);
 impl Talk {
     fn with(office: &Office, registrations: &Arc<Registrations>, from: std::net::SocketAddr) -> Self {
         let (desk, registrations) = (Arc::clone(&office.desk), Arc::clone(registrations));
-        Talk(Conversation::new(desk, registrations, from.ip(), home()))
+        Talk(Conversation::new(Arc::clone(&desk), home(), Peer::new(desk, registrations, from.ip())))
     }
 
     async fn ask(&mut self, command: Command<'_>) -> String {
@@ -54,7 +54,7 @@ fn strangers_register_a_few_accounts_a_day_and_their_word_weighs_nothing() {
         assert!(registered.contains("res=1"), "{registered}");
         assert_eq!(talk.log_in("alice@example.com", "open-barley").await, "err=212");
         assert_eq!(talk.log_in("alice@example.com", "open-sesame").await, "res=1");
-        let account = office.desk.state.accounts.get("alice.at.example.com").expect("an account");
+        let account = office.desk.state.accounts.get("razor.alice.at.example.com").expect("an account");
         assert!(account.roles.allow(Role::Revoke) && !account.roles.allow(Role::Admin));
         let reporter = office.desk.state.ledger.reporter(&account.name).expect("a reporter");
         assert_eq!((reporter.weight, reporter.fixed), (0, false), "until trusted accounts agree");
@@ -67,22 +67,60 @@ fn strangers_register_a_few_accounts_a_day_and_their_word_weighs_nothing() {
 }
 
 #[test]
-fn nobody_inherits_the_weight_of_a_name_or_takes_one_that_means_something() {
+fn nobody_inherits_a_weight_or_takes_a_name_that_means_something() {
     run(async {
         let office = Office::open();
         let registrations = Arc::new(Registrations::new(100, 16));
+        let (accounts, secrets) = (&office.desk.state.accounts, &office.desk.state.secrets);
         office.account("trusted", &[Role::Report], Protocol::Razor, "open-sesame");
-        office.desk.state.accounts.remove("trusted").expect("removed");
         let mut talk = Talk::with(&office, &registrations, abroad());
-        assert_eq!(talk.register("trusted", "mine").await, "err=210");
-        assert_eq!(talk.log_in("trusted", "open-sesame").await, "err=213", "an account that is gone");
-        assert_eq!(talk.register("operator", "mine").await, "err=210");
-        assert_eq!(talk.register("dcc-32768", "mine").await, "err=214");
+        assert_eq!(talk.register("trusted", "mine").await, "err=210", "the operator's");
+        assert!(talk.register("bob", "bobs-own").await.contains("res=1"));
+        accounts.remove("razor.bob").expect("removed");
+        secrets.remove_account("razor.bob").expect("removed");
+        assert_eq!(talk.register("bob", "mine").await, "err=210", "what it had earned is nobody else's");
         assert_eq!(talk.register("no such name", "mine").await, "err=214");
         assert_eq!(talk.register("fine", "no such password").await, "err=214");
+        assert!(accounts.get("razor.fine").is_none(), "nothing is left of it");
+        let why = accounts
+            .check_new("razor.fine", Roles::from_iter([Role::Check]))
+            .expect_err("not an operator's name");
+        assert!(why.to_string().contains("clients that register"), "{why}");
+    });
+}
+
+#[test]
+fn a_strangers_name_keeps_nobody_at_home_from_reporting() {
+    run(async {
+        let office = Office::open();
+        let registrations = Arc::new(Registrations::new(100, 16));
+        let mut abroad = Talk::with(&office, &registrations, abroad());
+        assert!(abroad.register("postmaster", "mine").await.contains("res=1"));
         let mut at_home = Talk::with(&office, &registrations, home());
-        assert!(at_home.register("anything", "goes").await.contains("res=1"));
-        assert_eq!(at_home.log_in("anything", "goes").await, "res=1", "it is `local` under any name");
-        assert!(office.desk.state.accounts.get("anything").is_none());
+        assert!(at_home.register("postmaster", "anything").await.contains("res=1"));
+        assert_eq!(at_home.log_in("postmaster", "goes").await, "res=1", "it is `local` under any name");
+        assert!(at_home.0.takes_messages());
+        office.account("mx", &[Role::Report], Protocol::Razor, "open-sesame");
+        assert_eq!(at_home.log_in("mx", "anything").await, "err=212", "but for the operator's accounts");
+        assert!(!at_home.0.takes_messages());
+    });
+}
+
+#[test]
+fn a_connection_does_not_outlive_the_secret_it_was_opened_with() {
+    run(async {
+        let office = Office::open();
+        let registrations = Arc::new(Registrations::new(0, 16));
+        let (accounts, secrets) = (&office.desk.state.accounts, &office.desk.state.secrets);
+        office.account("mx", &[Role::Report], Protocol::Razor, "open-sesame");
+        let mut talk = Talk::with(&office, &registrations, abroad());
+        assert_eq!(talk.log_in("mx", "open-sesame").await, "res=1");
+        assert!(talk.0.takes_messages());
+        secrets.put("mx", Protocol::Razor, b"open-barley", accounts).expect("changed");
+        assert!(!talk.0.takes_messages(), "another secret");
+        secrets.put("mx", Protocol::Razor, b"open-sesame", accounts).expect("changed back");
+        assert!(talk.0.takes_messages());
+        accounts.remove("mx").expect("removed");
+        assert!(!talk.0.takes_messages(), "no account");
     });
 }

@@ -1,0 +1,156 @@
+//! Who is at the other end of a connection, and how it comes to be somebody.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use seenit_ledger::reporter::ReporterId;
+use seenit_wire::razor::{Answer, ErrorCode, proves, write_line};
+
+use super::registration::{Refused, Registrations, account_of, registered};
+use crate::accounts::{Account, Role};
+use crate::clients::desk::{Desk, Who};
+use crate::http::blocking;
+use crate::limits::Spending;
+use crate::network::{Network, plain};
+use crate::secrets::Protocol;
+use crate::token::TokenHash;
+
+/// Random bytes of a challenge and of a password.
+const RANDOM_BYTES: usize = 16;
+
+/// Whoever is at the other end.
+pub(super) struct Peer {
+    desk: Arc<Desk>,
+    registrations: Arc<Registrations>,
+    pub(super) address: IpAddr,
+    proved: Option<Proved>,
+    /// Who claims to be somebody, and what it must answer to.
+    claim: Option<(String, String)>,
+}
+
+/// Who has proved to be somebody.
+enum Proved {
+    Local,
+    /// An account, by a secret of which this is the hash.
+    Account(Arc<Account>, TokenHash),
+}
+
+impl Peer {
+    pub(super) fn new(desk: Arc<Desk>, registrations: Arc<Registrations>, address: IpAddr) -> Self {
+        Peer { desk, registrations, address: plain(address), proved: None, claim: None }
+    }
+
+    /// Who it has proved to be. An account is asked for anew, because a connection may last longer than its secret.
+    pub(super) fn who(&self) -> Option<Who> {
+        match self.proved.as_ref()? {
+            Proved::Local => Some(Who::Local),
+            Proved::Account(account, proof) => {
+                let (now, secret) = self.desk.account(&account.name, Protocol::Razor).ok()??;
+                (TokenHash::of(&secret) == *proof).then_some(Who::Account(now))
+            }
+        }
+    }
+
+    /// Whose word it is, where it may say this.
+    pub(super) fn reporter(&self, role: Role) -> Option<ReporterId> {
+        self.who()?.reporter(role)
+    }
+
+    /// Hands out a challenge. Beyond this machine only accounts that exist get one.
+    pub(super) fn identify(&mut self, user: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        let user = account_of(user);
+        let is_known = self.account(&user)?.is_some();
+        if !self.desk.may(&Who::at(self.address), self.address, Spending::Writes, 1) {
+            return write_line(&Answer::Error(ErrorCode::TooMany), out).map_err(io::Error::other);
+        }
+        if !is_known && !self.is_at_home() {
+            return write_line(&Answer::Error(ErrorCode::UnknownUser), out).map_err(io::Error::other);
+        }
+        let challenge = random_text()?;
+        write_line(&Answer::Challenge(&challenge), out).map_err(io::Error::other)?;
+        self.claim = Some((user, challenge));
+        Ok(())
+    }
+
+    /// Whoever answers to the challenge of an account is that account. On this machine any other name will do: it is
+    /// the built-in `local` whoever asks.
+    pub(super) fn authenticate(&mut self, response: &[u8]) -> Answer<'static> {
+        let Some((user, challenge)) = self.claim.take() else {
+            return Answer::Error(ErrorCode::NotAuthenticated);
+        };
+        let Ok(known) = self.account(&user) else {
+            return Answer::Error(ErrorCode::Internal);
+        };
+        self.proved = match known {
+            Some((account, secret)) if proves(response, &secret, challenge.as_bytes()) => {
+                Some(Proved::Account(account, TokenHash::of(&secret)))
+            }
+            None if self.is_at_home() => Some(Proved::Local),
+            _ => None,
+        };
+        if self.proved.is_some() { Answer::Accepted } else { Answer::Error(ErrorCode::NotAuthenticated) }
+    }
+
+    /// On this machine everybody gets what they ask for: it is `local` under any name. Beyond it a network gets a few
+    /// accounts a day, whose word weighs nothing yet.
+    pub(super) async fn register(
+        &self,
+        user: Option<&[u8]>,
+        password: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        let (made_user, made_password) = (format!("user-{}", random_text()?), random_text()?);
+        let user = user.unwrap_or(made_user.as_bytes());
+        let password = password.unwrap_or(made_password.as_bytes());
+        let answer = match self.made(account_of(user), password.to_vec()).await? {
+            Ok(()) => Answer::Registered { user, password },
+            Err(Refused::Taken) => Answer::Error(ErrorCode::UserExists),
+            Err(Refused::Forbidden) => Answer::Error(ErrorCode::Forbidden),
+            Err(Refused::Internal) => Answer::Error(ErrorCode::Internal),
+        };
+        // What the client would not read to its end is no name or password.
+        write_line(&answer, out)
+            .or_else(|_| write_line(&Answer::Error(ErrorCode::Malformed), out))
+            .map_err(io::Error::other)
+    }
+
+    async fn made(&self, name: String, password: Vec<u8>) -> io::Result<Result<(), Refused>> {
+        // First, so that nobody learns by trying which names there are.
+        let may = || self.registrations.may(Network::of(self.address), self.desk.state.clock.now_secs());
+        if !self.is_at_home() && !may() {
+            return Ok(Err(Refused::Forbidden));
+        }
+        if self.account(&name)?.is_some() {
+            return Ok(Err(Refused::Taken));
+        }
+        if self.is_at_home() {
+            return Ok(Ok(()));
+        }
+        let (desk, registrations) = (Arc::clone(&self.desk), Arc::clone(&self.registrations));
+        let make = move |_: &_| registrations.register(&desk, &name, &password);
+        let made = blocking::run(&self.desk.state, make).await;
+        Ok(made.unwrap_or(Err(Refused::Internal)))
+    }
+
+    /// The account of a name: the operator's, or beyond this machine that of somebody who registered. On this machine a
+    /// stranger's name keeps nobody from being `local`.
+    fn account(&self, name: &str) -> io::Result<Option<(Arc<Account>, Vec<u8>)>> {
+        let find = |name: &str| self.desk.account(name, Protocol::Razor).map_err(io::Error::other);
+        match find(name)? {
+            None if !self.is_at_home() => find(&registered(name)),
+            found => Ok(found),
+        }
+    }
+
+    fn is_at_home(&self) -> bool {
+        self.address.is_loopback()
+    }
+}
+
+/// Letters and digits that nobody can guess.
+fn random_text() -> io::Result<String> {
+    let mut bytes = [0; RANDOM_BYTES];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(const_hex::encode(bytes))
+}
