@@ -4,7 +4,8 @@
 //! and a batch has as many queries as it says, which can all be answered at once.
 
 use seenit_wire::razor::{
-    Answer, BATCH_QUERIES_MAX, DecodeError, Decoder, ErrorCode, Greeting, Heard, Listing, Request, write_batch,
+    Answer, BATCH_QUERIES_MAX, DecodeError, Decoder, ErrorCode, Greeting, Heard, Listing, Request,
+    write_batch,
 };
 
 /// The first byte says how long the pieces are and whether mails are taken; the rest is the stream.
