@@ -25,6 +25,9 @@ pub(crate) struct Desk {
     pub(crate) state: Arc<State>,
 }
 
+/// An account, and what whoever claims to be it must prove to know.
+pub(crate) type Known = (Arc<Account>, Vec<u8>);
+
 /// Whoever sent a request.
 #[derive(Clone)]
 pub(crate) enum Who {
@@ -53,12 +56,8 @@ impl Who {
 }
 
 impl Desk {
-    /// The account of a name, and what it must prove to know.
-    pub(crate) fn account(
-        &self,
-        name: &str,
-        protocol: Protocol,
-    ) -> Result<Option<(Arc<Account>, Vec<u8>)>, SecretError> {
+    /// The account of a name, where it has a secret for the protocol.
+    pub(crate) fn account(&self, name: &str, protocol: Protocol) -> Result<Option<Known>, SecretError> {
         let secret = self.state.secrets.get(name, protocol)?;
         Ok(self.state.accounts.get(name).zip(secret))
     }

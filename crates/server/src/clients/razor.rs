@@ -22,6 +22,9 @@ use conversation::{Conversation, Said};
 use peer::Peer;
 use registration::Registrations;
 
+/// What it is called.
+pub(crate) const NAME: &str = "Razor";
+
 /// How long a client may be silent: longer than it waits for us itself.
 const SILENCE: Duration = Duration::from_secs(30);
 
@@ -97,6 +100,7 @@ async fn converse(
     // The client takes what it reads at once for the whole answer.
     stream.set_nodelay(true)?;
     let local: SocketAddr = stream.local_addr()?;
+    let counts = desk.state.metrics.client(NAME);
     let mut conversation =
         Conversation::new(Arc::clone(&desk), local, Peer::new(desk, registrations, address));
     let (mut decoder, mut out) = (Decoder::new(), Vec::new());
@@ -114,8 +118,12 @@ async fn converse(
             rest = &rest[decoder.feed(rest)..];
             while let Some(request) = decoder.next_request().map_err(io::Error::other)? {
                 out.clear();
+                counts.requests.inc();
                 match conversation.answer(request, &mut out).await? {
-                    Said::Answer => stream.write_all(&out).await?,
+                    Said::Answer => {
+                        stream.write_all(&out).await?;
+                        counts.answers.inc();
+                    }
                     Said::Nothing => {}
                     Said::Farewell => return Ok(()),
                 }

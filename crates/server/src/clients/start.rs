@@ -16,7 +16,7 @@ use super::dcc::Dcc;
 use super::desk::Desk;
 use super::fuzzy::{self, Fuzzy};
 use super::pyzor::Pyzor;
-use super::razor::Razor;
+use super::razor::{self, Razor};
 use super::udp::{self, Datagrams};
 use crate::config::{Config, Listen};
 use crate::server::StartError;
@@ -87,7 +87,7 @@ impl Sockets {
         let is_default = asked.pyzor.is_none() && config.pyzor.listen == defaults.pyzor.listen;
         let pyzor = bind("Pyzor", config.pyzor.listen, is_default, UdpSocket::bind)?;
         let is_default = asked.razor.is_none() && config.razor.listen == defaults.razor.listen;
-        let razor = bind("Razor", config.razor.listen, is_default, TcpListener::bind)?;
+        let razor = bind(razor::NAME, config.razor.listen, is_default, TcpListener::bind)?;
         let is_default = asked.dcc.is_none() && config.dcc.listen == defaults.dcc.listen;
         let dcc = bind("DCC", config.dcc.listen, is_default, UdpSocket::bind)?;
         let is_default = asked.fuzzy.is_none() && config.fuzzy.listen == defaults.fuzzy.listen;
@@ -129,20 +129,20 @@ impl Clients {
         let mut clients =
             Clients { stop: Arc::default(), threads: Vec::new(), addresses: Vec::new(), fuzzy_key: None };
         if let Some(socket) = sockets.pyzor {
-            clients.serve("Pyzor", socket, Arc::new(Pyzor::new(Arc::clone(&desk))))?;
+            clients.serve("Pyzor", socket, Arc::new(Pyzor::new(Arc::clone(&desk))), &desk)?;
         }
         if let Some(socket) = sockets.dcc {
-            clients.serve("DCC", socket, Arc::new(Dcc::new(Arc::clone(&desk))?))?;
+            clients.serve("DCC", socket, Arc::new(Dcc::new(Arc::clone(&desk))?), &desk)?;
         }
         if let Some(socket) = sockets.fuzzy {
             let key = fuzzy::key_in(data)?;
             clients.fuzzy_key = Some(key.public().to_string());
-            clients.serve(fuzzy::NAME, socket, Arc::new(Fuzzy::new(Arc::clone(&desk), key)))?;
+            clients.serve(fuzzy::NAME, socket, Arc::new(Fuzzy::new(Arc::clone(&desk), key)), &desk)?;
         }
         if let Some(listener) = sockets.razor {
             let system = |error: io::Error| StartError::System(error.to_string());
             listener.set_nonblocking(true).map_err(system)?;
-            clients.addresses.push(("Razor", listener.local_addr().map_err(system)?));
+            clients.addresses.push((razor::NAME, listener.local_addr().map_err(system)?));
             let _guard = runtime.enter();
             let listener = tokio::net::TcpListener::from_std(listener).map_err(system)?;
             runtime.spawn(Razor::new(desk).run(listener, stop.subscribe()));
@@ -155,6 +155,7 @@ impl Clients {
         name: &'static str,
         socket: Arc<UdpSocket>,
         protocol: Arc<dyn Datagrams>,
+        desk: &Desk,
     ) -> Result<(), StartError> {
         let system = |error: io::Error| StartError::System(error.to_string());
         self.addresses.push((name, socket.local_addr().map_err(system)?));
@@ -163,7 +164,8 @@ impl Clients {
             let (socket, protocol, stop) =
                 (Arc::clone(&socket), Arc::clone(&protocol), Arc::clone(&self.stop));
             let builder = thread::Builder::new().name(format!("seenit-{}", name.to_lowercase()));
-            let serving = builder.spawn(move || udp::serve(&socket, &*protocol, &stop));
+            let counts = desk.state.metrics.client(name);
+            let serving = builder.spawn(move || udp::serve(&socket, &*protocol, &counts, &stop));
             self.threads.push(serving.map_err(system)?);
         }
         Ok(())

@@ -10,6 +10,8 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmmsg};
 
+use crate::metrics::ClientCounts;
+
 /// Datagrams of one system call: beyond this few are saved any more, and the first waits for the last.
 const BATCH: usize = 32;
 
@@ -60,7 +62,12 @@ impl WayBack {
 }
 
 /// Answers datagrams until told to stop.
-pub(crate) fn serve(socket: &Arc<UdpSocket>, protocol: &dyn Datagrams, stop: &AtomicBool) {
+pub(crate) fn serve(
+    socket: &Arc<UdpSocket>,
+    protocol: &dyn Datagrams,
+    counts: &ClientCounts,
+    stop: &AtomicBool,
+) {
     if let Err(error) = socket.set_read_timeout(Some(STOP_WITHIN)) {
         tracing::error!(%error, "a socket for datagrams cannot be used");
         return;
@@ -70,7 +77,8 @@ pub(crate) fn serve(socket: &Arc<UdpSocket>, protocol: &dyn Datagrams, stop: &At
         match post.receive(socket) {
             Ok(number) => {
                 post.answer(number, socket, protocol);
-                post.send(number, socket);
+                counts.requests.inc_by(number as u64);
+                counts.answers.inc_by(post.send(number, socket) as u64);
             }
             Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED) => {}
             Err(error) => {
@@ -137,7 +145,8 @@ impl Post {
         }
     }
 
-    fn send(&mut self, number: usize, socket: &UdpSocket) {
+    /// Sends the answers, and says how many there were.
+    fn send(&mut self, number: usize, socket: &UdpSocket) -> usize {
         let mut slices = [[IoSlice::new(&[])]; BATCH];
         let mut addresses: [Option<SockaddrStorage>; BATCH] = [None; BATCH];
         let mut answers = 0;
@@ -157,6 +166,7 @@ impl Post {
             // Whom nothing can be sent to gets nothing, and the others their answers.
             sent += messages.map_or(1, |messages| messages.count().max(1));
         }
+        answers
     }
 }
 

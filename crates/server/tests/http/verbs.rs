@@ -181,6 +181,7 @@ fn the_site_says_how_it_is_doing() {
         "seenit_http_requests_total{route=\"report\",status=\"200\"} 1\n",
         "seenit_checked_signatures_total 2\n",
         "seenit_written_cases_total 1\n",
+        "seenit_http_seconds_count{route=\"check\"} 1\n",
         "seenit_ledger_records 1.0\n",
         "# EOF\n",
     ] {

@@ -9,7 +9,7 @@ use seenit_wire::razor::{Answer, ErrorCode, proves, write_line};
 
 use super::registration::{Refused, Registrations, account_of, registered};
 use crate::accounts::{Account, Role};
-use crate::clients::desk::{Desk, Who};
+use crate::clients::desk::{Desk, Known, Who};
 use crate::http::blocking;
 use crate::limits::Spending;
 use crate::network::{Network, plain};
@@ -135,7 +135,7 @@ impl Peer {
 
     /// The account of a name: the operator's, or beyond this machine that of somebody who registered. On this machine a
     /// stranger's name keeps nobody from being `local`.
-    fn account(&self, name: &str) -> io::Result<Option<(Arc<Account>, Vec<u8>)>> {
+    fn account(&self, name: &str) -> io::Result<Option<Known>> {
         let find = |name: &str| self.desk.account(name, Protocol::Razor).map_err(io::Error::other);
         match find(name)? {
             None if !self.is_at_home() => find(&registered(name)),
