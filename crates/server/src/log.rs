@@ -1,9 +1,14 @@
 //! Logs: to standard error, as text or as JSON. Message text is never logged, digests from `debug` on.
 
-use tracing_subscriber::filter::LevelFilter;
-use tracing_subscriber::fmt;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt, registry};
 
 use crate::config::{Format, Level, Log};
+
+/// What our own crates' names begin with.
+const OWN: &str = "seenit";
 
 /// Starts logging for the whole process. Later calls change nothing.
 pub fn init(log: &Log) {
@@ -14,10 +19,13 @@ pub fn init(log: &Log) {
         Level::Debug => LevelFilter::DEBUG,
         Level::Trace => LevelFilter::TRACE,
     };
-    let builder = fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+    // Who runs mail wants to know what the site does, not what its parts are busy with.
+    let of_others = if level == LevelFilter::INFO { LevelFilter::WARN } else { level };
+    let wanted = Targets::new().with_default(of_others).with_target(OWN, level);
+    let layer = fmt::layer().with_writer(std::io::stderr).with_target(false);
     let started = match log.format {
-        Format::Text => builder.with_ansi(false).try_init(),
-        Format::Json => builder.json().try_init(),
+        Format::Text => registry().with(layer.with_ansi(false).with_filter(wanted)).try_init(),
+        Format::Json => registry().with(layer.json().with_filter(wanted)).try_init(),
     };
     // Somebody else logs already: a test, or a program that has the server inside.
     let _ = started;

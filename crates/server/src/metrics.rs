@@ -56,8 +56,8 @@ pub(crate) struct ClientCounts {
     pub(crate) answers: Counter,
 }
 
-/// From 50 us on, each twice the one before, up to 26 s: a check takes less than the first, a write that waits for a slow
-/// disk less than the last.
+/// From 50 us on, each twice the one before, up to 26 s: a check takes less than the first, a write that waits for a
+/// slow disk less than the last.
 fn buckets() -> Histogram {
     Histogram::new(exponential_buckets(50e-6, 2.0, 20))
 }

@@ -35,7 +35,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  seenit account secret mx1 pyzor\n  \
         seenit account secret dcc-32768 dcc --secret-file password\n  seenit account secret mx1 fuzzy --remove\n\n\
         The account of DCC's client 32768 is called dcc-32768. For fuzzy (rspamd) a key of this server is made for the \
-        account,\nand its public half is shown: the encryption_key of the account's rule.")]
+        account, and its public half is shown: the encryption_key of the account's rule.")]
     Secret(Secret),
     /// Take back everything an account said; its word weighs nothing from then on
     #[command(after_help = "Example: seenit account undo mx1")]
