@@ -114,6 +114,8 @@ impl Fuzzy {
             }
             _ if is_about_nothing => refused(Refusal::Skipped),
             Action::Check => Ok(Some(self.check(command))),
+            // Before anything is looked up for it.
+            Action::Write | Action::Delete if matches!(who, Who::Stranger) => refused(Refusal::Forbidden),
             Action::Write | Action::Delete => match Saying::of(command, &self.rules, &self.desk) {
                 Some(saying) => self.say(saying, command, envelope, who, asked),
                 None => refused(Refusal::Forbidden),
