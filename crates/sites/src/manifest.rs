@@ -186,8 +186,8 @@ impl Manifest {
         let found = place.ok().and_then(|place| self.sealed.get(place));
         let (_, sealed) = found.ok_or(ManifestError::NotSealed { number, site: own })?;
         let secret = site.sealing();
-        let head = head(&self.network, self.number, &self.terms, self.key, &self.once);
-        let seal = Seal { head: &head, site: &own, sealing: &secret.public() };
+        let head = self.bytes.get(..HEAD_BYTES).unwrap_or_default();
+        let seal = Seal { head, site: &own, sealing: &secret.public() };
         let key = seal.open(sealed, &secret, &self.once);
         key.filter(|key| key.fingerprint() == self.key).ok_or(ManifestError::OtherKey { number, site: own })
     }
