@@ -46,6 +46,9 @@ pub enum MessageError {
     /// Records have no generation of their own.
     #[error("a stream of records of generation {0}: records have none")]
     Generation(u64),
+    /// Cells mean nothing without a geometry and a hash key.
+    #[error("seen counts of no manifest")]
+    NoManifest,
     /// A message leads forward, and a heartbeat nowhere.
     #[error("{payload} bytes lead from {previous} to {sequence}")]
     Sequence {

@@ -34,7 +34,8 @@ pub struct State {
     pub stream: Stream,
     /// How many records, or deltas of this generation, there were so far in this incarnation.
     pub sequence: u64,
-    /// The number of the manifest under which they were made; 0 where none holds yet.
+    /// The number of the manifest under which they were made. Records are made under none, 0, before
+    /// there is one.
     pub manifest: u64,
     /// What stands for all of them: the link of the chain of records, the root of the pages of cells.
     pub root: Digest,
@@ -120,6 +121,9 @@ impl Head {
         let (previous, sequence, payload) = (self.previous, self.state.sequence, self.payload_bytes as usize);
         if payload > PAYLOAD_BYTES_MAX {
             return Err(MessageError::Payload(payload));
+        }
+        if self.state.manifest == 0 && self.state.stream != Stream::Records {
+            return Err(MessageError::NoManifest);
         }
         let leads = if payload == 0 { previous == sequence } else { previous < sequence };
         if !leads {
