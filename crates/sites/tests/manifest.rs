@@ -183,7 +183,7 @@ fn of_two_manifests_of_one_number_every_site_keeps_the_same() {
     let kept = |order: [&Manifest; 2]| {
         let mut all = Manifests::new();
         order.map(|manifest| all.add(manifest.clone(), None).expect("of one network"));
-        assert_eq!(all.add(order[0].clone(), None).is_ok(), true);
+        assert!(all.add(order[0].clone(), None).is_ok());
         all.holding(100).expect("one of them").bytes().to_vec()
     };
     assert_eq!(kept([&one, &other]), kept([&other, &one]));

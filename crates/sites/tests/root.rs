@@ -6,7 +6,9 @@ use made::{flips, site};
 use proptest::prelude::*;
 use seenit_sites::Digest;
 use seenit_sites::chain::Chain;
-use seenit_sites::root::{NoSuchPage, PAGES_MAX, Path, PathError, Tree, leaf};
+use seenit_sites::root::{
+    NoSuchPage, PAGES_MAX, PageError, Path, PathError, Tree, decode_cells, encode_cells, leaf,
+};
 
 /// Pages that all differ.
 fn pages(count: usize) -> Vec<Vec<u8>> {
@@ -120,6 +122,27 @@ proptest! {
     }
 
     #[test]
+    fn pages_of_cells_are_read_as_they_were_written(
+        values in proptest::collection::vec((0..64_u32, any::<u64>()).prop_map(|(bits, value)| value >> bits), 0..100),
+    ) {
+        let page = encode_cells(values.iter().copied());
+        prop_assert_eq!(decode_cells(&page, values.len()).as_ref(), Ok(&values));
+        prop_assert!(decode_cells(&page, values.len() + 1).is_err());
+        prop_assert!(values.is_empty() || decode_cells(&page, values.len() - 1).is_err());
+    }
+
+    #[test]
+    fn any_bytes_are_a_page_of_one_form_or_an_error(page: Vec<u8>, expected in 0..100_usize) {
+        if let Ok(values) = decode_cells(&page, expected) {
+            prop_assert_eq!(encode_cells(values), page);
+        }
+        let cells = page.iter().filter(|byte| **byte < 0x80).count();
+        if let Ok(values) = decode_cells(&page, cells) {
+            prop_assert_eq!(encode_cells(values), page);
+        }
+    }
+
+    #[test]
     fn a_chain_is_another_after_any_change(
         records in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..20), 1..10),
         at: prop::sample::Index,
@@ -177,4 +200,17 @@ fn logs_of_two_sites_or_lives_never_share_a_link() {
     let links = [one, other, later, one.then(b"x"), other.then(b"x"), later.then(b"x")].map(|chain| chain.link());
     let distinct: std::collections::HashSet<_> = links.iter().collect();
     assert_eq!(distinct.len(), links.len());
+}
+
+#[test]
+fn values_of_cells_have_one_form() {
+    assert_eq!(encode_cells([0, 127, 128, u64::MAX]).len(), 1 + 1 + 2 + 10);
+    let top = encode_cells([u64::MAX]);
+    assert_eq!(decode_cells(&top, 1), Ok(vec![u64::MAX]));
+    let beyond = [&top[..9], &[3]].concat();
+    for page in [&[0x80, 0][..], &[0x81, 0x80, 0], &[0x80], &beyond] {
+        assert_eq!(decode_cells(page, 1), Err(PageError::Value(0)), "{page:?}");
+    }
+    assert_eq!(decode_cells(&[0; 5], 3), Err(PageError::Cells { expected: 3, found: 4 }));
+    assert_eq!(decode_cells(&[0; 5], usize::MAX), Err(PageError::Cells { expected: usize::MAX, found: 5 }));
 }
