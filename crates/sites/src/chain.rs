@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A site signs links as the roots of its stream of records. Whoever holds two signed links can check the records
-//! between them, whoever sent those; so a newcomer needs no record that has expired, only the link before the first it
-//! takes.
+//! between them, whoever sent those; so a newcomer needs no record that has expired, only the link before the first
+//! it takes.
 
 use crate::digest::{Digest, Domain};
 use crate::key::SiteKey;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// What is digested, in words: the key of BLAKE3's keyed mode. Digests of two domains never agree, and the mode costs no
-/// more than the plain one, where a prefix would put every page across one more chunk.
+/// What is digested, in words: the key of BLAKE3's keyed mode. Digests of two domains never agree, and the mode costs
+/// no more than the plain one, where a prefix would put every page across one more chunk.
 pub(crate) type Domain = [u8; 32];
 
 /// 32 bytes of BLAKE3.

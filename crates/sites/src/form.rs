@@ -4,8 +4,8 @@ use thiserror::Error;
 
 use crate::key::{PublicKey, Role, SIGNATURE_BYTES};
 
-/// What signed bytes begin with: which format, which version. It is among the bytes that are signed, all tags have one
-/// length and no two are equal, so a signature of one thing never is one of another.
+/// What signed bytes begin with: which format, which version. It is among the bytes that are signed, all tags have
+/// one length and no two are equal, so a signature of one thing never is one of another.
 pub(crate) type Tag = [u8; 20];
 
 /// Why bytes have not even the form of what they should be.

@@ -1,8 +1,8 @@
 //! Keys. A site *is* its public key, and a network is its admin's.
 //!
-//! Both sign with Ed25519. That one is a site's and the other an admin's is part of their types, so that neither stands
-//! where the other should. In text a key is 64 hexadecimal digits in lower case, because the ids of a site's records
-//! begin with half of them.
+//! Both sign with Ed25519. That one is a site's and the other an admin's is part of their types, so that neither
+//! stands where the other should. In text a key is 64 hexadecimal digits in lower case, because the ids of a site's
+//! records begin with half of them.
 
 mod sealing;
 
@@ -65,7 +65,7 @@ pub type AdminSecret = SecretKey<Admin>;
 #[non_exhaustive]
 pub enum KeyError {
     /// Too long or too short.
-    #[error("a key is {} hexadecimal digits, not {0}", 2 * KEY_BYTES)]
+    #[error("a key is {digits} hexadecimal digits, not {0}", digits = 2 * KEY_BYTES)]
     Length(usize),
     /// Not a digit, or one in upper case, which would be a second text of the same key.
     #[error("{0:?} is no hexadecimal digit in lower case")]
@@ -81,8 +81,8 @@ pub enum KeyError {
     OtherForm,
 }
 
-/// The public half of a key pair, known to be a sound one. Kept as bytes, by which members of a roster are sorted: the
-/// point takes six times the room, and finding it again a tenth of the time of checking a signature.
+/// The public half of a key pair, known to be a sound one. Kept as bytes, by which members of a roster are sorted:
+/// the point takes six times the room, and finding it again a tenth of the time of checking a signature.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PublicKey<R: Role> {
     bytes: [u8; KEY_BYTES],

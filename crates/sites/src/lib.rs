@@ -2,7 +2,8 @@
 //!
 //! The admin of a network signs the *roster* (who belongs to it, and how far each is believed) and *manifests* (how
 //! seen counts are kept from a generation on, and the hash key, sealed to each member). A site signs *messages*: what
-//! its log or its cells gained, and the *root* of all it holds after that, by which anybody can prove a page to anybody.
+//! its log or its cells gained, and the *root* of all it holds after that, by which anybody can prove a page to
+//! anybody.
 //!
 //! ```
 //! use seenit_sites::key::{AdminSecret, SiteSecret};
@@ -18,12 +19,10 @@
 //! let member = Member { site: key, sealing, name: "mail.example.org".parse()?, caps };
 //! let roster = Roster::sign(&admin, 1, vec![member])?;
 //!
-//! // The site says what changed, and what it holds now.
-//! let pages = [[0; 4096], [1; 4096]];
-//! let tree = Tree::of(pages.iter().map(|page| leaf(page)));
-//! let stream = Stream::Seen { generation: 20_000 };
-//! let state = State { incarnation: 1, stream, sequence: 1, manifest: 1, root: tree.root(), time_secs: 1_728_000_000 };
-//! let bytes = Message::sign(&site, roster.network(), state, 0, b"a gain of counts")?;
+//! // The site says what changed, and what it holds now. let pages = [[0; 4096], [1; 4096]]; let tree =
+//! Tree::of(pages.iter().map(|page| leaf(page))); let stream = Stream::Seen { generation: 20_000 }; let state = State
+//! { incarnation: 1, stream, sequence: 1, manifest: 1, root: tree.root(), time_secs: 1_728_000_000 }; let bytes =
+//! Message::sign(&site, roster.network(), state, 0, b"a gain of counts")?;
 //!
 //! // Whoever knows the network's key believes the roster, and by it the message, and by it a page of anybody's.
 //! let roster = Roster::decode(roster.bytes(), &admin.public())?;
@@ -34,9 +33,9 @@
 //! # }
 //! ```
 //!
-//! Nothing here reads a socket, a clock or a file, or draws a random number; no bytes make it panic; and every value of
-//! a signed type has been checked in full, because only `sign` and `decode` make one. `docs/replication.md` says what
-//! sites promise each other, and draws every format byte by byte.
+//! Nothing here reads a socket, a clock or a file, or draws a random number; no bytes make it panic; and every value
+//! of a signed type has been checked in full, because only `sign` and `decode` make one. `docs/replication.md` says
+//! what sites promise each other, and draws every format byte by byte.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]

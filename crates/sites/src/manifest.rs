@@ -1,8 +1,9 @@
-//! The manifest: how seen counts are kept from a generation on, and the hash key, sealed to each member. Signed by the
-//! admin.
+//! The manifest: how seen counts are kept from a generation on, and the hash key, sealed to each member. Signed by
+//! the admin.
 //!
-//! Geometry and hash key belong to a generation, so both can change with the next one. A manifest of a greater number may
-//! also say the same again: that is how a site that is admitted later gets the key of generations that have begun.
+//! Geometry and hash key belong to a generation, so both can change with the next one. A manifest of a greater number
+//! may also say the same again: that is how a site that is admitted later gets the key of generations that have
+//! begun.
 
 mod geometry;
 mod seal;
@@ -158,8 +159,8 @@ impl Manifest {
         Ok(Manifest { network, number, terms, key: fingerprint, once, sealed, bytes })
     }
 
-    /// Reads a manifest of this network. All of it is checked but what is sealed to others, the signature before what it
-    /// signs.
+    /// Reads a manifest of this network. All of it is checked but what is sealed to others, the signature before what
+    /// it signs.
     pub fn decode(bytes: &[u8], network: &AdminKey) -> Result<Self, ManifestError> {
         form::at_most(bytes, MANIFEST_BYTES_MAX)?;
         let mut start = Bytes(bytes);

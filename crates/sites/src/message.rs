@@ -1,7 +1,7 @@
 //! Messages: what a site publishes of its log and of its cells, each with the root of all it holds after it.
 //!
-//! The *head* is signed and has a length of its own; the payload stands behind it and is bound to it by a digest. So a
-//! head proves a root to whoever repairs a page, without the payload that led there. A message without payload is a
+//! The *head* is signed and has a length of its own; the payload stands behind it and is bound to it by a digest. So
+//! a head proves a root to whoever repairs a page, without the payload that led there. A message without payload is a
 //! *heartbeat*: it says again where the site is.
 
 mod head;
@@ -15,8 +15,8 @@ use crate::roster::Roster;
 
 pub use head::{HEAD_BYTES, Head, State, Stream};
 
-/// The largest message, its payload included. The engine's own limit is a million by default; half of it leaves room for
-/// what is put around, and a lost message is not much to send again.
+/// The largest message, its payload included. The engine's own limit is a million by default; half of it leaves room
+/// for what is put around, and a lost message is not much to send again.
 pub const MESSAGE_BYTES_MAX: usize = 512_000;
 
 /// The largest payload.

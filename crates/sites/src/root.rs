@@ -36,7 +36,8 @@ fn node(left: &Digest, right: &Digest) -> Digest {
 }
 
 fn root(pages: u64, top: Option<&Digest>) -> Digest {
-    Digest::of(&ROOT, &[&pages.to_le_bytes(), top.map_or(&[], |top| &top.0)])
+    let top = top.map_or(&[] as &[u8], |top| top.0.as_slice());
+    Digest::of(&ROOT, &[&pages.to_le_bytes(), top])
 }
 
 /// A page that is not there.
@@ -49,8 +50,8 @@ pub struct NoSuchPage {
     pub pages: u64,
 }
 
-/// All digests between the pages and their root: 64 bytes a page, so that a change costs as many digests as the tree is
-/// high.
+/// All digests between the pages and their root: 64 bytes a page, so that a change costs as many digests as the tree
+/// is high.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
     /// Leaves first, the top last; a level has half as many as the one before. Of no pages there is one level, empty.
@@ -85,7 +86,8 @@ impl Tree {
         self.levels.first()?.get(usize::try_from(page).ok()?)
     }
 
-    /// Puts new leaves in the place of some. In case of an error nothing has changed. Of one page twice the last counts.
+    /// Puts new leaves in the place of some. In case of an error nothing has changed. Of one page twice the last
+    /// counts.
     pub fn update(&mut self, changes: &[(u64, Digest)]) -> Result<(), NoSuchPage> {
         let pages = self.pages();
         if let Some(&(page, _)) = changes.iter().find(|(page, _)| *page >= pages) {

@@ -12,8 +12,8 @@ pub enum Standing {
     /// It has a smaller number: late, or sent by somebody who would like the past back.
     Older,
     /// It has the same number and says something else: the admin signed twice, or somebody has a copy of the key. The
-    /// one with the greater bytes counts, for no better reason than that all sites then hold the same one; and an alarm
-    /// is due until a greater number ends it.
+    /// one with the greater bytes counts, for no better reason than that all sites then hold the same one; and an
+    /// alarm is due until a greater number ends it.
     Fork {
         /// Whether it is the one that counts.
         counts: bool,

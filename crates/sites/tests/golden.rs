@@ -1,5 +1,5 @@
-//! Every format, as bytes that stay. What this release writes is compared with the files in `golden`, and the files are
-//! read; `SEENIT_BLESS=1` writes them anew, which after a release is a change of the format.
+//! Every format, as bytes that stay. What this release writes is compared with the files in `golden`, and the files
+//! are read; `SEENIT_BLESS=1` writes them anew, which after a release is a change of the format.
 
 mod made;
 

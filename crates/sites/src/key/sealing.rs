@@ -1,9 +1,9 @@
 //! The key that secrets are sealed to a site with.
 //!
-//! It is derived from the site's secret, so that a site still is one secret in one file and a backup of it is whole; but
-//! by a one-way function with a name of its own, so that a key that signs never is a key that opens. The public half
-//! says nothing of that and stands in the roster beside the site's key: a site that one day keeps its signing key in
-//! hardware can have a sealing key of any other origin, and no format changes.
+//! It is derived from the site's secret, so that a site still is one secret in one file and a backup of it is whole;
+//! but by a one-way function with a name of its own, so that a key that signs never is a key that opens. The public
+//! half says nothing of that and stands in the roster beside the site's key: a site that one day keeps its signing
+//! key in hardware can have a sealing key of any other origin, and no format changes.
 
 use std::fmt;
 use std::str::FromStr;

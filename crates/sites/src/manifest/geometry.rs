@@ -12,8 +12,8 @@ const CHUNKS_MAX: u64 = 4096;
 
 /// How the cells of one generation lie, and what was promised of them.
 ///
-/// The layout is said and not computed from the promise by whoever reads it: two releases that size a filter otherwise,
-/// or two machines that round otherwise, would have cells in two places and never agree on one.
+/// The layout is said and not computed from the promise by whoever reads it: two releases that size a filter
+/// otherwise, or two machines that round otherwise, would have cells in two places and never agree on one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Geometry {
     promise: Promise,

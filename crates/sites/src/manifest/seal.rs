@@ -1,8 +1,9 @@
 //! The hash key, and how it is sealed to one member.
 //!
 //! A manifest has a key pair of its own, used once. What its secret half and a member's sealing key have in common,
-//! digested with everything the manifest says before the first sealed key, is the key of ChaCha20-Poly1305. Such a key
-//! seals one text, ever, so the nonce is zero; and a sealed key moved to another manifest or another site does not open.
+//! digested with everything the manifest says before the first sealed key, is the key of ChaCha20-Poly1305. Such a
+//! key seals one text, ever, so the nonce is zero; and a sealed key moved to another manifest or another site does
+//! not open.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! The manifests of a network, and which of them holds for a generation.
 //!
 //! For a generation holds, among the manifests whose first generation is not later, the one whose first generation is
-//! the latest; of several the one with the greatest number. So a manifest that says the terms of running generations again, for
-//! a newcomer, does not undo a change that is signed for a later one.
+//! the latest; of several the one with the greatest number. So a manifest that says the terms of running generations
+//! again, for a newcomer, does not undo a change that is signed for a later one.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use thiserror::Error;
 use super::{Manifest, ManifestError};
 use crate::succession::Standing;
 
-/// Manifests that are held at once. One a change and one a newcomer: a thousand sites can be admitted one by one within
-/// the time that records are kept.
+/// Manifests that are held at once. One a change and one a newcomer: a thousand sites can be admitted one by one
+/// within the time that records are kept.
 pub const MANIFESTS_MAX: usize = 2000;
 
 /// Why a manifest is not taken, though it is one.
@@ -60,10 +60,11 @@ impl Manifests {
         Manifests::default()
     }
 
-    /// Takes a manifest in, and says how it stands to the one of its number, if there is one. They may come in any order.
+    /// Takes a manifest in, and says how it stands to the one of its number, if there is one. They may come in any
+    /// order.
     ///
-    /// `begun` is the newest generation in which this site has counted under the manifests it holds; a site that has not
-    /// counted yet says `None`, and takes the past as it is told.
+    /// `begun` is the newest generation in which this site has counted under the manifests it holds; a site that has
+    /// not counted yet says `None`, and takes the past as it is told.
     pub fn add(&mut self, arrived: Manifest, begun: Option<u64>) -> Result<Standing, TimelineError> {
         self.check_network(&arrived)?;
         let number = arrived.number;
@@ -94,7 +95,8 @@ impl Manifests {
         self.by_first.values().find(|manifest| manifest.number == number)
     }
 
-    /// Whether something said under manifest `number` may be applied to a generation: its terms must be those that hold.
+    /// Whether something said under manifest `number` may be applied to a generation: its terms must be those that
+    /// hold.
     pub fn applies(&self, number: u64, generation: u64) -> bool {
         let (Some(said), Some(holding)) = (self.numbered(number), self.holding(generation)) else {
             return false;

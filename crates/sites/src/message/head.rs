@@ -39,8 +39,8 @@ pub struct State {
     pub manifest: u64,
     /// What stands for all of them: the link of the chain of records, the root of the pages of cells.
     pub root: Digest,
-    /// When the site said so, by its own clock: an old heartbeat that is sent again is no sign of life, and a clock that
-    /// is wrong is seen.
+    /// When the site said so, by its own clock: an old heartbeat that is sent again is no sign of life, and a clock
+    /// that is wrong is seen.
     pub time_secs: u64,
 }
 
@@ -74,6 +74,7 @@ impl Head {
 
     /// Reads a head of a member of this roster: [`HEAD_BYTES`], no more and no less.
     pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, MessageError> {
+        form::at_most(bytes, HEAD_BYTES)?;
         let mut rest = Bytes(bytes);
         rest.tag(&TAG)?;
         let (network, site) = (rest.array()?, rest.array()?);

@@ -40,8 +40,8 @@ pub struct Caps {
     pub seen: u64,
 }
 
-/// What people call a site: letters in lower case, digits, and `-` or `.` between them. It goes into logs, metrics and
-/// names of files as it is.
+/// What people call a site: letters in lower case, digits, and `-` or `.` between them. It goes into logs, metrics
+/// and names of files as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(String);
 
