@@ -1,7 +1,7 @@
 //! The laws of deltas, checked on whatever payload the fuzzer comes up with.
 //!
-//! No payload may cause a panic. One that is refused has changed nothing. One that is accepted leads to a state that
-//! a delta of our own making leads to as well.
+//! No payload may cause a panic. One that is refused has changed nothing. One that is accepted leads to a state that a
+//! delta of our own making leads to as well.
 
 use seenit_filter::cells::{Cells, CellsMut, PackedCells, Packing};
 use seenit_filter::counting::{CountingFilter, Refined};

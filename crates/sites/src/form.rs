@@ -27,7 +27,9 @@ pub enum FormError {
         most: usize,
     },
     /// Another format, or another version of it.
-    #[error("the bytes do not begin with {expected:?}: another format, or a version this program does not read")]
+    #[error(
+        "the bytes do not begin with {expected:?}: another format, or a version this program does not read"
+    )]
     Tag {
         /// What they should begin with.
         expected: &'static str,

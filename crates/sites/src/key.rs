@@ -82,7 +82,7 @@ pub enum KeyError {
 }
 
 /// The public half of a key pair, known to be a sound one. Kept as bytes, by which members of a roster are sorted:
-/// the point takes six times the room, and finding it again a tenth of the time of checking a signature.
+/// the point takes six times the room, and finding it again costs little beside checking a signature.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PublicKey<R: Role> {
     bytes: [u8; KEY_BYTES],

@@ -19,10 +19,12 @@
 //! let member = Member { site: key, sealing, name: "mail.example.org".parse()?, caps };
 //! let roster = Roster::sign(&admin, 1, vec![member])?;
 //!
-//! // The site says what changed, and what it holds now. let pages = [[0; 4096], [1; 4096]]; let tree =
-//! Tree::of(pages.iter().map(|page| leaf(page))); let stream = Stream::Seen { generation: 20_000 }; let state = State
-//! { incarnation: 1, stream, sequence: 1, manifest: 1, root: tree.root(), time_secs: 1_728_000_000 }; let bytes =
-//! Message::sign(&site, roster.network(), state, 0, b"a gain of counts")?;
+//! // The site says what changed, and what it holds now.
+//! let pages = [[0; 4096], [1; 4096]];
+//! let tree = Tree::of(pages.iter().map(|page| leaf(page)));
+//! let (stream, root) = (Stream::Seen { generation: 20_000 }, tree.root());
+//! let state = State { incarnation: 1, stream, sequence: 1, manifest: 1, root, time_secs: 1_728_000_000 };
+//! let bytes = Message::sign(&site, roster.network(), state, 0, b"a gain of counts")?;
 //!
 //! // Whoever knows the network's key believes the roster, and by it the message, and by it a page of anybody's.
 //! let roster = Roster::decode(roster.bytes(), &admin.public())?;

@@ -14,7 +14,8 @@ use thiserror::Error;
 
 use crate::form::{self, Bytes, FormError, Tag};
 use crate::key::{
-    AdminKey, AdminSecret, KEY_BYTES, KeyError, SIGNATURE_BYTES, SealingKey, SealingSecret, SiteKey, SiteSecret,
+    AdminKey, AdminSecret, KEY_BYTES, KeyError, SIGNATURE_BYTES, SealingKey, SealingSecret, SiteKey,
+    SiteSecret,
 };
 use crate::roster::{Roster, SITES_MAX};
 
@@ -244,7 +245,8 @@ fn decode_sealed(rest: &mut Bytes<'_>) -> Result<Vec<(SiteKey, [u8; SEALED_BYTES
     }
     let mut all: Vec<(SiteKey, _)> = Vec::new();
     for place in 0..count {
-        let site = SiteKey::from_bytes(&rest.array()?).map_err(|error| ManifestError::Key { place, error })?;
+        let site =
+            SiteKey::from_bytes(&rest.array()?).map_err(|error| ManifestError::Key { place, error })?;
         if all.last().is_some_and(|(last, _)| *last >= site) {
             return Err(ManifestError::Order(site));
         }

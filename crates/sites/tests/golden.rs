@@ -49,7 +49,8 @@ fn the_golden_messages_are_reproduced_and_read() {
     ];
     for (name, stream, previous, sequence, payload) in messages {
         let state = state(stream, sequence);
-        let written = Message::sign(&site(2), &admin().public(), state, previous, payload).expect("a message");
+        let written =
+            Message::sign(&site(2), &admin().public(), state, previous, payload).expect("a message");
         let bytes = golden(name, &written);
         let read = Message::decode(&bytes, &roster).expect(name);
         assert_eq!((read.head().state(), read.payload()), (&state, payload), "{name}");

@@ -103,9 +103,11 @@ fn a_manifest_of_another_network_is_refused() {
     let signed = manifest(1, 20_000, 1);
     let read = Manifest::decode(signed.bytes(), &other_admin().public());
     assert!(matches!(read, Err(ManifestError::OtherNetwork { .. })));
-    let foreign =
-        Manifest::sign(&other_admin(), 1, terms(1, 1000), &roster(1, &[1]), &hash_key(1), [1; 32]);
-    assert!(matches!(foreign, Err(ManifestError::OtherNetwork { .. })), "a roster of one, the key of another");
+    let foreign = Manifest::sign(&other_admin(), 1, terms(1, 1000), &roster(1, &[1]), &hash_key(1), [1; 32]);
+    assert!(
+        matches!(foreign, Err(ManifestError::OtherNetwork { .. })),
+        "a roster of one, the key of another"
+    );
 }
 
 #[test]

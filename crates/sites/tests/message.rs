@@ -92,7 +92,8 @@ fn strangers_are_not_heard() {
     let bytes = signed(SEEN, 4, 5, b"some gains");
     let removed = Message::decode(&bytes, &roster(2, &[2, 3])).map(|_| ());
     assert_eq!(removed, Err(MessageError::NoMember(site(1).public().to_string())));
-    let elsewhere = Message::sign(&site(1), &other_admin().public(), state(SEEN, 5), 4, b"x").expect("signed");
+    let elsewhere =
+        Message::sign(&site(1), &other_admin().public(), state(SEEN, 5), 4, b"x").expect("signed");
     let (expected, found) = (admin().public(), other_admin().public().to_string());
     let refused = Message::decode(&elsewhere, &roster(1, &[1])).map(|_| ());
     assert_eq!(refused, Err(MessageError::OtherNetwork { expected, found }));

@@ -197,7 +197,8 @@ fn a_path_among_more_pages_than_there_can_be_is_refused() {
 fn logs_of_two_sites_or_lives_never_share_a_link() {
     let (one, other) = (Chain::begin(&site(1).public(), 1), Chain::begin(&site(2).public(), 1));
     let later = Chain::begin(&site(1).public(), 2);
-    let links = [one, other, later, one.then(b"x"), other.then(b"x"), later.then(b"x")].map(|chain| chain.link());
+    let links =
+        [one, other, later, one.then(b"x"), other.then(b"x"), later.then(b"x")].map(|chain| chain.link());
     let distinct: std::collections::HashSet<_> = links.iter().collect();
     assert_eq!(distinct.len(), links.len());
 }

@@ -4,7 +4,9 @@ mod made;
 
 use made::{admin, any_members, flips, member, other_admin, roster, signed_by_admin};
 use proptest::prelude::*;
-use seenit_sites::roster::{NAME_BYTES_MAX, Name, NameError, ROSTER_BYTES_MAX, Roster, RosterError, SITES_MAX};
+use seenit_sites::roster::{
+    NAME_BYTES_MAX, Name, NameError, ROSTER_BYTES_MAX, Roster, RosterError, SITES_MAX,
+};
 use seenit_sites::{FormError, Standing};
 
 /// Where the first member begins, and the number of members before it.

@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use x25519_dalek::StaticSecret;
 
-use super::{KEY_BYTES, KeyError, Site, SecretKey, bytes_of};
+use super::{KEY_BYTES, KeyError, SecretKey, Site, bytes_of};
 
 /// How a sealing secret is derived.
 const CONTEXT: &str = "seenit 2026 sealing key of a site v1";

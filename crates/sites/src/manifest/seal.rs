@@ -63,7 +63,11 @@ pub(super) struct Seal<'a> {
 impl Seal<'_> {
     fn cipher(&self, shared: &[u8; 32]) -> ChaCha20Poly1305 {
         let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
-        hasher.update(shared).update(&self.site.to_bytes()).update(&self.sealing.to_bytes()).update(self.head);
+        hasher
+            .update(shared)
+            .update(&self.site.to_bytes())
+            .update(&self.sealing.to_bytes())
+            .update(self.head);
         ChaCha20Poly1305::new(&(*hasher.finalize().as_bytes()).into())
     }
 

@@ -69,9 +69,8 @@ impl Manifests {
         self.check_network(&arrived)?;
         let number = arrived.number;
         let twin = self.by_first.values().find(|held| held.number == number);
-        let standing = twin.map_or(Standing::Newer, |twin| {
-            Standing::of((number, arrived.bytes()), (number, twin.bytes()))
-        });
+        let standing = twin
+            .map_or(Standing::Newer, |twin| Standing::of((number, arrived.bytes()), (number, twin.bytes())));
         if !standing.replaces() {
             return Ok(standing);
         }

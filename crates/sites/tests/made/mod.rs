@@ -1,5 +1,5 @@
 //! Keys, rosters and manifests for tests: made of small numbers, the same in every run.
-#![allow(dead_code, reason = "each test takes what it needs")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses some of it")]
 
 use ed25519_dalek::{Signer, SigningKey};
 use proptest::prelude::*;
@@ -48,7 +48,8 @@ pub fn terms(first_generation: u64, capacity: u64) -> Terms {
 /// A manifest for sites 1, 2 and 3.
 pub fn manifest(number: u64, first: u64, key: u8) -> Manifest {
     let (roster, key) = (roster(1, &[1, 2, 3]), hash_key(key));
-    Manifest::sign(&admin(), number, terms(first, 10_000), &roster, &key, [number as u8; 32]).expect("a manifest")
+    Manifest::sign(&admin(), number, terms(first, 10_000), &roster, &key, [number as u8; 32])
+        .expect("a manifest")
 }
 
 pub fn state(stream: Stream, sequence: u64) -> State {
