@@ -266,3 +266,34 @@ fn check(number: u64, terms: &Terms) -> Result<(), ManifestError> {
     let begins = terms.first_generation.checked_mul(terms.generation_secs);
     begins.map(|_| ()).ok_or(ManifestError::Generation(terms.first_generation))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tool of the admin's that sealed another key than it named would split the network: some sites would count in
+    /// other cells, and nobody would see why.
+    #[test]
+    fn a_key_that_opens_must_be_the_one_that_is_named() {
+        let (admin, site, once) = (
+            AdminSecret::from_bytes([1; 32]),
+            SiteSecret::from_bytes([2; 32]),
+            SealingSecret::from_bytes([3; 32]),
+        );
+        let (network, own, sealing) = (admin.public(), site.public(), site.sealing().public());
+        let geometry = Geometry::sized(1000, 0.01, 3, 64).expect("a geometry");
+        let terms = Terms { first_generation: 1, generation_secs: 86_400, geometry };
+        let [named, another] = [[4; 16], [5; 16]].map(HashKey::from_bytes);
+        let (key, bytes) =
+            (named.fingerprint(), head(&network, 1, &terms, named.fingerprint(), &once.public()));
+        assert_eq!(bytes.len(), HEAD_BYTES);
+        let seal = Seal { head: &bytes, site: &own, sealing: &sealing };
+        let opened = [&named, &another].map(|sealed| {
+            let sealed = vec![(own, seal.seal(sealed, &once).expect("a sound key"))];
+            let (once, bytes) = (once.public(), bytes.clone());
+            Manifest { network, number: 1, terms, key, once, sealed, bytes }.open(&site)
+        });
+        assert!(matches!(&opened[0], Ok(key) if *key == named));
+        assert!(matches!(opened[1], Err(ManifestError::OtherKey { .. })));
+    }
+}

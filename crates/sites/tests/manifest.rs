@@ -137,7 +137,7 @@ fn what_the_admin_signed_by_mistake_is_named() {
     assert!(matches!(geometry(forge(102, &[0xff, 0xff])), NoGeometry::Chunks(65_535)));
     assert!(matches!(forge(152, &[0xff; 4]), ManifestError::Sites(u32::MAX)));
     assert!(matches!(forge(156, &[0; 32]), ManifestError::Key { place: 0, .. }));
-    assert!(matches!(forge(156 + 64, &sound.bytes()[156..188].to_vec()), ManifestError::Order(_)));
+    assert!(matches!(forge(156 + 64, &sound.bytes()[156..188]), ManifestError::Order(_)));
 }
 
 /// Sizing belongs to the admin: everybody else takes the layout as it is said.
