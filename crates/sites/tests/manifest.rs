@@ -5,7 +5,9 @@ mod made;
 use made::{admin, flips, hash_key, manifest, member, other_admin, roster, signed_by_admin, site, terms};
 use proptest::prelude::*;
 use seenit_sites::key::SealingKey;
-use seenit_sites::manifest::{Geometry, Manifest, ManifestError, Manifests, NoGeometry, TimelineError};
+use seenit_sites::manifest::{
+    Geometry, MANIFESTS_MAX, Manifest, ManifestError, Manifests, NoGeometry, Terms, TimelineError,
+};
 use seenit_sites::roster::{Member, Roster};
 use seenit_sites::{FormError, Standing};
 
@@ -177,7 +179,35 @@ fn a_generation_that_has_begun_keeps_its_terms() {
     assert_eq!(all.holding(151).map(Manifest::number), Some(2));
     // Nor may the past be changed below a later change.
     assert!(all.add(manifest(4, 100, 3), Some(160)).is_err());
-    assert!(all.add(manifest(4, 151, 2), Some(160)).is_ok());
+    assert!(all.add(manifest(5, 151, 2), Some(160)).is_ok());
+    // What a greater number has overtaken already may say what it likes: it never held.
+    assert!(all.add(manifest(4, 151, 3), Some(160)).is_ok());
+    assert_eq!(all.holding(160).map(Manifest::number), Some(5));
+}
+
+#[test]
+fn generations_keep_their_length() {
+    let mut all = Manifests::new();
+    all.add(manifest(1, 100, 1), None).expect("the first");
+    let hours = Terms { generation_secs: 3600, ..terms(200, 10_000) };
+    let hours =
+        Manifest::sign(&admin(), 2, hours, &roster(1, &[1]), &hash_key(1), [1; 32]).expect("a manifest");
+    let refused = all.add(hours, None);
+    let named =
+        matches!(refused, Err(TimelineError::GenerationSecs { number: 2, found: 3600, held: 86_400 }));
+    assert!(named, "{refused:?}");
+}
+
+#[test]
+fn no_more_manifests_are_held_than_the_limit_says() {
+    let (mut all, terms, nobody) = (Manifests::new(), terms(1, 1000), roster(1, &[]));
+    let sign =
+        |number| Manifest::sign(&admin(), number, terms, &nobody, &hash_key(1), [1; 32]).expect("a manifest");
+    for number in 1..=MANIFESTS_MAX as u64 {
+        all.add(sign(number), None).expect("within the limit");
+    }
+    assert!(matches!(all.add(sign(MANIFESTS_MAX as u64 + 1), None), Err(TimelineError::TooMany)));
+    assert_eq!(all.add(sign(7), None).expect("one that is held"), Standing::Same);
 }
 
 #[test]

@@ -132,6 +132,11 @@ fn what_a_member_signed_by_mistake_is_named() {
     assert_eq!(forge(165, &[0xff; 4]), MessageError::Payload(u32::MAX as usize));
     assert!(matches!(forge(169, &[0; 32]), MessageError::OtherPayload { .. }));
     assert_eq!(forge(165, &[2]), FormError::Cut.into());
+    // Without its payload, too, a heartbeat carries the digest of nothing and of nothing else.
+    let mut heartbeat = signed(Stream::Records, 5, 5, b"");
+    heartbeat[169] ^= 1;
+    let refused = Head::decode(&signed_anew(&heartbeat, SIGNATURE, 1), &roster(1, &[1]));
+    assert!(matches!(refused, Err(MessageError::OtherPayload { .. })), "{refused:?}");
 }
 
 #[test]

@@ -97,10 +97,8 @@ impl Manifests {
     /// Whether something said under manifest `number` may be applied to a generation: its terms must be those that
     /// hold.
     pub fn applies(&self, number: u64, generation: u64) -> bool {
-        let (Some(said), Some(holding)) = (self.numbered(number), self.holding(generation)) else {
-            return false;
-        };
-        said.terms.first_generation <= generation && said.counts_like(holding)
+        let said = self.numbered(number);
+        said.zip(self.holding(generation)).is_some_and(|(said, holding)| said.counts_like(holding))
     }
 
     /// Forgets manifests that hold for no generation from `oldest` on.
