@@ -13,6 +13,7 @@ pub mod operations;
 pub mod pyzor;
 pub mod razor;
 pub mod sign;
+pub mod sites;
 mod subject;
 
 pub use case::Case;

@@ -1,0 +1,183 @@
+//! The head of a message: who, of what, from where to where, and the root there.
+
+use super::{MessageError, PAYLOAD_BYTES_MAX};
+use crate::digest::{Digest, Domain};
+use crate::form::{self, Bytes, FormError, Tag};
+use crate::key::{AdminKey, KEY_BYTES, SIGNATURE_BYTES, SiteKey};
+use crate::roster::Roster;
+
+const TAG: Tag = *b"seenit message v1   ";
+
+const PAYLOAD: Domain = *b"seenit payload v1               ";
+
+/// Bytes of a head with its signature.
+pub const HEAD_BYTES: usize = 20 + 2 * KEY_BYTES + 8 + 1 + 8 + 4 * 8 + 32 + 4 + 32 + SIGNATURE_BYTES;
+
+/// What is published, each with a sequence of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Stream {
+    /// The log of records.
+    Records,
+    /// Own seen cells of a generation.
+    Seen {
+        /// The generation.
+        generation: u64,
+    },
+}
+
+/// Where a site is in one of its streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// The life of the site's data folder.
+    pub incarnation: u64,
+    /// The stream.
+    pub stream: Stream,
+    /// How many records, or deltas of this generation, there were so far in this incarnation.
+    pub sequence: u64,
+    /// The number of the manifest under which they were made. Records are made under none, 0, before
+    /// there is one.
+    pub manifest: u64,
+    /// What stands for all of them: the link of the chain of records, the root of the pages of cells.
+    pub root: Digest,
+    /// When the site said so, by its own clock: an old heartbeat that is sent again is no sign of life, and a clock
+    /// that is wrong is seen.
+    pub time_secs: u64,
+}
+
+/// A signed head, checked in full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    network: AdminKey,
+    site: SiteKey,
+    state: State,
+    previous: u64,
+    payload_bytes: u32,
+    payload: Digest,
+}
+
+impl Head {
+    pub(super) fn new(
+        network: AdminKey,
+        site: SiteKey,
+        state: State,
+        previous: u64,
+        payload: &[u8],
+    ) -> Result<Self, MessageError> {
+        let length = payload.len();
+        if length > PAYLOAD_BYTES_MAX {
+            return Err(MessageError::Payload(length));
+        }
+        let payload = Digest::of(&PAYLOAD, &[payload]);
+        let head = Head { network, site, state, previous, payload_bytes: length as u32, payload };
+        head.checked()
+    }
+
+    /// Reads a head of a member of this roster: [`HEAD_BYTES`], no more and no less.
+    pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, MessageError> {
+        form::at_most(bytes, HEAD_BYTES)?;
+        let mut rest = Bytes(bytes);
+        rest.tag(&TAG)?;
+        let (network, site) = (rest.array()?, rest.array()?);
+        if network != roster.network().to_bytes() {
+            let found = hex::encode(network);
+            return Err(MessageError::OtherNetwork { expected: *roster.network(), found });
+        }
+        let member = SiteKey::from_bytes(&site).ok().and_then(|site| roster.member(&site));
+        let site = member.ok_or_else(|| MessageError::NoMember(hex::encode(site)))?.site;
+        let body = form::signed_by(bytes, &site)?;
+        let mut rest = Bytes(body);
+        rest.run(TAG.len() + 2 * KEY_BYTES)?;
+        let incarnation = rest.u64()?;
+        let stream = decode_stream(&mut rest)?;
+        let (previous, sequence, manifest, time_secs) = (rest.u64()?, rest.u64()?, rest.u64()?, rest.u64()?);
+        let root = Digest(rest.array()?);
+        let (payload_bytes, payload) = (rest.u32()?, Digest(rest.array()?));
+        rest.end()?;
+        let state = State { incarnation, stream, sequence, manifest, root, time_secs };
+        Head { network: *roster.network(), site, state, previous, payload_bytes, payload }.checked()
+    }
+
+    /// Appends all that is signed.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        let State { incarnation, stream, sequence, manifest, root, time_secs } = self.state;
+        let (code, generation) = match stream {
+            Stream::Records => (1, 0),
+            Stream::Seen { generation } => (2, generation),
+        };
+        out.extend(TAG);
+        out.extend(self.network.to_bytes());
+        out.extend(self.site.to_bytes());
+        out.extend(incarnation.to_le_bytes());
+        out.push(code);
+        for number in [generation, self.previous, sequence, manifest, time_secs] {
+            out.extend(number.to_le_bytes());
+        }
+        out.extend(root.0);
+        out.extend(self.payload_bytes.to_le_bytes());
+        out.extend(self.payload.0);
+    }
+
+    /// A payload leads forward, and a heartbeat nowhere; and there is one digest of nothing.
+    fn checked(self) -> Result<Self, MessageError> {
+        let (previous, sequence, payload) = (self.previous, self.state.sequence, self.payload_bytes as usize);
+        if payload > PAYLOAD_BYTES_MAX {
+            return Err(MessageError::Payload(payload));
+        }
+        if self.state.manifest == 0 && self.state.stream != Stream::Records {
+            return Err(MessageError::NoManifest);
+        }
+        let leads = if payload == 0 { previous == sequence } else { previous < sequence };
+        if !leads {
+            return Err(MessageError::Sequence { payload, previous, sequence });
+        }
+        if payload == 0 {
+            self.check_payload(&[])?;
+        }
+        Ok(self)
+    }
+
+    /// Whether this is the payload that the head was signed with.
+    pub(super) fn check_payload(&self, payload: &[u8]) -> Result<(), MessageError> {
+        let expected = self.payload_bytes as usize;
+        if payload.len() < expected {
+            return Err(FormError::Cut.into());
+        }
+        if payload.len() > expected {
+            return Err(FormError::Surplus(payload.len() - expected).into());
+        }
+        let found = Digest::of(&PAYLOAD, &[payload]);
+        if found != self.payload {
+            return Err(MessageError::OtherPayload { expected: self.payload, found });
+        }
+        Ok(())
+    }
+
+    /// Who says it.
+    pub fn site(&self) -> &SiteKey {
+        &self.site
+    }
+
+    /// Which network it is of.
+    pub fn network(&self) -> &AdminKey {
+        &self.network
+    }
+
+    /// Where the site is after it.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The sequence that it follows: it applies to whoever has that much, or more, but not all of it.
+    pub fn previous(&self) -> u64 {
+        self.previous
+    }
+}
+
+fn decode_stream(rest: &mut Bytes<'_>) -> Result<Stream, MessageError> {
+    match (rest.u8()?, rest.u64()?) {
+        (1, 0) => Ok(Stream::Records),
+        (1, generation) => Err(MessageError::Generation(generation)),
+        (2, generation) => Ok(Stream::Seen { generation }),
+        (code, _) => Err(MessageError::Stream(code)),
+    }
+}

@@ -1,0 +1,105 @@
+//! Keys, rosters and manifests for tests: made of small numbers, the same in every run.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses some of it")]
+
+use ed25519_dalek::{Signer, SigningKey};
+use proptest::prelude::*;
+use seenit_sites::Digest;
+use seenit_sites::key::{AdminSecret, SIGNATURE_BYTES, SiteSecret};
+use seenit_sites::manifest::{Geometry, HashKey, Manifest, Terms};
+use seenit_sites::message::{State, Stream};
+use seenit_sites::roster::{Caps, Member, Roster};
+
+/// The admin of every network here, and another one.
+pub const ADMIN: u8 = 200;
+pub const OTHER_ADMIN: u8 = 201;
+
+pub fn admin() -> AdminSecret {
+    AdminSecret::from_bytes([ADMIN; 32])
+}
+
+pub fn other_admin() -> AdminSecret {
+    AdminSecret::from_bytes([OTHER_ADMIN; 32])
+}
+
+pub fn site(seed: u8) -> SiteSecret {
+    SiteSecret::from_bytes([seed; 32])
+}
+
+pub fn member(seed: u8) -> Member {
+    let secret = site(seed);
+    let caps = Caps { spam: 100 + u32::from(seed), ham: 50, seen: 1_000_000 };
+    let name = format!("site-{seed}.example").parse().expect("a name");
+    Member { site: secret.public(), sealing: secret.sealing().public(), name, caps }
+}
+
+pub fn roster(version: u64, seeds: &[u8]) -> Roster {
+    Roster::sign(&admin(), version, seeds.iter().map(|&seed| member(seed)).collect()).expect("a roster")
+}
+
+pub fn hash_key(seed: u8) -> HashKey {
+    HashKey::from_bytes([seed; 16])
+}
+
+pub fn terms(first_generation: u64, capacity: u64) -> Terms {
+    let geometry = Geometry::sized(capacity, 0.001, 3, 64).expect("a geometry");
+    Terms { first_generation, generation_secs: 86_400, geometry }
+}
+
+/// A manifest for sites 1, 2 and 3.
+pub fn manifest(number: u64, first: u64, key: u8) -> Manifest {
+    let (roster, key) = (roster(1, &[1, 2, 3]), hash_key(key));
+    Manifest::sign(&admin(), number, terms(first, 10_000), &roster, &key, [number as u8; 32])
+        .expect("a manifest")
+}
+
+pub fn state(stream: Stream, sequence: u64) -> State {
+    let root = Digest([7; 32]);
+    State { incarnation: 1_700_000_000, stream, sequence, manifest: 3, root, time_secs: 1_728_000_123 }
+}
+
+/// Bytes with their last 64 replaced by what the owner of the secret signs of those before `end`.
+pub fn signed_anew(bytes: &[u8], end: usize, secret: u8) -> Vec<u8> {
+    let signature = SigningKey::from_bytes(&[secret; 32]).sign(&bytes[..end]).to_bytes();
+    let mut anew = bytes.to_vec();
+    anew[end..end + SIGNATURE_BYTES].copy_from_slice(&signature);
+    anew
+}
+
+/// The same for what is signed to its end.
+pub fn signed_by_admin(bytes: &[u8]) -> Vec<u8> {
+    signed_anew(bytes, bytes.len() - SIGNATURE_BYTES, ADMIN)
+}
+
+/// All bytes with one bit flipped.
+pub fn flips(bytes: &[u8]) -> impl Iterator<Item = (usize, Vec<u8>)> + '_ {
+    (0..8 * bytes.len()).map(|bit| {
+        let mut flipped = bytes.to_vec();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        (bit, flipped)
+    })
+}
+
+/// Any member of a seed.
+pub fn any_member(seed: u8) -> impl Strategy<Value = Member> {
+    (any::<u32>(), any::<u32>(), any::<u64>(), "[a-z0-9]([a-z0-9.-]{0,20}[a-z0-9])?").prop_map(
+        move |(spam, ham, seen, text)| {
+            let caps = Caps { spam, ham, seen };
+            Member { name: format!("{text}{seed}").parse().expect("a name"), caps, ..member(seed) }
+        },
+    )
+}
+
+/// Any few members, in any order.
+pub fn any_members() -> impl Strategy<Value = Vec<Member>> {
+    // The seed ends the name, and a dash keeps it apart, so that no two are equal.
+    proptest::collection::btree_set(0..100_u8, 0..6)
+        .prop_flat_map(|seeds| seeds.into_iter().map(any_member).collect::<Vec<_>>())
+        .prop_map(|mut members| {
+            for member in &mut members {
+                let name = format!("{}-{}", member.name, &member.site.to_string()[..8]);
+                member.name = name.parse().expect("a name");
+            }
+            members
+        })
+        .prop_shuffle()
+}

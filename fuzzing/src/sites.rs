@@ -1,0 +1,148 @@
+//! The laws of what travels between sites, checked on whatever the fuzzer comes up with.
+//!
+//! Signatures stop a fuzzer at the door. So the first byte of the input, the mode, says whether the signature is made
+//! anew, by keys that everybody knows. `docs/replication.md` draws the formats; the offsets are stated here a second
+//! time on purpose.
+
+use std::sync::LazyLock;
+
+use ed25519_dalek::{Signer, SigningKey};
+use seenit_sites::Standing;
+use seenit_sites::key::{AdminSecret, SiteSecret};
+use seenit_sites::manifest::{Manifest, Manifests};
+use seenit_sites::message::{Head, Message};
+use seenit_sites::root::{Path, Tree, leaf};
+use seenit_sites::roster::{Roster, SITES_MAX};
+
+/// The mode's bit that asks for a signature that fits.
+const SIGN: u8 = 1;
+/// The mode's bit that asks for a length and a digest of the payload that fit.
+const FIT_PAYLOAD: u8 = 2;
+
+const SIGNATURE_BYTES: usize = 64;
+/// Where the length of a message's payload stands, then its digest, then the signature.
+const PAYLOAD_LENGTH_AT: usize = 165;
+const PAYLOAD_DIGEST_AT: usize = 169;
+const MESSAGE_SIGNATURE_AT: usize = 201;
+const MESSAGE_HEAD_BYTES: usize = 265;
+
+/// The secrets that the golden files were made with, and the seeds.
+const ADMIN: [u8; 32] = [200; 32];
+const SITES: [[u8; 32]; 3] = [[1; 32], [2; 32], [3; 32]];
+
+static ADMIN_SECRET: LazyLock<AdminSecret> = LazyLock::new(|| AdminSecret::from_bytes(ADMIN));
+
+/// The golden roster, in which the three sites are.
+static ROSTER: LazyLock<Roster> = LazyLock::new(|| {
+    let bytes = include_bytes!("../../crates/sites/tests/golden/roster-1.bin");
+    Roster::decode(bytes, &ADMIN_SECRET.public()).expect("the golden roster")
+});
+
+/// Reads a roster and holds it against every law.
+///
+/// # Panics
+/// When a law is broken.
+pub fn check_roster(input: &[u8]) {
+    let Some(bytes) = paper(input) else { return };
+    let network = ADMIN_SECRET.public();
+    let Ok(roster) = Roster::decode(&bytes, &network) else { return };
+    assert!(roster.members().len() <= SITES_MAX);
+    let again = Roster::sign(&ADMIN_SECRET, roster.version(), roster.members().to_vec());
+    assert_eq!(again.as_ref(), Ok(&roster), "a roster has one encoding");
+    assert!(roster.members().iter().all(|member| roster.member(&member.site) == Some(member)));
+    let standing = roster.standing(&ROSTER).expect("of one network");
+    let back = ROSTER.standing(&roster).expect("of one network");
+    assert!(standing == Standing::Same || standing.replaces() != back.replaces(), "{standing:?}, {back:?}");
+    assert!(Roster::decode(&flipped(&bytes), &network).is_err(), "one bit flipped makes it none");
+}
+
+/// Reads a manifest, opens it, and holds it against every law.
+///
+/// # Panics
+/// When a law is broken.
+pub fn check_manifest(input: &[u8]) {
+    let Some(bytes) = paper(input) else { return };
+    let network = ADMIN_SECRET.public();
+    let Ok(manifest) = Manifest::decode(&bytes, &network) else { return };
+    assert_eq!(manifest.bytes(), bytes);
+    assert!(manifest.sites().is_sorted() && manifest.sites().count() <= SITES_MAX);
+    for secret in SITES.map(SiteSecret::from_bytes) {
+        if let Ok(key) = manifest.open(&secret) {
+            assert_eq!(key.fingerprint(), manifest.key(), "a key that opens is the one that is named");
+        }
+    }
+    assert!(Manifest::decode(&flipped(&bytes), &network).is_err(), "one bit flipped makes it none");
+    let (number, first) = (manifest.number(), manifest.terms().first_generation);
+    let mut all = Manifests::new();
+    assert!(matches!(all.add(manifest.clone(), Some(first)), Ok(Standing::Newer)));
+    assert!(matches!(all.add(manifest.clone(), Some(first)), Ok(Standing::Same)));
+    assert!(all.applies(number, first) && all.holding(first) == Some(&manifest));
+    all.forget_before(u64::MAX);
+    assert!(all.applies(number, u64::MAX), "the last manifest holds until there is another");
+}
+
+/// Reads a message, and a path, and holds both against every law.
+///
+/// # Panics
+/// When a law is broken.
+pub fn check_message(input: &[u8]) {
+    let Some((&mode, rest)) = input.split_first() else { return };
+    check_path(rest);
+    let mut bytes = rest.to_vec();
+    forge_message(&mut bytes, mode);
+    let Ok(message) = Message::decode(&bytes, &ROSTER) else { return };
+    let (state, previous) = (*message.head().state(), message.head().previous());
+    assert_eq!(message.is_heartbeat(), state.sequence == previous);
+    assert_eq!(Head::decode(message.head_bytes(), &ROSTER).as_ref(), Ok(message.head()));
+    assert!(Message::decode(&flipped(&bytes), &ROSTER).is_err(), "one bit flipped makes it none");
+    let signers = SITES.map(SiteSecret::from_bytes);
+    if let Some(secret) = signers.iter().find(|secret| secret.public() == *message.site()) {
+        let again = Message::sign(secret, ROSTER.network(), state, previous, message.payload());
+        assert_eq!(again, Ok(bytes.clone()), "a message has one encoding");
+    }
+}
+
+/// Any bytes are a path that says the same when it is written again, or none.
+fn check_path(bytes: &[u8]) {
+    let Ok(path) = Path::decode(bytes) else { return };
+    let mut again = Vec::new();
+    path.encode(&mut again);
+    assert_eq!(again, bytes, "a path has one encoding");
+    let tree = Tree::of((0..path.pages().min(16)).map(|page| leaf(&page.to_le_bytes())));
+    let proves = path.leads_to(&tree.root(), &path.page().to_le_bytes());
+    assert!(!proves || tree.path(path.page()) == Some(path), "a page has one path");
+}
+
+/// The paper of an input, signed by the admin if its mode asks for that.
+fn paper(input: &[u8]) -> Option<Vec<u8>> {
+    let (&mode, rest) = input.split_first()?;
+    let mut bytes = rest.to_vec();
+    if mode & SIGN != 0 {
+        let (body, signature) = bytes.split_last_chunk_mut::<SIGNATURE_BYTES>()?;
+        *signature = SigningKey::from_bytes(&ADMIN).sign(body).to_bytes();
+    }
+    Some(bytes)
+}
+
+/// Makes what the mode asks for, the payload's digest before the signature. The second site signs, as in the seeds.
+fn forge_message(bytes: &mut [u8], mode: u8) {
+    let Some((head, payload)) = bytes.split_at_mut_checked(MESSAGE_HEAD_BYTES) else { return };
+    if mode & FIT_PAYLOAD != 0 {
+        let digest = blake3::keyed_hash(b"seenit payload v1               ", payload);
+        head[PAYLOAD_LENGTH_AT..PAYLOAD_DIGEST_AT].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+        head[PAYLOAD_DIGEST_AT..MESSAGE_SIGNATURE_AT].copy_from_slice(digest.as_bytes());
+    }
+    if mode & SIGN != 0 {
+        let (body, signature) = head.split_at_mut(MESSAGE_SIGNATURE_AT);
+        signature.copy_from_slice(&SigningKey::from_bytes(&SITES[1]).sign(body).to_bytes());
+    }
+}
+
+/// The same bytes with one bit flipped, in the middle.
+fn flipped(bytes: &[u8]) -> Vec<u8> {
+    let mut flipped = bytes.to_vec();
+    if let Some(byte) = flipped.get_mut(bytes.len() / 2) {
+        *byte ^= 1;
+    }
+    flipped
+}
