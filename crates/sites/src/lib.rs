@@ -43,14 +43,19 @@
 #![deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
+pub mod ask;
+pub mod beat;
 pub mod chain;
 mod digest;
 mod form;
 pub mod key;
+pub mod list;
 pub mod manifest;
 pub mod message;
+pub mod part;
 pub mod root;
 pub mod roster;
+pub mod snapshot;
 mod succession;
 
 pub use digest::Digest;

@@ -9,6 +9,7 @@
 //! A page is whatever bytes its owner calls canonical: of seen cells, what [`encode_cells`] makes of them. The
 //! number of pages is in the root, and the place of a page follows from its path, so neither can be made up.
 
+mod branch;
 mod cells;
 mod path;
 
@@ -16,6 +17,7 @@ use thiserror::Error;
 
 use crate::digest::{Digest, Domain};
 
+pub use branch::{BRANCH_PAGES, Branch};
 pub use cells::{PageError, decode_cells, encode_cells};
 pub use path::{Path, PathError};
 

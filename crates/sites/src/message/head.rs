@@ -77,18 +77,12 @@ impl Head {
         form::at_most(bytes, HEAD_BYTES)?;
         let mut rest = Bytes(bytes);
         rest.tag(&TAG)?;
-        let (network, site) = (rest.array()?, rest.array()?);
-        if network != roster.network().to_bytes() {
-            let found = hex::encode(network);
-            return Err(MessageError::OtherNetwork { expected: *roster.network(), found });
-        }
-        let member = SiteKey::from_bytes(&site).ok().and_then(|site| roster.member(&site));
-        let site = member.ok_or_else(|| MessageError::NoMember(hex::encode(site)))?.site;
+        let site = roster.signer(&mut rest)?;
         let body = form::signed_by(bytes, &site)?;
         let mut rest = Bytes(body);
         rest.run(TAG.len() + 2 * KEY_BYTES)?;
         let incarnation = rest.u64()?;
-        let stream = decode_stream(&mut rest)?;
+        let stream = Stream::decode(&mut rest)?;
         let (previous, sequence, manifest, time_secs) = (rest.u64()?, rest.u64()?, rest.u64()?, rest.u64()?);
         let root = Digest(rest.array()?);
         let (payload_bytes, payload) = (rest.u32()?, Digest(rest.array()?));
@@ -100,10 +94,7 @@ impl Head {
     /// Appends all that is signed.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         let State { incarnation, stream, sequence, manifest, root, time_secs } = self.state;
-        let (code, generation) = match stream {
-            Stream::Records => (1, 0),
-            Stream::Seen { generation } => (2, generation),
-        };
+        let (code, generation) = stream.code();
         out.extend(TAG);
         out.extend(self.network.to_bytes());
         out.extend(self.site.to_bytes());
@@ -173,11 +164,34 @@ impl Head {
     }
 }
 
-fn decode_stream(rest: &mut Bytes<'_>) -> Result<Stream, MessageError> {
-    match (rest.u8()?, rest.u64()?) {
-        (1, 0) => Ok(Stream::Records),
-        (1, generation) => Err(MessageError::Generation(generation)),
-        (2, generation) => Ok(Stream::Seen { generation }),
-        (code, _) => Err(MessageError::Stream(code)),
+impl Stream {
+    /// Its number and generation in bytes; records have none, 0.
+    pub(crate) fn code(self) -> (u8, u64) {
+        match self {
+            Stream::Records => (1, 0),
+            Stream::Seen { generation } => (2, generation),
+        }
+    }
+
+    pub(crate) fn decode(rest: &mut Bytes<'_>) -> Result<Self, MessageError> {
+        match (rest.u8()?, rest.u64()?) {
+            (1, 0) => Ok(Stream::Records),
+            (1, generation) => Err(MessageError::Generation(generation)),
+            (2, generation) => Ok(Stream::Seen { generation }),
+            (code, _) => Err(MessageError::Stream(code)),
+        }
+    }
+}
+
+impl Roster {
+    /// The member whose key stands behind this network's, where whatever sites sign has both.
+    pub(crate) fn signer(&self, bytes: &mut Bytes<'_>) -> Result<SiteKey, MessageError> {
+        let (network, site) = (bytes.array()?, bytes.array()?);
+        if network != self.network().to_bytes() {
+            let found = hex::encode(network);
+            return Err(MessageError::OtherNetwork { expected: *self.network(), found });
+        }
+        let member = SiteKey::from_bytes(&site).ok().and_then(|site| self.member(&site));
+        Ok(member.ok_or_else(|| MessageError::NoMember(hex::encode(site)))?.site)
     }
 }

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::{NoSuchPage, PAGES_MAX, leaf, node, root};
+use super::{BRANCH_PAGES, NoSuchPage, PAGES_MAX, leaf, node, root};
 use crate::digest::Digest;
 use crate::form::{Bytes, FormError};
 
@@ -19,6 +19,9 @@ pub enum PathError {
     /// More pages than any root stands for.
     #[error("a path among {0} pages: there may be {PAGES_MAX}")]
     Pages(u64),
+    /// A branch begins at a multiple of its length.
+    #[error("a branch from page {0} on: branches have {BRANCH_PAGES} pages each")]
+    Branch(u64),
 }
 
 /// What proves that a page is one of those that a root stands for.
@@ -88,7 +91,7 @@ impl Path {
 
 /// On which side of its neighbour a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+pub(super) enum Turn {
     Left,
     Right,
     /// It has none.
@@ -96,7 +99,7 @@ enum Turn {
 }
 
 /// From a page up to the top, level by level.
-fn turns(page: u64, pages: u64) -> impl Iterator<Item = Turn> {
+pub(super) fn turns(page: u64, pages: u64) -> impl Iterator<Item = Turn> {
     let (mut place, mut width) = (page, pages);
     std::iter::from_fn(move || {
         if width <= 1 {

@@ -1,0 +1,37 @@
+//! Lists: what a payload holds. Each item has its length, 4 bytes, in front.
+
+use crate::form::{Bytes, FormError};
+
+/// Appends an item.
+pub fn push(list: &mut Vec<u8>, item: &[u8]) {
+    // What is listed fits a message, or a few of them.
+    list.extend((item.len() as u32).to_le_bytes());
+    list.extend_from_slice(item);
+}
+
+/// The items of a list that must have so many.
+pub fn items(list: &[u8], count: u64) -> Result<Vec<&[u8]>, FormError> {
+    let (mut rest, mut items) = (Bytes(list), Vec::new());
+    for _ in 0..count {
+        let length = rest.u32()? as usize;
+        items.push(rest.run(length)?);
+    }
+    rest.end()?;
+    Ok(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_listed_is_read_and_nothing_else() {
+        let mut list = Vec::new();
+        push(&mut list, b"one");
+        push(&mut list, b"");
+        assert_eq!(items(&list, 2), Ok(vec![b"one".as_slice(), b""]));
+        assert!(items(&list, 1).is_err() && items(&list, 3).is_err());
+        assert!(items(&list[..list.len() - 1], 2).is_err());
+        assert!(items(&[0xff; 8], u64::MAX).is_err());
+    }
+}
