@@ -366,6 +366,16 @@ impl<R: Rule, L: Layout, C: CellsMut> CountingFilter<R, L, C> {
         Ok(())
     }
 
+    /// Adds an increment to one cell, which stays at the cap where that is reached: for sums of cells that others
+    /// counted.
+    ///
+    /// # Panics
+    /// When there is no such cell.
+    pub fn raise_cell(&mut self, cell: u64, increment: u64) {
+        let value = self.cells.get(cell).saturating_add(increment).min(self.cells.cap());
+        self.cells.set(cell, value);
+    }
+
     /// Its cells, for deltas to write.
     pub(crate) fn cells_mut(&mut self) -> &mut C {
         &mut self.cells

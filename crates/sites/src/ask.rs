@@ -9,8 +9,8 @@ use crate::list;
 use crate::message::{HEAD_BYTES, MESSAGE_BYTES_MAX};
 use crate::root::{Branch, Path, PathError};
 
-const ASK: Tag = *b"seenit ask v1       ";
-const ANSWER: Tag = *b"seenit answer v1    ";
+pub(crate) const ASK: Tag = *b"seenit ask v1       ";
+pub(crate) const ANSWER: Tag = *b"seenit answer v1    ";
 
 /// The most pages asked for at once: with four thousand cells each, and few of them above 127, half a message.
 pub const PAGES_ASKED_MAX: usize = 32;

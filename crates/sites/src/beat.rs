@@ -11,7 +11,7 @@ use crate::key::{AdminKey, KEY_BYTES, KeyError, SIGNATURE_BYTES, SiteKey, SiteSe
 use crate::message::{HEAD_BYTES, Head, MessageError, Stream};
 use crate::roster::Roster;
 
-const TAG: Tag = *b"seenit beat v1      ";
+pub(crate) const TAG: Tag = *b"seenit beat v1      ";
 
 /// The most heads of a beat: the records and more generations than any site counts in.
 pub const HEADS_MAX: usize = 64;
@@ -19,7 +19,7 @@ pub const HEADS_MAX: usize = 64;
 /// The most holdings of a beat. A site that has more tells them in turn.
 pub const HOLDINGS_MAX: usize = 256;
 
-const HOLDING_BYTES: usize = KEY_BYTES + 8 + 1 + 8 + 8;
+const HOLDING_BYTES: usize = KEY_BYTES + 8 + 1 + 8 + 8 + 8;
 
 /// The largest beat.
 pub const BEAT_BYTES_MAX: usize = 20
@@ -73,6 +73,8 @@ pub struct Holding {
     pub id: StreamId,
     /// The last sequence that it has applied.
     pub sequence: u64,
+    /// The beginning of the root there, of records: whoever said them sees whether they are its own.
+    pub root: [u8; 8],
 }
 
 /// Why something is no beat.
@@ -132,6 +134,7 @@ impl Beat {
         for holding in &self.holdings {
             holding.id.encode(&mut bytes);
             bytes.extend(holding.sequence.to_le_bytes());
+            bytes.extend(holding.root);
         }
         site.sign(&mut bytes);
         Ok(bytes)
@@ -151,7 +154,7 @@ impl Beat {
             return Err(BeatError::Many(count));
         }
         let holding = |rest: &mut Bytes<'_>| -> Result<Holding, BeatError> {
-            Ok(Holding { id: StreamId::decode(rest)?, sequence: rest.u64()? })
+            Ok(Holding { id: StreamId::decode(rest)?, sequence: rest.u64()?, root: rest.array()? })
         };
         let holdings = (0..count).map(|_| holding(&mut rest)).collect::<Result<_, _>>()?;
         rest.run(SIGNATURE_BYTES)?;

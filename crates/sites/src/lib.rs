@@ -43,6 +43,7 @@
 #![deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 #![cfg_attr(test, allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
+mod arrival;
 pub mod ask;
 pub mod beat;
 pub mod chain;
@@ -58,6 +59,7 @@ pub mod roster;
 pub mod snapshot;
 mod succession;
 
+pub use arrival::Arrival;
 pub use digest::Digest;
 pub use form::FormError;
 pub use succession::Standing;

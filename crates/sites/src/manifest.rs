@@ -25,7 +25,7 @@ pub use geometry::{Geometry, NoGeometry};
 pub use seal::HashKey;
 pub use timeline::{MANIFESTS_MAX, Manifests, TimelineError};
 
-const TAG: Tag = *b"seenit manifest v1  ";
+pub(crate) const TAG: Tag = *b"seenit manifest v1  ";
 
 /// All before the number of sealed keys.
 const HEAD_BYTES: usize = 20 + KEY_BYTES + 3 * 8 + 28 + 16 + KEY_BYTES;

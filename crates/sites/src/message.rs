@@ -13,6 +13,7 @@ use crate::form::{self, FormError};
 use crate::key::{AdminKey, SiteKey, SiteSecret};
 use crate::roster::Roster;
 
+pub(crate) use head::TAG;
 pub use head::{HEAD_BYTES, Head, State, Stream};
 
 /// The largest message, its payload included. The engine's own limit is a million by default; half of it leaves room

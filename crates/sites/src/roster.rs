@@ -19,7 +19,7 @@ pub use member::{Caps, Member, NAME_BYTES_MAX, Name, NameError};
 /// network wants another shape, not a longer list.
 pub const SITES_MAX: usize = 1000;
 
-const TAG: Tag = *b"seenit roster v1    ";
+pub(crate) const TAG: Tag = *b"seenit roster v1    ";
 
 /// Tag, network, version, number of members.
 const HEAD_BYTES: usize = 20 + KEY_BYTES + 8 + 4;

@@ -12,7 +12,7 @@ use crate::key::{AdminKey, KEY_BYTES, SIGNATURE_BYTES, SiteKey, SiteSecret};
 use crate::message::MessageError;
 use crate::roster::Roster;
 
-const TAG: Tag = *b"seenit snapshot v1  ";
+pub(crate) const TAG: Tag = *b"seenit snapshot v1  ";
 const PACK: Domain = *b"seenit pack v1                  ";
 const MANIFEST: Domain = *b"seenit snapshot manifest v1     ";
 

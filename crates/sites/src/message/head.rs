@@ -6,7 +6,7 @@ use crate::form::{self, Bytes, FormError, Tag};
 use crate::key::{AdminKey, KEY_BYTES, SIGNATURE_BYTES, SiteKey};
 use crate::roster::Roster;
 
-const TAG: Tag = *b"seenit message v1   ";
+pub(crate) const TAG: Tag = *b"seenit message v1   ";
 
 const PAYLOAD: Domain = *b"seenit payload v1               ";
 

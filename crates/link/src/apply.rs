@@ -1,0 +1,295 @@
+//! What others say: taken in order, once, and only as far as it leads where its site signed that it leads.
+
+use seenit_filter::cells::Cells;
+use seenit_sites::beat::StreamId;
+use seenit_sites::chain::Chain;
+use seenit_sites::message::{Message, Stream};
+use seenit_sites::{list, part};
+
+use crate::action::Action;
+use crate::cells::{self, Held};
+use crate::following::{Position, Step};
+use crate::journal::{Batch, Counts, Heard, Journal, JournalError};
+use crate::link::Link;
+use crate::rows;
+
+/// How far ahead a peer's generation may be: its clock is ahead of ours, or ours behind.
+const SKEW_GENERATIONS: u64 = 1;
+
+impl<J: Journal> Link<J> {
+    /// A message, from whomever.
+    pub(crate) fn hear_message(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+        let Some(roster) = self.papers.roster.as_ref() else { return Ok(()) };
+        let Ok(message) = Message::decode(bytes, roster) else { return Ok(()) };
+        let (head, id) = (*message.head(), StreamId::of(message.head()));
+        if id.site == self.key && id.incarnation == self.journal.incarnation() {
+            return self.said_by_us(&head, false);
+        }
+        let place = match id.stream {
+            Stream::Records => (0, 1),
+            Stream::Seen { generation } => {
+                if !self.is_countable(&id, generation, head.state().manifest) {
+                    return Ok(());
+                }
+                match part::part(message.payload()) {
+                    Ok((number, count, _)) => (number, count),
+                    Err(_) if message.is_heartbeat() => (0, 1),
+                    Err(_) => return Ok(()),
+                }
+            }
+        };
+        let is_heartbeat = message.is_heartbeat();
+        let head_bytes = message.head_bytes().to_vec();
+        let Some(following) = self.follow(id) else { return Ok(()) };
+        following.note(&head, &head_bytes);
+        if !is_heartbeat && head.state().sequence > following.position.applied {
+            following.wait(&head, place, bytes);
+        }
+        self.drain(&id)
+    }
+
+    /// Whether a generation of a peer's can be counted.
+    pub(crate) fn is_countable(&mut self, id: &StreamId, generation: u64, manifest: u64) -> bool {
+        let (now, oldest) = (self.journal.now(), self.journal.oldest());
+        if generation > now.saturating_add(SKEW_GENERATIONS) {
+            let name = self.papers.name_of(&id.site);
+            let neighbour = self.neighbours.entry(id.site).or_default();
+            if neighbour.skewed != Some(generation) {
+                neighbour.skewed = Some(generation);
+                self.warn(format!("{name} speaks of generation {generation}, and it is {now} here: refused"));
+            }
+            return false;
+        }
+        generation >= oldest && self.papers.manifests.applies(manifest, generation)
+    }
+
+    /// Applies all that follows on what is applied.
+    pub(crate) fn drain(&mut self, id: &StreamId) -> Result<(), JournalError> {
+        while let Some(step) = self.following.get_mut(id).and_then(|following| following.next_step()) {
+            let is_applied = match id.stream {
+                Stream::Records => self.apply_records(id, &step)?,
+                Stream::Seen { generation } => self.apply_seen(id, generation, &step)?,
+            };
+            if !is_applied {
+                break;
+            }
+        }
+        let now = self.now;
+        if let Some(following) = self.following.get_mut(id) {
+            match following.is_behind() {
+                true => following.missing_since = following.missing_since.or(Some(now)),
+                false => (following.missing_since, following.asked, following.attempts) = (None, None, 0),
+            }
+        }
+        Ok(())
+    }
+
+    fn apply_records(&mut self, id: &StreamId, step: &Step) -> Result<bool, JournalError> {
+        let Some(following) = self.following.get(id) else { return Ok(false) };
+        let (slot, position) = (following.slot, following.position.clone());
+        let Some(roster) = self.papers.roster.as_ref() else { return Ok(false) };
+        let Some(bytes) = step.parts.first().and_then(Option::as_ref) else { return Ok(false) };
+        let (previous, state) = (step.head.previous(), *step.head.state());
+        let items = Message::decode(bytes, roster).ok().and_then(|message| {
+            let items = list::items(message.payload(), state.sequence - previous).ok()?;
+            Some(items.into_iter().map(<[u8]>::to_vec).collect::<Vec<_>>())
+        });
+        let Some(items) = items else {
+            return self.mismatched(id, "a message of records cannot be read");
+        };
+        let records = items.get((position.applied - previous) as usize..).unwrap_or_default().to_vec();
+        let chain = Chain::resume(position.applied, position.root);
+        let chain = records.iter().fold(chain, |chain, record| chain.then(record));
+        if chain.link() != state.root {
+            return self.mismatched(id, "its records do not follow on those held here");
+        }
+        let heard =
+            Heard { slot, incarnation: id.incarnation, first: position.applied + 1, records };
+        let name = rows::stream(slot, id);
+        let message = (rows::message(&name, state.sequence, 0), Some(bytes.clone()));
+        let batch = Batch { heard: vec![heard], rows: vec![message] };
+        let head = bytes.get(..seenit_sites::message::HEAD_BYTES).map(<[u8]>::to_vec);
+        let log_bytes = position.log_bytes + bytes.len() as u64;
+        let (applied, root) = (state.sequence, state.root);
+        let position = Position { applied, root, verified: applied, head, log_bytes, ..position };
+        self.put_position(id, position, batch)?;
+        self.applied(id);
+        Ok(true)
+    }
+
+    fn apply_seen(&mut self, id: &StreamId, generation: u64, step: &Step) -> Result<bool, JournalError> {
+        let Some(following) = self.following.get(id) else { return Ok(false) };
+        let (slot, position) = (following.slot, following.position.clone());
+        let Some(roster) = self.papers.roster.as_ref() else { return Ok(false) };
+        let gains = match cells::gains_of(step, position.applied, roster) {
+            Ok(gains) => gains,
+            Err(why) => return self.mismatched(id, &format!("a gain of counts cannot be read: {why}")),
+        };
+        let like = self.journal.empty(generation)?;
+        let increments = match cells::increments(&gains, &like) {
+            Ok(increments) => increments.into_iter().collect::<Vec<_>>(),
+            Err(why) => return self.mismatched(id, &format!("a gain of counts cannot be read: {why}")),
+        };
+        let changes = self.fold_changes(id, generation, &increments)?;
+        let (name, state) = (rows::stream(slot, id), step.head.state());
+        let mut batch = Batch::default();
+        let mut log_bytes = position.log_bytes;
+        for (number, bytes) in step.parts.iter().flatten().enumerate() {
+            log_bytes += bytes.len() as u64;
+            let key = rows::message(&name, state.sequence, number as u16);
+            batch.rows.push((key, Some(bytes.clone())));
+        }
+        let mut position = Position { applied: state.sequence, log_bytes, ..position };
+        let is_same = match self.held.as_mut().filter(|held| held.id == *id) {
+            None => None,
+            Some(held) => {
+                held.apply(&gains)?;
+                Some(held.tree.root() == state.root)
+            }
+        };
+        if is_same == Some(true) {
+            let first = step.parts.first().and_then(Option::as_ref);
+            let head = first.and_then(|bytes| bytes.get(..seenit_sites::message::HEAD_BYTES));
+            (position.verified, position.root) = (state.sequence, state.root);
+            position.head = head.map(<[u8]>::to_vec);
+        }
+        self.put_position(id, position, batch)?;
+        self.journal.raise_others(generation, &changes);
+        self.applied(id);
+        if is_same == Some(false) {
+            self.mismatched(id, "its pages have another root than the one it signed")?;
+        }
+        Ok(true)
+    }
+
+    /// What increments of a peer's cells add to the fold: each cell counts up to the peer's cap.
+    fn fold_changes(
+        &mut self,
+        id: &StreamId,
+        generation: u64,
+        increments: &[(u64, u64)],
+    ) -> Result<Vec<(u64, u64)>, JournalError> {
+        let cap = self.cap_of(id);
+        // The fold has at least what this peer's cell has, up to the cap: below the cap nothing is cut off.
+        let is_below = |&(cell, by): &(u64, u64)| {
+            self.journal.others_cell(generation, cell).saturating_add(by) <= cap
+        };
+        if increments.iter().all(is_below) {
+            return Ok(increments.to_vec());
+        }
+        self.hold(id)?;
+        let Some(held) = &self.held else { return Ok(Vec::new()) };
+        let cells = held.follower.counts().cells();
+        let change = |&(cell, by): &(u64, u64)| {
+            let old = cells.get(cell);
+            let new = old.saturating_add(by).min(cells.cap());
+            (cell, new.min(cap) - old.min(cap))
+        };
+        Ok(increments.iter().map(change).filter(|(_, by)| *by > 0).collect())
+    }
+
+    /// What one cell of a stream counts for at most. What we counted ourselves, in an earlier life, counts in full.
+    fn cap_of(&self, id: &StreamId) -> u64 {
+        if id.site == self.key { u64::MAX } else { self.papers.seen_cap(&id.site) }
+    }
+
+    /// Something of a stream was applied.
+    fn applied(&mut self, id: &StreamId) {
+        let now = self.now;
+        if let Some(following) = self.following.get_mut(id) {
+            following.applied_at = Some(now);
+            following.missing_since = None;
+            following.asked = None;
+        }
+        if id.stream == Stream::Records {
+            self.own.has_news = true;
+            if let Some(following) = self.following.get_mut(id) {
+                following.mismatch = None;
+            }
+        }
+    }
+
+    /// What a site says does not fit what is held of it: it is repaired. Returns that nothing was applied.
+    pub(crate) fn mismatched(&mut self, id: &StreamId, why: &str) -> Result<bool, JournalError> {
+        let name = self.papers.name_of(&id.site);
+        let Some(following) = self.following.get_mut(id) else { return Ok(false) };
+        let is_new = following.mismatch.as_deref() != Some(why);
+        following.mismatch = Some(why.to_owned());
+        following.waiting.clear();
+        let head = following.position.head.clone();
+        if is_new {
+            let stream = described(id.stream);
+            self.warn(format!("{stream} of {name}: {why}; it is being repaired"));
+        }
+        // Perhaps it came back from a backup, and does not know that it had been further.
+        if let Some(head) = head {
+            let bytes = seenit_sites::ask::Ask::Said { head }.encode();
+            self.out.push(Action::Ask { to: id.site, bytes });
+        }
+        Ok(false)
+    }
+
+    /// Brings the copy of a peer's cells into memory.
+    pub(crate) fn hold(&mut self, id: &StreamId) -> Result<(), JournalError> {
+        if self.held.as_ref().is_some_and(|held| held.id == *id) {
+            return Ok(());
+        }
+        let Stream::Seen { generation } = id.stream else { return Ok(()) };
+        let (Some(following), Some(roster)) = (self.following.get(id), self.papers.roster.as_ref()) else {
+            return Ok(());
+        };
+        let at = (generation, &following.position);
+        let (counts, applied) = cells::read(&self.journal, roster, (following.slot, id), at)?;
+        let is_whole = applied == following.position.applied;
+        self.held = Some(Held::new(*id, counts, applied));
+        if !is_whole {
+            self.mismatched(id, "messages that were applied are not in the journal any more")?;
+        }
+        Ok(())
+    }
+
+    /// Makes all folds anew.
+    pub(crate) fn fold_all(&mut self) -> Result<(), JournalError> {
+        for generation in self.journal.oldest()..=self.journal.now() {
+            self.fold(generation)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the fold of a generation anew: each peer's cells, up to its cap.
+    pub(crate) fn fold(&mut self, generation: u64) -> Result<(), JournalError> {
+        let Some(roster) = self.papers.roster.as_ref() else { return Ok(()) };
+        let mut fold: Option<Counts> = None;
+        let mut unreadable = Vec::new();
+        for (id, following) in &self.following {
+            if id.stream != (Stream::Seen { generation }) || following.position.applied == 0 {
+                continue;
+            }
+            let at = (generation, &following.position);
+            match cells::read(&self.journal, roster, (following.slot, id), at) {
+                Ok((counts, _)) => {
+                    let fold = match &mut fold {
+                        Some(fold) => fold,
+                        none => none.insert(self.journal.empty(generation)?),
+                    };
+                    let cap = self.cap_of(id);
+                    counts.cells().for_each_nonzero(|cell, value| fold.raise_cell(cell, value.min(cap)));
+                }
+                Err(error) => unreadable.push((*id, error)),
+            }
+        }
+        self.journal.put_others(generation, fold);
+        for (id, error) in unreadable {
+            self.mismatched(&id, &format!("the copy here cannot be read: {error}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// A stream in words.
+pub(crate) fn described(stream: Stream) -> String {
+    match stream {
+        Stream::Records => "the records".into(),
+        Stream::Seen { generation } => format!("the seen counts of generation {generation}"),
+    }
+}

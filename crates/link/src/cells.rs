@@ -1,0 +1,225 @@
+//! Copies of others' seen cells. On disk they are chunks of one gain from nothing, and the messages after it as they
+//! came; in memory there is at most one at a time, when it is compared, repaired or handed on.
+
+use std::collections::HashMap;
+
+use seenit_filter::AnyLayout;
+use seenit_filter::cells::{Cells, SplitCells};
+use seenit_filter::counting::Refined;
+use seenit_filter::delta::{CountGain, Follower};
+use seenit_sites::Digest;
+use seenit_sites::beat::StreamId;
+use seenit_sites::message::Message;
+use seenit_sites::root::{Tree, encode_cells, leaf};
+use seenit_sites::roster::Roster;
+use seenit_sites::{list, part};
+
+use crate::following::{Position, Step};
+use crate::journal::{Batch, Counts, Journal, JournalError};
+use crate::rows;
+
+/// Bytes of a chunk.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Messages of a stream are gathered into chunks when there are so many bytes of them, and as many as in its chunks.
+pub(crate) const LOG_BYTES_MIN: u64 = 1 << 20;
+
+pub(crate) type Follow = Follower<Refined, AnyLayout, SplitCells>;
+
+/// A copy in memory.
+pub(crate) struct Held {
+    pub(crate) id: StreamId,
+    pub(crate) follower: Follow,
+    pub(crate) tree: Tree,
+}
+
+impl Held {
+    pub(crate) fn new(id: StreamId, counts: Counts, applied: u64) -> Self {
+        let tree = tree_of(&counts);
+        Held { id, follower: Follower::new(counts, applied), tree }
+    }
+
+    /// Applies gains that were found to be readable. Says which pages they touched.
+    pub(crate) fn apply(&mut self, gains: &[CountGain<'_>]) -> Result<(), JournalError> {
+        let mut touched = Vec::new();
+        for gain in gains {
+            let per_page = self.follower.counts().cells().per_page();
+            let visited = gain.for_each(self.follower.counts(), |cell, _| touched.push(cell / per_page));
+            visited.map_err(|error| JournalError(error.to_string()))?;
+            self.follower.apply(gain).map_err(|error| JournalError(error.to_string()))?;
+        }
+        self.touch(touched);
+        Ok(())
+    }
+
+    /// Brings the tree up to date where pages changed.
+    pub(crate) fn touch(&mut self, mut pages: Vec<u64>) {
+        pages.sort_unstable();
+        pages.dedup();
+        let leaves: Vec<(u64, Digest)> =
+            pages.into_iter().map(|page| (page, leaf_of(self.follower.counts(), page))).collect();
+        // They are pages of these very cells.
+        let _ = self.tree.update(&leaves);
+    }
+}
+
+/// How many pages there are.
+pub(crate) fn pages_of(counts: &Counts) -> u64 {
+    counts.cells().len().div_ceil(counts.cells().per_page())
+}
+
+/// The values of a page.
+pub(crate) fn values_of(counts: &Counts, page: u64) -> impl Iterator<Item = u64> {
+    let cells = counts.cells();
+    let first = page * cells.per_page();
+    (first..(first + cells.per_page()).min(cells.len())).map(|cell| cells.get(cell))
+}
+
+/// The canonical bytes of a page.
+pub(crate) fn page_of(counts: &Counts, page: u64) -> Vec<u8> {
+    encode_cells(values_of(counts, page))
+}
+
+/// The digest of a page.
+pub(crate) fn leaf_of(counts: &Counts, page: u64) -> Digest {
+    leaf(&page_of(counts, page))
+}
+
+/// The tree over all pages.
+pub(crate) fn tree_of(counts: &Counts) -> Tree {
+    Tree::of((0..pages_of(counts)).map(|page| leaf_of(counts, page)))
+}
+
+/// The gains of a step, from the sequence after `applied` on.
+pub(crate) fn gains_of(step: &Step, applied: u64, roster: &Roster) -> Result<Vec<CountGain<'static>>, String> {
+    let mut body = Vec::new();
+    for bytes in step.parts.iter().flatten() {
+        let message = Message::decode(bytes, roster).map_err(|error| error.to_string())?;
+        body.extend_from_slice(part::part(message.payload()).map_err(|error| error.to_string())?.2);
+    }
+    let (previous, sequence) = (step.head.previous(), step.head.state().sequence);
+    let items = list::items(&body, sequence - previous).map_err(|error| error.to_string())?;
+    let mut gains = Vec::new();
+    for (number, item) in (previous + 1..).zip(items).filter(|(number, _)| *number > applied) {
+        let gain = CountGain::open(item.to_vec()).map_err(|error| error.to_string())?;
+        if gain.sequence() != number {
+            return Err(format!("gain {} stands where {number} should", gain.sequence()));
+        }
+        gains.push(gain);
+    }
+    Ok(gains)
+}
+
+/// What gains add to each cell.
+pub(crate) fn increments(gains: &[CountGain<'_>], like: &Counts) -> Result<HashMap<u64, u64>, String> {
+    let mut increments = HashMap::new();
+    for gain in gains {
+        let visited = gain.for_each(like, |cell, by| {
+            let sum: &mut u64 = increments.entry(cell).or_default();
+            *sum = sum.saturating_add(by);
+        });
+        visited.map_err(|error| error.to_string())?;
+    }
+    Ok(increments)
+}
+
+/// All cells as one gain from nothing.
+pub(crate) fn packed(empty: &Counts, counts: &Counts) -> Result<Vec<u8>, String> {
+    CountGain::between(empty, counts, 1).map(|gain| gain.bytes().to_vec()).map_err(|error| error.to_string())
+}
+
+/// The cells that a gain from nothing holds.
+pub(crate) fn unpacked(empty: Counts, bytes: &[u8]) -> Result<Counts, String> {
+    let gain = CountGain::open(bytes).map_err(|error| error.to_string())?;
+    let mut follower = Follower::new(empty, 0);
+    follower.apply(&gain).map_err(|error| error.to_string())?;
+    Ok(follower.into_counts())
+}
+
+/// Reads a copy from its rows: the cells, and how far they are.
+pub(crate) fn read<J: Journal>(
+    journal: &J,
+    roster: &Roster,
+    (slot, id): (u16, &StreamId),
+    (generation, position): (u64, &Position),
+) -> Result<(Counts, u64), JournalError> {
+    let (name, mut base) = (rows::stream(slot, id), Vec::new());
+    journal.rows(&rows::chunks(&name), &mut |_, chunk| {
+        base.extend_from_slice(chunk);
+        true
+    })?;
+    let mut counts = journal.empty(generation)?;
+    if !base.is_empty() {
+        counts = unpacked(counts, &base).map_err(JournalError)?;
+    }
+    let mut follower = Follower::new(counts, position.base);
+    let mut problem = None;
+    each_step(journal, roster, &name, |step| match apply_step(&mut follower, &step, roster) {
+        Ok(()) => true,
+        Err(why) => {
+            problem = Some(why);
+            false
+        }
+    })?;
+    match problem {
+        Some(why) => Err(JournalError(why)),
+        None => {
+            let applied = follower.applied();
+            Ok((follower.into_counts(), applied))
+        }
+    }
+}
+
+/// Applies what a step adds; one that is behind adds nothing.
+pub(crate) fn apply_step(follower: &mut Follow, step: &Step, roster: &Roster) -> Result<(), String> {
+    for gain in gains_of(step, follower.applied(), roster)? {
+        follower.apply(&gain).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// Calls `visit` with the steps of a stream that are kept, in order.
+fn each_step<J: Journal>(
+    journal: &J,
+    roster: &Roster,
+    name: &[u8; 19],
+    mut visit: impl FnMut(Step) -> bool,
+) -> Result<(), JournalError> {
+    let mut gathered: Option<Step> = None;
+    journal.rows(&rows::messages(name), &mut |_, bytes| {
+        let Ok(message) = Message::decode(bytes, roster) else { return true };
+        let Ok((number, count, _)) = part::part(message.payload()) else { return true };
+        let fresh = || Step { head: *message.head(), parts: vec![None; count] };
+        let mut step = match gathered.take() {
+            Some(step) if step.head.state().sequence == message.head().state().sequence => step,
+            _ => fresh(),
+        };
+        if let Some(place) = step.parts.get_mut(number) {
+            *place = Some(bytes.to_vec());
+        }
+        if step.is_whole() {
+            return visit(step);
+        }
+        gathered = Some(step);
+        true
+    })
+}
+
+/// Rows that make these cells the base of a stream, in place of all that was kept of it.
+pub(crate) fn base_rows<J: Journal>(
+    journal: &J,
+    (slot, id): (u16, &StreamId),
+    packed: &[u8],
+) -> Result<Batch, JournalError> {
+    let (name, mut batch) = (rows::stream(slot, id), Batch::default());
+    for prefix in [rows::chunks(&name), rows::messages(&name)] {
+        journal.rows(&prefix, &mut |key, _| {
+            batch.rows.push((key.to_vec(), None));
+            true
+        })?;
+    }
+    for (number, chunk) in packed.chunks(CHUNK_BYTES).enumerate() {
+        batch.rows.push((rows::chunk(&name, number as u32), Some(chunk.to_vec())));
+    }
+    Ok(batch)
+}

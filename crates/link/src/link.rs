@@ -1,0 +1,357 @@
+//! The link: what one site does to agree with the others. It has no clock, no socket and no file of its own: bytes and
+//! the time come in, actions go out, and what must last goes through the [`Journal`].
+
+use std::collections::BTreeMap;
+
+use seenit_sites::Arrival;
+use seenit_sites::ask::{Answer, Ask};
+use seenit_sites::beat::StreamId;
+use seenit_sites::chain::Chain;
+use seenit_sites::key::{AdminKey, SiteKey, SiteSecret};
+use seenit_sites::message::Stream;
+
+use crate::action::{Action, Note, ReplyTo};
+use crate::cells::Held;
+use crate::following::{Following, Position};
+use crate::journal::{Batch, Journal, JournalError};
+use crate::life::Neighbour;
+use crate::own::Own;
+use crate::pack::Packs;
+use crate::papers::{PaperError, Papers};
+use crate::place::Places;
+use crate::repair::Repairs;
+use crate::rows;
+
+/// One site's side of the link.
+pub struct Link<J> {
+    pub(crate) journal: J,
+    pub(crate) secret: SiteSecret,
+    pub(crate) key: SiteKey,
+    pub(crate) papers: Papers,
+    pub(crate) own: Own,
+    pub(crate) following: BTreeMap<StreamId, Following>,
+    pub(crate) neighbours: BTreeMap<SiteKey, Neighbour>,
+    /// The one copy of another's cells that is in memory.
+    pub(crate) held: Option<Held>,
+    pub(crate) repairs: Repairs,
+    pub(crate) packs: Packs,
+    pub(crate) places: Places,
+    /// The generation that was the present one when last looked.
+    pub(crate) generation: u64,
+    /// The time of the call that is being worked on, in milliseconds.
+    pub(crate) now: u64,
+    /// Why the journal could not be used the last time.
+    pub(crate) trouble: Option<String>,
+    pub(crate) out: Vec<Action>,
+}
+
+impl<J: Journal> Link<J> {
+    /// Takes up where the journal says. `now` is the time in milliseconds since the Unix epoch.
+    pub fn open(journal: J, secret: SiteSecret, network: AdminKey, now: u64) -> Result<Self, JournalError> {
+        let papers = Papers::open(&journal, network)?;
+        let (key, generation) = (secret.public(), journal.now());
+        let mut link = Link {
+            journal,
+            secret,
+            key,
+            papers,
+            own: Own::new(now),
+            following: BTreeMap::new(),
+            neighbours: BTreeMap::new(),
+            held: None,
+            repairs: Repairs::default(),
+            packs: Packs::new(now),
+            places: Places::default(),
+            generation,
+            now,
+            trouble: None,
+            out: Vec::new(),
+        };
+        link.places = Places::open(&link.journal)?;
+        link.agree()?;
+        link.enrol()?;
+        link.load()?;
+        link.take_over_lives()?;
+        link.fold_all()?;
+        Ok(link)
+    }
+
+    /// The journal, for whoever owns the link.
+    pub fn journal(&self) -> &J {
+        &self.journal
+    }
+
+    /// The same, to count in it.
+    pub fn journal_mut(&mut self) -> &mut J {
+        &mut self.journal
+    }
+
+    /// The journal again, when the link is not needed any more.
+    pub fn into_journal(self) -> J {
+        self.journal
+    }
+
+    /// Whether this site is a member and knows the network's terms.
+    pub fn is_member(&self) -> bool {
+        let roster = self.papers.roster.as_ref();
+        self.own.is_agreed && roster.is_some_and(|roster| roster.member(&self.key).is_some())
+    }
+
+    /// Something arrived. Whatever it is, it is checked; what is no sense changes nothing.
+    pub fn hear(&mut self, now: u64, bytes: &[u8], reply: Option<ReplyTo>) -> Vec<Action> {
+        self.now = self.now.max(now);
+        let heard = match Arrival::of(bytes) {
+            Some(Arrival::Message) => self.hear_message(bytes),
+            Some(Arrival::Beat) => self.hear_beat(bytes),
+            Some(Arrival::Ask) => match (Ask::decode(bytes), reply) {
+                (Ok(ask), reply) => self.hear_ask(ask, reply),
+                (Err(_), _) => Ok(()),
+            },
+            Some(Arrival::Answer) => match Answer::decode(bytes) {
+                Ok(answer) => self.hear_answer(answer),
+                Err(_) => Ok(()),
+            },
+            Some(Arrival::Roster) => self.hear_roster(bytes),
+            Some(Arrival::Manifest) => self.hear_manifest(bytes),
+            Some(Arrival::Snapshot) | None => Ok(()),
+        };
+        self.finish(heard)
+    }
+
+    /// Looks at what the journal has that is new, and at what is due.
+    pub fn tick(&mut self, now: u64) -> Vec<Action> {
+        self.now = self.now.max(now);
+        let done = self.turn();
+        let done = done.and_then(|()| if self.is_member() { self.work() } else { Ok(()) });
+        self.finish(done)
+    }
+
+    fn work(&mut self) -> Result<(), JournalError> {
+        self.publish_records()?;
+        self.publish_seen()?;
+        self.beat()?;
+        self.repair()?;
+        self.audit()?;
+        self.gather()?;
+        self.snapshot()?;
+        self.save_places()
+    }
+
+    /// What is to be done, after the work of one call.
+    pub(crate) fn finish(&mut self, done: Result<(), JournalError>) -> Vec<Action> {
+        match done {
+            Ok(()) => self.trouble = None,
+            Err(error) => {
+                if self.trouble.as_ref() != Some(&error.0) {
+                    self.warn(format!("the journal cannot be used for the network: {error}"));
+                }
+                self.trouble = Some(error.0);
+                // What memory holds of others may be ahead of the journal now, or behind it.
+                self.held = None;
+            }
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    pub(crate) fn note(&mut self, text: String) {
+        self.out.push(Action::Note(Note { is_warning: false, text }));
+    }
+
+    pub(crate) fn warn(&mut self, text: String) {
+        self.out.push(Action::Note(Note { is_warning: true, text }));
+    }
+
+    fn hear_roster(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+        match self.papers.take_roster(&mut self.journal, bytes) {
+            Ok(false) => Ok(()),
+            Ok(true) => {
+                let (members, version) = match &self.papers.roster {
+                    Some(roster) => (roster.members().len(), roster.version()),
+                    None => (0, 0),
+                };
+                self.note(format!("roster {version}: {members} sites"));
+                self.enrol()?;
+                self.agree()?;
+                self.fold_all()
+            }
+            Err(PaperError::Refused(why)) => {
+                self.warn(format!("a roster was refused: {why}"));
+                Ok(())
+            }
+            Err(PaperError::Journal(error)) => Err(error),
+        }
+    }
+
+    fn hear_manifest(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+        let begun = self.own.is_agreed.then(|| self.journal.now());
+        match self.papers.take_manifest(&mut self.journal, bytes, begun) {
+            Ok(false) => Ok(()),
+            Ok(true) => self.agree(),
+            Err(PaperError::Refused(why)) => {
+                self.warn(format!("a manifest was refused: {why}"));
+                Ok(())
+            }
+            Err(PaperError::Journal(error)) => Err(error),
+        }
+    }
+
+    /// Tells the ledger what the network agreed on, once this site is a member and can open a manifest.
+    fn agree(&mut self) -> Result<(), JournalError> {
+        let is_listed = self.papers.roster.as_ref().is_some_and(|roster| roster.member(&self.key).is_some());
+        let terms = self.papers.terms(&self.journal, &self.secret);
+        if !is_listed || terms.is_empty() {
+            return Ok(());
+        }
+        let life = self.journal.incarnation();
+        self.journal.agree(self.papers.network.to_bytes(), &terms)?;
+        if !self.own.is_agreed || life != self.journal.incarnation() {
+            self.own.begin(self.now);
+            self.own.is_agreed = true;
+            self.begin_chain()?;
+        }
+        Ok(())
+    }
+
+    /// Tells the ledger who is believed, and forgets those who are not any more.
+    fn enrol(&mut self) -> Result<(), JournalError> {
+        if self.papers.roster.is_none() {
+            return Ok(());
+        }
+        self.journal.set_peers(&self.papers.peers())?;
+        for (site, slot) in self.papers.removed() {
+            self.forget_rows(slot)?;
+            let rows = vec![(rows::slot(&site), None)];
+            self.journal.commit(Batch { rows, heard: Vec::new() })?;
+            self.papers.slots.remove(&site);
+            self.following.retain(|id, _| id.site != site);
+            self.neighbours.remove(&site);
+            if self.held.as_ref().is_some_and(|held| held.id.site == site) {
+                self.held = None;
+            }
+            self.repairs.forget(&site);
+            self.note(format!("site {site} was removed: what it said is taken out"));
+        }
+        Ok(())
+    }
+
+    /// Deletes all rows of streams with this slot.
+    fn forget_rows(&mut self, slot: u16) -> Result<(), JournalError> {
+        let mut batch = Batch::default();
+        for prefix in [b"f", b"l", b"b"] {
+            let prefix = [prefix.as_slice(), &slot.to_be_bytes()].concat();
+            self.journal.rows(&prefix, &mut |key, _| {
+                batch.rows.push((key.to_vec(), None));
+                true
+            })?;
+        }
+        self.journal.commit(batch)
+    }
+
+    /// Reads how far each stream is.
+    fn load(&mut self) -> Result<(), JournalError> {
+        let mut found = Vec::new();
+        self.journal.rows(rows::POSITIONS, &mut |key, value| {
+            found.extend(rows::stream_of(key).zip(Position::decode(value)));
+            true
+        })?;
+        for ((slot, incarnation, stream), position) in found {
+            if let Some(site) = self.papers.site_of(slot) {
+                let id = StreamId { site, incarnation, stream };
+                self.following.insert(id, Following::new(slot, position));
+            }
+        }
+        Ok(())
+    }
+
+    /// The stream, followed from its beginning where it is not yet; `None` where its site has no slot, or too many
+    /// lives.
+    pub(crate) fn follow(&mut self, id: StreamId) -> Option<&mut Following> {
+        /// Lives of one site that are followed. A site has a new one each time it is restored, which is not often.
+        const LIVES_MAX: usize = 32;
+        if !self.following.contains_key(&id) {
+            let slot = *self.papers.slots.get(&id.site)?;
+            let of_site = self.following.keys().filter(|known| known.site == id.site);
+            let lives: std::collections::BTreeSet<u64> = of_site.map(|known| known.incarnation).collect();
+            if lives.len() >= LIVES_MAX && !lives.contains(&id.incarnation) {
+                return None;
+            }
+            let root = match id.stream {
+                Stream::Records => Chain::begin(&id.site, id.incarnation).link(),
+                Stream::Seen { .. } => seenit_sites::Digest([0; 32]),
+            };
+            self.following.insert(id, Following::new(slot, Position::begin(root)));
+        }
+        self.following.get_mut(&id)
+    }
+
+    /// Writes a position, with whatever belongs to it.
+    pub(crate) fn put_position(
+        &mut self,
+        id: &StreamId,
+        position: Position,
+        mut batch: Batch,
+    ) -> Result<(), JournalError> {
+        let Some(slot) = self.following.get(id).map(|following| following.slot) else {
+            return Ok(());
+        };
+        let key = rows::position(&rows::stream(slot, id));
+        batch.rows.push((key, Some(position.encode())));
+        self.journal.commit(batch)?;
+        if let Some(following) = self.following.get_mut(id) {
+            following.position = position;
+        }
+        Ok(())
+    }
+
+    /// A new generation has begun, perhaps: old ones are forgotten, and what came early is counted.
+    fn turn(&mut self) -> Result<(), JournalError> {
+        let generation = self.journal.now();
+        if generation == self.generation {
+            return Ok(());
+        }
+        let oldest = self.journal.oldest();
+        let is_old = |id: &&StreamId| matches!(id.stream, Stream::Seen { generation } if generation < oldest);
+        let old: Vec<StreamId> = self.following.keys().filter(is_old).copied().collect();
+        for id in old {
+            self.forget_stream(&id)?;
+        }
+        self.forget_old_messages()?;
+        self.own.forget_before(oldest);
+        for early in self.generation + 1..=generation {
+            self.fold(early)?;
+        }
+        self.generation = generation;
+        Ok(())
+    }
+
+    fn forget_stream(&mut self, id: &StreamId) -> Result<(), JournalError> {
+        let Some(following) = self.following.get(id) else { return Ok(()) };
+        let mut batch = crate::cells::base_rows(&self.journal, (following.slot, id), &[])?;
+        batch.rows.push((rows::position(&rows::stream(following.slot, id)), None));
+        self.journal.commit(batch)?;
+        self.following.remove(id);
+        if self.held.as_ref().is_some_and(|held| held.id == *id) {
+            self.held = None;
+        }
+        Ok(())
+    }
+
+    /// Messages of records that have expired help nobody any more.
+    fn forget_old_messages(&mut self) -> Result<(), JournalError> {
+        let (kept_from, mut batch) = (self.journal.kept_from(), Batch::default());
+        let Some(roster) = &self.papers.roster else { return Ok(()) };
+        for (id, following) in self.following.iter().filter(|(id, _)| id.stream == Stream::Records) {
+            let prefix = rows::messages(&rows::stream(following.slot, id));
+            self.journal.rows(&prefix, &mut |key, bytes| {
+                let message = seenit_sites::message::Message::decode(bytes, roster);
+                let is_old = message.is_ok_and(|message| message.head().state().time_secs < kept_from);
+                if is_old {
+                    batch.rows.push((key.to_vec(), None));
+                }
+                // They lie in order of time: the first that is kept ends it.
+                is_old
+            })?;
+        }
+        self.journal.commit(batch)
+    }
+}

@@ -1,0 +1,329 @@
+//! Snapshots: each site puts all its streams into its own store from time to time, and newcomers begin with that.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use seenit_sites::Digest;
+use seenit_sites::beat::StreamId;
+use seenit_sites::chain::Chain;
+use seenit_sites::key::SiteKey;
+use seenit_sites::list;
+use seenit_sites::message::Stream;
+use seenit_sites::snapshot::{PACK_BYTES, Section, Snapshot, pack_digest, snapshot_digest};
+
+use crate::action::Action;
+use crate::cells;
+use crate::following::Position;
+use crate::journal::{Batch, Heard, Journal, JournalError};
+use crate::link::Link;
+
+/// The name of the newest manifest in a site's store.
+pub const SNAPSHOT: &str = "snapshot";
+
+/// How often a snapshot is taken.
+const SNAPSHOT_MILLIS: u64 = 3_600_000;
+
+/// The first one is taken so long after the start.
+const FIRST_MILLIS: u64 = 5_000;
+
+/// Bytes of records in a snapshot, the oldest first; the rest is asked for.
+const RECORD_BYTES_MAX: usize = 64 << 20;
+
+/// Bytes of a snapshot that is fetched.
+const FETCH_BYTES_MAX: u64 = 512 << 20;
+
+/// How long a pack may take.
+const FETCH_MILLIS: u64 = 20_000;
+
+/// Records that are handed to the ledger at once.
+const RECORDS_AT_ONCE: usize = 500;
+
+/// A snapshot that is being fetched.
+struct Fetching {
+    snapshot: Snapshot,
+    body: Vec<u8>,
+    packs: usize,
+    since: u64,
+}
+
+/// Snapshots, our own and those of others.
+pub(crate) struct Packs {
+    /// The digest of our newest manifest.
+    pub(crate) published: Option<Digest>,
+    due: u64,
+    names: BTreeSet<String>,
+    /// Sites whose snapshots are wanted.
+    wanted: VecDeque<SiteKey>,
+    asked: Option<(SiteKey, u64)>,
+    fetching: Option<Fetching>,
+    /// Sites that were met since the start.
+    met: BTreeSet<SiteKey>,
+}
+
+impl Packs {
+    pub(crate) fn new(now: u64) -> Self {
+        Packs {
+            published: None,
+            due: now + FIRST_MILLIS,
+            names: BTreeSet::new(),
+            wanted: VecDeque::new(),
+            asked: None,
+            fetching: None,
+            met: BTreeSet::new(),
+        }
+    }
+
+    /// A site's snapshot is wanted.
+    pub(crate) fn want(&mut self, site: SiteKey) {
+        if !self.wanted.contains(&site) {
+            self.wanted.push_back(site);
+        }
+    }
+}
+
+impl<J: Journal> Link<J> {
+    /// A site was heard: if nothing is held of it, its snapshot is the quickest way to begin.
+    pub(crate) fn meet(&mut self, site: SiteKey) {
+        let has_any = self.following.iter().any(|(id, one)| id.site == site && one.position.applied > 0);
+        if self.packs.met.insert(site) && !has_any {
+            self.packs.want(site);
+        }
+    }
+
+    /// Takes a snapshot when it is due, and fetches those that are wanted, one at a time.
+    pub(crate) fn snapshot(&mut self) -> Result<(), JournalError> {
+        if self.now >= self.packs.due {
+            self.packs.due = self.now + SNAPSHOT_MILLIS;
+            self.publish_snapshot()?;
+        }
+        let is_late = |since: u64| self.now >= since + FETCH_MILLIS;
+        if self.packs.fetching.as_ref().is_some_and(|one| is_late(one.since)) {
+            self.packs.fetching = None;
+        }
+        if self.packs.asked.is_some_and(|(_, since)| is_late(since)) {
+            self.packs.asked = None;
+        }
+        if self.packs.fetching.is_none()
+            && self.packs.asked.is_none()
+            && let Some(site) = self.packs.wanted.pop_front()
+        {
+            self.packs.asked = Some((site, self.now));
+            self.out.push(Action::Get { site, name: SNAPSHOT.into() });
+        }
+        Ok(())
+    }
+
+    fn publish_snapshot(&mut self) -> Result<(), JournalError> {
+        let (mut sections, mut body) = (Vec::new(), Vec::new());
+        for (life, end) in self.journal.lives() {
+            sections.extend(self.pack_records(life, end, &mut body)?);
+        }
+        let life = self.journal.incarnation();
+        for (generation, sequence) in self.journal.generations() {
+            if sequence > 0 {
+                sections.extend(self.pack_cells(life, generation, &mut body)?);
+            }
+        }
+        if sections.is_empty() {
+            return Ok(());
+        }
+        let packs: Vec<&[u8]> = body.chunks(PACK_BYTES).collect();
+        let digests: Vec<Digest> = packs.iter().map(|pack| pack_digest(pack)).collect();
+        let snapshot = Snapshot { site: self.key, time_secs: self.now / 1000, sections, packs: digests };
+        let manifest = match snapshot.sign(&self.secret, &self.papers.network) {
+            Ok(manifest) => manifest,
+            Err(error) => {
+                self.warn(format!("no snapshot was published: {error}"));
+                return Ok(());
+            }
+        };
+        let names: BTreeSet<String> = snapshot.packs.iter().map(pack_name).collect();
+        for (digest, pack) in snapshot.packs.iter().zip(packs) {
+            let name = pack_name(digest);
+            if !self.packs.names.contains(&name) {
+                self.out.push(Action::Put { name, bytes: pack.to_vec() });
+            }
+        }
+        self.packs.published = Some(snapshot_digest(&manifest));
+        self.out.push(Action::Put { name: SNAPSHOT.into(), bytes: manifest });
+        let old = std::mem::replace(&mut self.packs.names, names);
+        for name in old.difference(&self.packs.names) {
+            self.out.push(Action::Remove { name: name.clone() });
+        }
+        Ok(())
+    }
+
+    fn pack_records(&mut self, life: u64, end: u64, body: &mut Vec<u8>) -> Result<Option<Section>, JournalError> {
+        let begun = body.len();
+        let first = self.journal.records(life, 0, 1)?;
+        if first.records.is_empty() {
+            return Ok(None);
+        }
+        let start = first.first - 1;
+        let Some(start_link) = self.link_at(life, start)? else { return Ok(None) };
+        let mut chain = Chain::resume(start, start_link);
+        while chain.records() < end && body.len() - begun < RECORD_BYTES_MAX {
+            let run = self.journal.records(life, chain.records(), PACK_BYTES)?;
+            if run.first != chain.records() + 1 || run.records.is_empty() {
+                break;
+            }
+            for record in run.records {
+                list::push(body, &record);
+                chain = chain.then(&record);
+            }
+        }
+        let id = StreamId { site: self.key, incarnation: life, stream: Stream::Records };
+        let (sequence, root, bytes) = (chain.records(), chain.link(), (body.len() - begun) as u64);
+        Ok(Some(Section { id, manifest: 0, start, start_link, sequence, root, bytes }))
+    }
+
+    fn pack_cells(
+        &mut self,
+        life: u64,
+        generation: u64,
+        body: &mut Vec<u8>,
+    ) -> Result<Option<Section>, JournalError> {
+        let Some((at, root)) = self.own_root(generation)? else { return Ok(None) };
+        let (empty, mut packed) = (self.journal.empty(generation)?, None);
+        self.journal.own_cells(generation, &mut |counts, sequence| {
+            if sequence == at {
+                packed = cells::packed(&empty, counts).ok();
+            }
+        })?;
+        let Some(packed) = packed else { return Ok(None) };
+        body.extend_from_slice(&packed);
+        let id = StreamId { site: self.key, incarnation: life, stream: Stream::Seen { generation } };
+        let manifest = self.papers.manifests.holding(generation).map_or(0, |manifest| manifest.number());
+        let start_link = Digest([0; 32]);
+        let bytes = packed.len() as u64;
+        Ok(Some(Section { id, manifest, start: 0, start_link, sequence: at, root, bytes }))
+    }
+
+    /// An object that was asked for, or nothing.
+    pub fn object(&mut self, now: u64, site: SiteKey, name: &str, bytes: Option<Vec<u8>>) -> Vec<Action> {
+        self.now = self.now.max(now);
+        let done = match (name, bytes) {
+            (SNAPSHOT, bytes) => {
+                self.take_snapshot_manifest(site, bytes);
+                Ok(())
+            }
+            (_, Some(bytes)) => self.take_pack(site, &bytes),
+            (_, None) => {
+                self.packs.fetching = None;
+                Ok(())
+            }
+        };
+        self.finish(done)
+    }
+
+    fn take_snapshot_manifest(&mut self, site: SiteKey, bytes: Option<Vec<u8>>) {
+        if self.packs.asked.take_if(|(asked, _)| *asked == site).is_none() {
+            return;
+        }
+        let snapshot = bytes.zip(self.papers.roster.as_ref()).and_then(|(bytes, roster)| {
+            let snapshot = Snapshot::decode(&bytes, roster).ok()?;
+            let size: u64 = snapshot.sections.iter().map(|section| section.bytes).sum();
+            (snapshot.site == site && size <= FETCH_BYTES_MAX).then_some(snapshot)
+        });
+        let Some(snapshot) = snapshot else { return };
+        let is_useful = |section: &Section| {
+            let applied = self.following.get(&section.id).map_or(0, |one| one.position.applied);
+            section.sequence > applied
+        };
+        if !snapshot.sections.iter().any(is_useful) {
+            return;
+        }
+        let (body, packs, since) = (Vec::new(), 0, self.now);
+        self.packs.fetching = Some(Fetching { snapshot, body, packs, since });
+        self.fetch_pack();
+    }
+
+    fn fetch_pack(&mut self) {
+        let Some(fetching) = &mut self.packs.fetching else { return };
+        if let Some(digest) = fetching.snapshot.packs.get(fetching.packs) {
+            fetching.since = self.now;
+            let (site, name) = (fetching.snapshot.site, pack_name(digest));
+            self.out.push(Action::Get { site, name });
+        }
+    }
+
+    fn take_pack(&mut self, site: SiteKey, bytes: &[u8]) -> Result<(), JournalError> {
+        let Some(fetching) = &mut self.packs.fetching else { return Ok(()) };
+        let expected = fetching.snapshot.packs.get(fetching.packs);
+        if fetching.snapshot.site != site || expected != Some(&pack_digest(bytes)) {
+            return Ok(());
+        }
+        fetching.body.extend_from_slice(bytes);
+        fetching.packs += 1;
+        if fetching.packs < fetching.snapshot.packs.len() {
+            self.fetch_pack();
+            return Ok(());
+        }
+        let Some(Fetching { snapshot, body, .. }) = self.packs.fetching.take() else { return Ok(()) };
+        let mut rest = body.as_slice();
+        for section in &snapshot.sections {
+            let Some((bytes, after)) = rest.split_at_checked(section.bytes as usize) else { break };
+            rest = after;
+            match section.id.stream {
+                Stream::Records => self.take_record_section(section, bytes)?,
+                Stream::Seen { generation } => self.take_cell_section(section, generation, bytes)?,
+            }
+        }
+        let name = self.papers.name_of(&site);
+        self.note(format!("the snapshot of {name} was taken over"));
+        Ok(())
+    }
+
+    fn take_record_section(&mut self, section: &Section, bytes: &[u8]) -> Result<(), JournalError> {
+        let id = section.id;
+        if id.site == self.key && id.incarnation == self.journal.incarnation() {
+            return Ok(());
+        }
+        let Some(following) = self.follow(id) else { return Ok(()) };
+        let (slot, mut position) = (following.slot, following.position.clone());
+        let count = section.sequence.saturating_sub(section.start);
+        let Ok(records) = list::items(bytes, count) else { return Ok(()) };
+        let whole = records.iter().fold(Chain::resume(section.start, section.start_link), |chain, record| chain.then(record));
+        if whole.link() != section.root || section.sequence <= position.applied {
+            return Ok(());
+        }
+        if position.applied < section.start {
+            // What lies between has expired at its own site.
+            (position.applied, position.root) = (section.start, section.start_link);
+        }
+        let skipped = (position.applied - section.start) as usize;
+        for some in records.get(skipped..).unwrap_or_default().chunks(RECORDS_AT_ONCE) {
+            let chain = Chain::resume(position.applied, position.root);
+            let chain = some.iter().fold(chain, |chain, record| chain.then(record));
+            let records = some.iter().map(|record| record.to_vec()).collect();
+            let heard = Heard { slot, incarnation: id.incarnation, first: position.applied + 1, records };
+            let (applied, root) = (chain.records(), chain.link());
+            position = Position { applied, root, verified: applied, head: None, ..position };
+            self.put_position(&id, position.clone(), Batch { heard: vec![heard], rows: Vec::new() })?;
+        }
+        self.own.has_news = true;
+        self.drain(&id)
+    }
+
+    fn take_cell_section(&mut self, section: &Section, generation: u64, bytes: &[u8]) -> Result<(), JournalError> {
+        let id = section.id;
+        let is_ours = id.site == self.key && id.incarnation == self.journal.incarnation();
+        if is_ours || !self.is_countable(&id, generation, section.manifest) {
+            return Ok(());
+        }
+        let Some(following) = self.follow(id) else { return Ok(()) };
+        if section.sequence <= following.position.applied {
+            return Ok(());
+        }
+        let Ok(counts) = cells::unpacked(self.journal.empty(generation)?, bytes) else { return Ok(()) };
+        if cells::tree_of(&counts).root() != section.root {
+            return Ok(());
+        }
+        self.put_base(&id, generation, &counts, section.sequence, None)?;
+        self.fold(generation)?;
+        self.drain(&id)
+    }
+}
+
+fn pack_name(digest: &Digest) -> String {
+    format!("pack-{digest}")
+}
