@@ -3,7 +3,7 @@
 use seenit_filter::cells::Cells;
 use seenit_sites::beat::StreamId;
 use seenit_sites::chain::Chain;
-use seenit_sites::message::{Message, Stream};
+use seenit_sites::message::{Head, Message, Stream};
 use seenit_sites::{list, part};
 
 use crate::action::Action;
@@ -22,30 +22,46 @@ impl<J: Journal> Link<J> {
         let Some(roster) = self.papers.roster.as_ref() else { return Ok(()) };
         let Ok(message) = Message::decode(bytes, roster) else { return Ok(()) };
         let (head, id) = (*message.head(), StreamId::of(message.head()));
-        if id.site == self.key && id.incarnation == self.journal.incarnation() {
-            return self.said_by_us(&head, false);
-        }
-        let place = match id.stream {
-            Stream::Records => (0, 1),
-            Stream::Seen { generation } => {
-                if !self.is_countable(&id, generation, head.state().manifest) {
-                    return Ok(());
-                }
-                match part::part(message.payload()) {
-                    Ok((number, count, _)) => (number, count),
-                    Err(_) if message.is_heartbeat() => (0, 1),
-                    Err(_) => return Ok(()),
-                }
-            }
-        };
-        let is_heartbeat = message.is_heartbeat();
         let head_bytes = message.head_bytes().to_vec();
-        let Some(following) = self.follow(id) else { return Ok(()) };
-        following.note(&head, &head_bytes);
-        if !is_heartbeat && head.state().sequence > following.position.applied {
+        let place = match id.stream {
+            _ if message.is_heartbeat() => return self.hear_head(&head, &head_bytes),
+            Stream::Records => (0, 1),
+            Stream::Seen { .. } => match part::part(message.payload()) {
+                Ok((number, count, _)) => (number, count),
+                Err(_) => return Ok(()),
+            },
+        };
+        if self.note_head(&head, &head_bytes)?
+            && let Some(following) = self.following.get_mut(&id)
+            && head.state().sequence > following.position.applied
+        {
             following.wait(&head, place, bytes);
         }
         self.drain(&id)
+    }
+
+    /// A heartbeat: what its site has, as it signed it.
+    pub(crate) fn hear_head(&mut self, head: &Head, bytes: &[u8]) -> Result<(), JournalError> {
+        if self.note_head(head, bytes)? {
+            self.drain(&StreamId::of(head))?;
+        }
+        Ok(())
+    }
+
+    /// Takes note of what a site says to have; whether it is a stream to follow.
+    fn note_head(&mut self, head: &Head, bytes: &[u8]) -> Result<bool, JournalError> {
+        let id = StreamId::of(head);
+        if id.site == self.key && id.incarnation == self.journal.incarnation() {
+            self.said_by_us(head, false)?;
+            return Ok(false);
+        }
+        if let Stream::Seen { generation } = id.stream
+            && !self.is_countable(&id, generation, head.state().manifest)
+        {
+            return Ok(false);
+        }
+        let following = self.follow(id);
+        Ok(following.map(|following| following.note(head, bytes)).is_some())
     }
 
     /// Whether a generation of a peer's can be counted.
@@ -90,7 +106,7 @@ impl<J: Journal> Link<J> {
         let Some(roster) = self.papers.roster.as_ref() else { return Ok(false) };
         let Some(bytes) = step.parts.first().and_then(Option::as_ref) else { return Ok(false) };
         let (previous, state) = (step.head.previous(), *step.head.state());
-        let items = Message::decode(bytes, roster).ok().and_then(|message| {
+        let items = Message::reread(bytes, roster).ok().and_then(|message| {
             let items = list::items(message.payload(), state.sequence - previous).ok()?;
             Some(items.into_iter().map(<[u8]>::to_vec).collect::<Vec<_>>())
         });
@@ -103,8 +119,7 @@ impl<J: Journal> Link<J> {
         if chain.link() != state.root {
             return self.mismatched(id, "its records do not follow on those held here");
         }
-        let heard =
-            Heard { slot, incarnation: id.incarnation, first: position.applied + 1, records };
+        let heard = Heard { slot, incarnation: id.incarnation, first: position.applied + 1, records };
         let name = rows::stream(slot, id);
         let message = (rows::message(&name, state.sequence, 0), Some(bytes.clone()));
         let batch = Batch { heard: vec![heard], rows: vec![message] };
@@ -171,9 +186,8 @@ impl<J: Journal> Link<J> {
     ) -> Result<Vec<(u64, u64)>, JournalError> {
         let cap = self.cap_of(id);
         // The fold has at least what this peer's cell has, up to the cap: below the cap nothing is cut off.
-        let is_below = |&(cell, by): &(u64, u64)| {
-            self.journal.others_cell(generation, cell).saturating_add(by) <= cap
-        };
+        let is_below =
+            |&(cell, by): &(u64, u64)| self.journal.others_cell(generation, cell).saturating_add(by) <= cap;
         if increments.iter().all(is_below) {
             return Ok(increments.to_vec());
         }

@@ -91,10 +91,14 @@ pub(crate) fn tree_of(counts: &Counts) -> Tree {
 }
 
 /// The gains of a step, from the sequence after `applied` on.
-pub(crate) fn gains_of(step: &Step, applied: u64, roster: &Roster) -> Result<Vec<CountGain<'static>>, String> {
+pub(crate) fn gains_of(
+    step: &Step,
+    applied: u64,
+    roster: &Roster,
+) -> Result<Vec<CountGain<'static>>, String> {
     let mut body = Vec::new();
     for bytes in step.parts.iter().flatten() {
-        let message = Message::decode(bytes, roster).map_err(|error| error.to_string())?;
+        let message = Message::reread(bytes, roster).map_err(|error| error.to_string())?;
         body.extend_from_slice(part::part(message.payload()).map_err(|error| error.to_string())?.2);
     }
     let (previous, sequence) = (step.head.previous(), step.head.state().sequence);
@@ -187,7 +191,7 @@ fn each_step<J: Journal>(
 ) -> Result<(), JournalError> {
     let mut gathered: Option<Step> = None;
     journal.rows(&rows::messages(name), &mut |_, bytes| {
-        let Ok(message) = Message::decode(bytes, roster) else { return true };
+        let Ok(message) = Message::reread(bytes, roster) else { return true };
         let Ok((number, count, _)) = part::part(message.payload()) else { return true };
         let fresh = || Step { head: *message.head(), parts: vec![None; count] };
         let mut step = match gathered.take() {

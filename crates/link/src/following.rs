@@ -159,7 +159,8 @@ impl Following {
         let applied = self.position.applied;
         self.waiting.retain(|(sequence, _), _| *sequence > applied);
         let ready = |((_, previous), step): (&(u64, u64), &Step)| *previous <= applied && step.is_whole();
-        let place = self.waiting.iter().find(|(place, step)| ready((place, step))).map(|(place, _)| *place)?;
+        let place =
+            self.waiting.iter().find(|(place, step)| ready((place, step))).map(|(place, _)| *place)?;
         self.waiting.remove(&place)
     }
 

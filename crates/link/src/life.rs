@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use seenit_sites::Digest;
 use seenit_sites::beat::{Beat, HOLDINGS_MAX, Holding, StreamId};
-use seenit_sites::message::{Head, Stream};
+use seenit_sites::message::{Head, Message, Stream};
 
 use crate::action::Action;
+use crate::cells::tree_of;
 use crate::following::{Following, Position};
 use crate::journal::{Batch, Journal, JournalError};
 use crate::link::Link;
@@ -60,15 +61,17 @@ impl<J: Journal> Link<J> {
         let life = self.journal.incarnation();
         let mut heads = Vec::new();
         if let Some(chain) = self.own.chain.filter(|chain| chain.records() <= self.own.published()) {
-            let at = (chain.records(), chain.records());
-            heads.push(self.signed(life, Stream::Records, at, chain.link(), &[])?);
+            heads.push(self.head(life, Stream::Records, chain.records(), chain.link())?);
         }
         for (generation, sequence) in self.journal.generations() {
-            if sequence > 0 && let Some((sequence, root)) = self.own_root(generation)? {
-                heads.push(self.signed(life, Stream::Seen { generation }, (sequence, sequence), root, &[])?);
+            if sequence > 0
+                && let Some((sequence, root)) = self.own_root(generation)?
+            {
+                heads.push(self.head(life, Stream::Seen { generation }, sequence, root)?);
             }
         }
-        let all: Vec<Holding> = self.following.iter().filter_map(|(id, following)| holding(id, following)).collect();
+        let all: Vec<Holding> =
+            self.following.iter().filter_map(|(id, following)| holding(id, following)).collect();
         let from = if self.own.beat_from < all.len() { self.own.beat_from } else { 0 };
         let holdings: Vec<Holding> = all.iter().skip(from).take(HOLDINGS_MAX).copied().collect();
         self.own.beat_from = from + holdings.len();
@@ -78,6 +81,20 @@ impl<J: Journal> Link<J> {
         let bytes = beat.sign(&self.secret, &self.papers.network);
         self.out.push(Action::Beat(bytes.map_err(|error| JournalError(error.to_string()))?));
         Ok(())
+    }
+
+    /// A heartbeat of ours.
+    fn head(
+        &self,
+        life: u64,
+        stream: Stream,
+        sequence: u64,
+        root: Digest,
+    ) -> Result<(Head, Vec<u8>), JournalError> {
+        let bytes = self.signed(life, stream, (sequence, sequence), root, &[])?;
+        let roster = self.papers.roster.as_ref().ok_or_else(|| JournalError("there is no roster".into()))?;
+        let head = Message::reread(&bytes, roster).map(|message| *message.head());
+        Ok((head.map_err(|error| JournalError(error.to_string()))?, bytes))
     }
 
     pub(crate) fn hear_beat(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
@@ -99,8 +116,8 @@ impl<J: Journal> Link<J> {
             let name = self.papers.name_of(&beat.site);
             self.warn(format!("two lives of {name} speak at the same time: a copy of its folder is running"));
         }
-        for head in &beat.heads {
-            self.hear_message(head)?;
+        for (head, bytes) in &beat.heads {
+            self.hear_head(head, bytes)?;
         }
         for holding in &beat.holdings {
             self.hear_holding(holding)?;
@@ -175,7 +192,9 @@ impl<J: Journal> Link<J> {
             neighbour.twofold_at = Some(now);
         }
         if neighbour.is_twofold(now) && !was_twofold {
-            self.warn("another life of this site speaks at the same time: a copy of its folder is running".into());
+            self.warn(
+                "another life of this site speaks at the same time: a copy of its folder is running".into(),
+            );
         }
         Ok(())
     }
@@ -192,13 +211,18 @@ impl<J: Journal> Link<J> {
                 let end = self.journal.lives().last().map_or(0, |(_, end)| *end);
                 let link = match is_thorough && state.sequence <= end {
                     true => self.link_at(life, state.sequence)?,
-                    false => self.own.chain.filter(|chain| chain.records() == state.sequence).map(|chain| chain.link()),
+                    false => self
+                        .own
+                        .chain
+                        .filter(|chain| chain.records() == state.sequence)
+                        .map(|chain| chain.link()),
                 };
                 state.sequence <= end && link.is_none_or(|link| link == state.root)
             }
             Stream::Seen { generation } => {
                 let own = self.journal.generations();
-                let sequence = own.iter().find(|(one, _)| *one == generation).map_or(0, |(_, sequence)| *sequence);
+                let sequence =
+                    own.iter().find(|(one, _)| *one == generation).map_or(0, |(_, sequence)| *sequence);
                 let is_expired = generation < self.journal.oldest();
                 let tree = self.own.trees.get(&generation).filter(|tree| tree.sequence == state.sequence);
                 is_expired
@@ -216,7 +240,9 @@ impl<J: Journal> Link<J> {
         self.begin_chain()?;
         self.take_over_lives()?;
         let life = self.journal.incarnation();
-        self.warn(format!("{why}: it came back from a backup, or its disk lost something; life {life} begins"));
+        self.warn(format!(
+            "{why}: it came back from a backup, or its disk lost something; life {life} begins"
+        ));
         Ok(())
     }
 
@@ -229,7 +255,9 @@ impl<J: Journal> Link<J> {
                 continue;
             }
             let link = self.link_at(life, end)?;
-            if self.follow(id).is_some() && let Some(root) = link {
+            if self.follow(id).is_some()
+                && let Some(root) = link
+            {
                 let position = Position { applied: end, verified: end, ..Position::begin(root) };
                 self.put_position(&id, position, Batch::default())?;
             }
@@ -239,7 +267,11 @@ impl<J: Journal> Link<J> {
             let id = StreamId { site: self.key, incarnation, stream: Stream::Seen { generation } };
             let Some(following) = self.follow(id) else { continue };
             if following.position.applied < frozen.sequence {
-                self.put_base(&id, generation, &frozen.counts, frozen.sequence, None)?;
+                // It is a state that the old life was in: we vouch for it, so that others can have it from us.
+                let root = tree_of(&frozen.counts).root();
+                let at = (frozen.sequence, frozen.sequence);
+                let head = self.signed(incarnation, id.stream, at, root, &[])?;
+                self.put_base(&id, generation, &frozen.counts, frozen.sequence, Some(head))?;
             }
             self.fold(generation)?;
             self.journal.drop_frozen(incarnation, generation);

@@ -100,17 +100,23 @@ impl<J: Journal> Link<J> {
     /// Something arrived. Whatever it is, it is checked; what is no sense changes nothing.
     pub fn hear(&mut self, now: u64, bytes: &[u8], reply: Option<ReplyTo>) -> Vec<Action> {
         self.now = self.now.max(now);
-        let heard = match Arrival::of(bytes) {
+        let arrival = Arrival::of(bytes);
+        let is_paper = matches!(arrival, Some(Arrival::Roster | Arrival::Manifest));
+        let heard = match arrival.filter(|_| is_paper || self.is_member()) {
             Some(Arrival::Message) => self.hear_message(bytes),
             Some(Arrival::Beat) => self.hear_beat(bytes),
-            Some(Arrival::Ask) => match (Ask::decode(bytes), reply) {
-                (Ok(ask), reply) => self.hear_ask(ask, reply),
-                (Err(_), _) => Ok(()),
-            },
-            Some(Arrival::Answer) => match Answer::decode(bytes) {
-                Ok(answer) => self.hear_answer(answer),
-                Err(_) => Ok(()),
-            },
+            Some(Arrival::Ask) => {
+                match self.papers.roster.as_ref().map(|roster| Ask::decode(bytes, roster)) {
+                    Some(Ok(ask)) => self.hear_ask(ask, reply),
+                    _ => Ok(()),
+                }
+            }
+            Some(Arrival::Answer) => {
+                match self.papers.roster.as_ref().map(|roster| Answer::decode(bytes, roster)) {
+                    Some(Ok(answer)) => self.hear_answer(answer),
+                    _ => Ok(()),
+                }
+            }
             Some(Arrival::Roster) => self.hear_roster(bytes),
             Some(Arrival::Manifest) => self.hear_manifest(bytes),
             Some(Arrival::Snapshot) | None => Ok(()),
@@ -343,7 +349,7 @@ impl<J: Journal> Link<J> {
         for (id, following) in self.following.iter().filter(|(id, _)| id.stream == Stream::Records) {
             let prefix = rows::messages(&rows::stream(following.slot, id));
             self.journal.rows(&prefix, &mut |key, bytes| {
-                let message = seenit_sites::message::Message::decode(bytes, roster);
+                let message = seenit_sites::message::Message::reread(bytes, roster);
                 let is_old = message.is_ok_and(|message| message.head().state().time_secs < kept_from);
                 if is_old {
                     batch.rows.push((key.to_vec(), None));

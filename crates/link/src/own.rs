@@ -132,21 +132,16 @@ impl<J: Journal> Link<J> {
         let roster = self.papers.roster.as_ref();
         let last = last.zip(roster).and_then(|(bytes, roster)| Message::decode(bytes, roster).ok());
         let head = last.map(|message| *message.head()).filter(|head| *head.site() == self.key);
-        let life = self.journal.incarnation();
         if let Some(head) = &head {
             let state = head.state();
             let is_known = self.journal.lives().iter().any(|(one, _)| *one == state.incarnation);
             if !is_known && self.own.is_agreed {
-                return self.renew("the engine holds messages of a life that is not remembered here");
+                self.renew("the engine holds messages of a life that is not remembered here")?;
             }
-            if state.incarnation == life {
-                let before = self.journal.incarnation();
-                self.said_by_us(head, true)?;
-                if self.journal.incarnation() != before {
-                    return Ok(());
-                }
-            }
+            self.said_by_us(head, true)?;
         }
+        // A new life may have begun by that: then nothing of it is published yet.
+        let life = self.journal.incarnation();
         let head = head.filter(|head| head.state().incarnation == life);
         match kind {
             Kind::Records => self.own.published = Some(head.map_or(0, |head| head.state().sequence)),
@@ -169,7 +164,8 @@ impl<J: Journal> Link<J> {
     }
 
     fn settle(&mut self, ticket: u64, outcome: Published) -> Result<(), JournalError> {
-        let is_it = |one: &Option<UnderWay>| one.as_ref().is_some_and(|one| one.ticket == ticket && !one.is_failed);
+        let is_it =
+            |one: &Option<UnderWay>| one.as_ref().is_some_and(|one| one.ticket == ticket && !one.is_failed);
         let Some(place) = self.own.under_way.iter().position(is_it) else { return Ok(()) };
         let kind = [Kind::Records, Kind::Seen][place];
         match outcome {
@@ -302,7 +298,8 @@ impl<J: Journal> Link<J> {
             return Ok(());
         }
         let life = self.journal.incarnation();
-        let messages = payloads.iter().map(|payload| self.signed(life, stream, (published, sequence), root, payload));
+        let messages =
+            payloads.iter().map(|payload| self.signed(life, stream, (published, sequence), root, payload));
         let messages = messages.collect::<Result<_, _>>()?;
         self.publish_step(1, messages, (stream, sequence));
         Ok(())
@@ -334,10 +331,13 @@ impl<J: Journal> Link<J> {
         let mut known = self.own.trees.remove(&generation);
         let (journal, mut failed) = (&self.journal, None);
         journal.own_cells(generation, &mut |counts, sequence| {
-            let touched = known.as_ref().map(|tree| touched_since(journal, generation, tree.sequence, sequence, counts));
+            let touched = known
+                .as_ref()
+                .map(|tree| touched_since(journal, generation, tree.sequence, sequence, counts));
             match (touched, &mut known) {
                 (Some(Ok(Some(pages))), Some(tree)) => {
-                    let leaves: Vec<_> = pages.into_iter().map(|page| (page, leaf_of(counts, page))).collect();
+                    let leaves: Vec<_> =
+                        pages.into_iter().map(|page| (page, leaf_of(counts, page))).collect();
                     // They are pages of these very cells.
                     let _ = tree.tree.update(&leaves);
                     tree.sequence = sequence;
@@ -356,7 +356,8 @@ impl<J: Journal> Link<J> {
 
     /// The chain of the present life, as far as it is journalled.
     pub(crate) fn begin_chain(&mut self) -> Result<(), JournalError> {
-        let (life, end) = (self.journal.incarnation(), self.journal.lives().last().map_or(0, |(_, end)| *end));
+        let (life, end) =
+            (self.journal.incarnation(), self.journal.lives().last().map_or(0, |(_, end)| *end));
         self.own.chain = self.link_at(life, end)?.map(|link| Chain::resume(end, link));
         let confirmed = self.journal.row(&rows::confirmed(life))?;
         let confirmed = confirmed.and_then(|row| row.try_into().ok()).map_or(0, u64::from_be_bytes);

@@ -152,7 +152,12 @@ impl<J: Journal> Link<J> {
         Ok(())
     }
 
-    fn pack_records(&mut self, life: u64, end: u64, body: &mut Vec<u8>) -> Result<Option<Section>, JournalError> {
+    fn pack_records(
+        &mut self,
+        life: u64,
+        end: u64,
+        body: &mut Vec<u8>,
+    ) -> Result<Option<Section>, JournalError> {
         let begun = body.len();
         let first = self.journal.records(life, 0, 1)?;
         if first.records.is_empty() {
@@ -282,7 +287,9 @@ impl<J: Journal> Link<J> {
         let (slot, mut position) = (following.slot, following.position.clone());
         let count = section.sequence.saturating_sub(section.start);
         let Ok(records) = list::items(bytes, count) else { return Ok(()) };
-        let whole = records.iter().fold(Chain::resume(section.start, section.start_link), |chain, record| chain.then(record));
+        let whole = records
+            .iter()
+            .fold(Chain::resume(section.start, section.start_link), |chain, record| chain.then(record));
         if whole.link() != section.root || section.sequence <= position.applied {
             return Ok(());
         }
@@ -304,7 +311,12 @@ impl<J: Journal> Link<J> {
         self.drain(&id)
     }
 
-    fn take_cell_section(&mut self, section: &Section, generation: u64, bytes: &[u8]) -> Result<(), JournalError> {
+    fn take_cell_section(
+        &mut self,
+        section: &Section,
+        generation: u64,
+        bytes: &[u8],
+    ) -> Result<(), JournalError> {
         let id = section.id;
         let is_ours = id.site == self.key && id.incarnation == self.journal.incarnation();
         if is_ours || !self.is_countable(&id, generation, section.manifest) {

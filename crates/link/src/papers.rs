@@ -51,12 +51,14 @@ impl Papers {
         journal: &mut J,
         bytes: &[u8],
     ) -> Result<bool, PaperError> {
-        let roster = Roster::decode(bytes, &self.network).map_err(|error| PaperError::Refused(error.to_string()))?;
+        let roster =
+            Roster::decode(bytes, &self.network).map_err(|error| PaperError::Refused(error.to_string()))?;
         if let Some(held) = &self.roster {
             let standing = roster.standing(held).map_err(|error| PaperError::Refused(error.to_string()))?;
             if let Standing::Fork { .. } = standing {
                 let version = roster.version();
-                self.fork = Some(format!("two rosters of version {version}: the admin's key may be known to others"));
+                self.fork =
+                    Some(format!("two rosters of version {version}: the admin's key may be known to others"));
             }
             if !standing.replaces() {
                 return Ok(false);
@@ -70,7 +72,8 @@ impl Papers {
         let mut slots = self.slots.clone();
         for member in roster.members() {
             if !slots.contains_key(&member.site) {
-                let slot = free_slot(&slots).ok_or_else(|| PaperError::Refused("there is no slot left".into()))?;
+                let slot =
+                    free_slot(&slots).ok_or_else(|| PaperError::Refused("there is no slot left".into()))?;
                 slots.insert(member.site, slot);
                 batch.rows.push((rows::slot(&member.site), Some(slot.to_be_bytes().to_vec())));
             }
@@ -92,7 +95,8 @@ impl Papers {
         let (number, mut manifests) = (manifest.number(), self.manifests.clone());
         let standing = manifests.add(manifest, begun).map_err(|error| refused(error.to_string()))?;
         if let Standing::Fork { .. } = standing {
-            self.fork = Some(format!("two manifests of number {number}: the admin's key may be known to others"));
+            self.fork =
+                Some(format!("two manifests of number {number}: the admin's key may be known to others"));
         }
         if !standing.replaces() {
             return Ok(false);
@@ -147,7 +151,8 @@ impl Papers {
 
     /// Sites that have a slot and are no members any more.
     pub(crate) fn removed(&self) -> Vec<(SiteKey, u16)> {
-        let is_member = |site: &SiteKey| self.roster.as_ref().is_some_and(|roster| roster.member(site).is_some());
+        let is_member =
+            |site: &SiteKey| self.roster.as_ref().is_some_and(|roster| roster.member(site).is_some());
         self.slots.iter().filter(|(site, _)| !is_member(site)).map(|(site, slot)| (*site, *slot)).collect()
     }
 

@@ -97,7 +97,7 @@ impl<J: Journal> Link<J> {
     }
 
     /// The farthest that any neighbour claims to be with a stream.
-    fn most_held(&self, id: &StreamId) -> u64 {
+    pub(crate) fn most_held(&self, id: &StreamId) -> u64 {
         self.neighbours.values().filter_map(|one| one.holdings.get(id)).max().copied().unwrap_or(0)
     }
 
@@ -123,7 +123,11 @@ impl<J: Journal> Link<J> {
         }
         let has_more = |site: &&SiteKey| {
             **site != self.key
-                && self.neighbours.get(*site).and_then(|one| one.holdings.get(id)).is_some_and(|held| *held >= applied)
+                && self
+                    .neighbours
+                    .get(*site)
+                    .and_then(|one| one.holdings.get(id))
+                    .is_some_and(|held| *held >= applied)
         };
         let others: Vec<&SiteKey> = self.neighbours.keys().filter(has_more).collect();
         let place = (attempts as usize / 2).checked_rem(others.len());
@@ -137,7 +141,9 @@ impl<J: Journal> Link<J> {
             Stream::Records => self.own.confirmed,
             Stream::Seen { .. } => 0,
         };
-        let holds = |(site, one): (&SiteKey, &crate::life::Neighbour)| one.holdings.get(&id).map(|held| (*held, *site));
+        let holds = |(site, one): (&SiteKey, &crate::life::Neighbour)| {
+            one.holdings.get(&id).map(|held| (*held, *site))
+        };
         let Some((_, to)) = self.neighbours.iter().filter_map(holds).max() else { return };
         let ask = match id.stream {
             Stream::Records => Ask::Records { id, after },
@@ -149,7 +155,12 @@ impl<J: Journal> Link<J> {
     /// The next question of a repair of cells, which begins with it where none is under way.
     fn ask_for_cells(&mut self, id: &StreamId, generation: u64) -> Result<Option<Ask>, JournalError> {
         if self.repairs.session.as_ref().is_none_or(|session| session.held.id != *id) {
-            if self.repairs.session.as_ref().is_some_and(|session| self.following.contains_key(&session.held.id)) {
+            if self
+                .repairs
+                .session
+                .as_ref()
+                .is_some_and(|session| self.following.contains_key(&session.held.id))
+            {
                 // One at a time: each is a whole copy in memory.
                 return Ok(None);
             }
@@ -261,7 +272,8 @@ impl<J: Journal> Link<J> {
         let Some(session) = &mut self.repairs.session else { return Ok(()) };
         let mut touched = Vec::new();
         for (path, page) in pages {
-            let is_right = path.pages() == session.held.tree.pages() && path.leads_to(&head.state().root, page);
+            let is_right =
+                path.pages() == session.held.tree.pages() && path.leads_to(&head.state().root, page);
             let expected = cells::values_of(session.held.follower.counts(), path.page()).count();
             if let (true, Ok(values)) = (is_right, decode_cells(page, expected)) {
                 if install(&mut session.held.follower, path.page(), Some(values), head.state().sequence) {
@@ -349,7 +361,9 @@ impl<J: Journal> Link<J> {
         }
         let cause = cause.unwrap_or_else(|| "messages were missed".into());
         let stream = described(id.stream);
-        self.note(format!("{stream} of {name} were repaired up to {sequence} ({cause}; {repairs} since the start)"));
+        self.note(format!(
+            "{stream} of {name} were repaired up to {sequence} ({cause}; {repairs} since the start)"
+        ));
         self.fold(generation)?;
         self.drain(id)
     }
@@ -428,7 +442,8 @@ impl<J: Journal> Link<J> {
         if at != before.applied {
             return Ok(());
         }
-        let packed = cells::packed(&self.journal.empty(generation)?, held.follower.counts()).map_err(JournalError)?;
+        let packed =
+            cells::packed(&self.journal.empty(generation)?, held.follower.counts()).map_err(JournalError)?;
         let batch = cells::base_rows(&self.journal, (following.slot, &id), &packed)?;
         let position = Position { base: at, base_bytes: packed.len() as u64, log_bytes: 0, ..before };
         self.put_position(&id, position, batch)?;
@@ -459,4 +474,3 @@ fn note_head(session: &mut Session, head: Head, bytes: &[u8]) {
         session.newest = Some((head, bytes.to_vec()));
     }
 }
-

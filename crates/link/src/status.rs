@@ -132,13 +132,20 @@ impl<J: Journal> Link<J> {
         let heard_at = neighbour.and_then(|one| one.heard_at);
         let streams: Vec<(&StreamId, _)> = self.following.iter().filter(|(id, _)| id.site == *site).collect();
         let incarnation = neighbour.map(|one| one.incarnation).filter(|life| *life > 0);
-        let records = streams.iter().find(|(id, _)| id.stream == Stream::Records && Some(id.incarnation) == incarnation);
-        let (records_known, records_applied) = records.map_or((0, 0), |(_, one)| (one.known(), one.position.applied));
+        let records = streams
+            .iter()
+            .find(|(id, _)| id.stream == Stream::Records && Some(id.incarnation) == incarnation);
+        let (records_known, records_applied) =
+            records.map_or((0, 0), |(_, one)| (one.known(), one.position.applied));
         let missing = streams.iter().filter_map(|(_, one)| one.missing_since.filter(|_| one.is_behind()));
         let lag = missing.map(|since| now.saturating_sub(since.max(heard_at.unwrap_or(since)))).max();
         let is_wrong = streams.iter().any(|(_, one)| one.mismatch.is_some());
-        let is_open = streams.iter().any(|(_, one)| one.is_behind() || one.position.verified < one.position.applied);
-        let ours = StreamId { site: self.key, incarnation: self.journal.incarnation(), stream: Stream::Records };
+        let is_open = streams.iter().any(|(id, one)| {
+            let applied = one.position.applied;
+            one.is_behind() || one.position.verified < applied || self.most_held(id) > applied
+        });
+        let ours =
+            StreamId { site: self.key, incarnation: self.journal.incarnation(), stream: Stream::Records };
         SiteStatus {
             name: self.papers.name_of(site),
             site: site.to_string(),
@@ -158,17 +165,23 @@ impl<J: Journal> Link<J> {
     fn alarms(&self, now: u64) -> Vec<String> {
         let mut alarms = Vec::new();
         alarms.extend(self.papers.fork.clone());
-        alarms.extend(self.trouble.as_ref().map(|why| format!("the journal cannot be used for the network: {why}")));
+        alarms.extend(
+            self.trouble.as_ref().map(|why| format!("the journal cannot be used for the network: {why}")),
+        );
         if self.papers.roster.is_some() && !self.is_member() {
             alarms.push("this site is not in the roster, or cannot open the network's manifest".into());
         }
         for (site, neighbour) in &self.neighbours {
             let name = self.papers.name_of(site);
             if neighbour.is_twofold(now) {
-                alarms.push(format!("two lives of {name} speak at the same time: a copy of its folder is running"));
+                alarms.push(format!(
+                    "two lives of {name} speak at the same time: a copy of its folder is running"
+                ));
             }
             if let Some(generation) = neighbour.skewed {
-                alarms.push(format!("{name} spoke of generation {generation}, which is too far ahead: its clock is wrong"));
+                alarms.push(format!(
+                    "{name} spoke of generation {generation}, which is too far ahead: its clock is wrong"
+                ));
             }
         }
         for (id, following) in &self.following {
@@ -185,14 +198,18 @@ impl<J: Journal> Link<J> {
         let now = self.now.max(now);
         let id = StreamId { site: self.key, incarnation, stream: Stream::Records };
         let members = self.papers.roster.iter().flat_map(|roster| roster.members());
-        let others: BTreeMap<&SiteKey, &str> =
-            members.filter(|member| member.site != self.key).map(|member| (&member.site, member.name.as_str())).collect();
+        let others: BTreeMap<&SiteKey, &str> = members
+            .filter(|member| member.site != self.key)
+            .map(|member| (&member.site, member.name.as_str()))
+            .collect();
         let one = |(site, name): (&&SiteKey, &&str)| {
             let neighbour = self.neighbours.get(*site);
             ReachOne {
                 name: (*name).to_owned(),
                 site: site.to_string(),
-                applied: neighbour.and_then(|one| one.holdings.get(&id)).is_some_and(|held| *held >= sequence),
+                applied: neighbour
+                    .and_then(|one| one.holdings.get(&id))
+                    .is_some_and(|held| *held >= sequence),
                 silent_secs: neighbour.and_then(|one| one.heard_at).map(|at| now.saturating_sub(at) / 1000),
             }
         };

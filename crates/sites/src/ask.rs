@@ -3,11 +3,12 @@
 
 use thiserror::Error;
 
-use crate::beat::{BeatError, StreamId};
+use crate::beat::StreamId;
 use crate::form::{self, Bytes, FormError, Tag};
 use crate::list;
-use crate::message::{HEAD_BYTES, MESSAGE_BYTES_MAX};
+use crate::message::{HEAD_BYTES, MESSAGE_BYTES_MAX, MessageError};
 use crate::root::{Branch, Path, PathError};
+use crate::roster::Roster;
 
 pub(crate) const ASK: Tag = *b"seenit ask v1       ";
 pub(crate) const ANSWER: Tag = *b"seenit answer v1    ";
@@ -89,7 +90,10 @@ pub enum AskError {
     Form(#[from] FormError),
     /// It names no stream.
     #[error("no ask or answer: {0}")]
-    Stream(#[from] BeatError),
+    Stream(#[from] MessageError),
+    /// Of a site that is no member.
+    #[error("an ask or answer of a site that is not in the roster")]
+    NoMember,
     /// A path or branch that is none.
     #[error("no answer: {0}")]
     Path(#[from] PathError),
@@ -125,17 +129,17 @@ impl Ask {
         out
     }
 
-    /// Reads an ask.
-    pub fn decode(bytes: &[u8]) -> Result<Self, AskError> {
+    /// Reads an ask about a member of this roster.
+    pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, AskError> {
         form::at_most(bytes, ASK_BYTES_MAX)?;
         let mut rest = Bytes(bytes);
         rest.tag(&ASK)?;
         let kind = rest.u8()?;
         let ask = match kind {
-            1 => Ask::Records { id: StreamId::decode(&mut rest)?, after: rest.u64()? },
-            2 => Ask::Leaves { id: StreamId::decode(&mut rest)?, page: rest.u64()? },
+            1 => Ask::Records { id: stream(&mut rest, roster)?, after: rest.u64()? },
+            2 => Ask::Leaves { id: stream(&mut rest, roster)?, page: rest.u64()? },
             3 => {
-                let id = StreamId::decode(&mut rest)?;
+                let id = stream(&mut rest, roster)?;
                 let count = usize::try_from(rest.u64()?).unwrap_or(usize::MAX);
                 if count > PAGES_ASKED_MAX {
                     return Err(AskError::Pages(count));
@@ -185,14 +189,14 @@ impl Answer {
     }
 
     /// Reads an answer. What it holds is not believed by that.
-    pub fn decode(bytes: &[u8]) -> Result<Self, AskError> {
+    pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, AskError> {
         form::at_most(bytes, ANSWER_BYTES_MAX)?;
         let mut rest = Bytes(bytes);
         rest.tag(&ANSWER)?;
         match rest.u8()? {
             1 => Ok(Answer::Message(rest.0.to_vec())),
             2 => {
-                let answer = Answer::Expired { id: StreamId::decode(&mut rest)?, first: rest.u64()? };
+                let answer = Answer::Expired { id: stream(&mut rest, roster)?, first: rest.u64()? };
                 rest.end()?;
                 Ok(answer)
             }
@@ -217,4 +221,8 @@ impl Answer {
             other => Err(AskError::Kind(other)),
         }
     }
+}
+
+fn stream(rest: &mut Bytes<'_>, roster: &Roster) -> Result<StreamId, AskError> {
+    StreamId::decode(rest, roster)?.ok_or(AskError::NoMember)
 }

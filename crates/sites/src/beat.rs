@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::digest::Digest;
 use crate::form::{self, Bytes, FormError, Tag};
-use crate::key::{AdminKey, KEY_BYTES, KeyError, SIGNATURE_BYTES, SiteKey, SiteSecret};
+use crate::key::{AdminKey, KEY_BYTES, SIGNATURE_BYTES, SiteKey, SiteSecret};
 use crate::message::{HEAD_BYTES, Head, MessageError, Stream};
 use crate::roster::Roster;
 
@@ -58,11 +58,12 @@ impl StreamId {
         out.extend(generation.to_le_bytes());
     }
 
-    pub(crate) fn decode(bytes: &mut Bytes<'_>) -> Result<Self, BeatError> {
-        let site = SiteKey::from_bytes(&bytes.array()?)?;
+    /// Reads the name of a stream; `None` where its site is no member of this roster.
+    pub(crate) fn decode(bytes: &mut Bytes<'_>, roster: &Roster) -> Result<Option<Self>, MessageError> {
+        let site = roster.key_of(&bytes.array()?);
         let incarnation = bytes.u64()?;
         let stream = Stream::decode(bytes)?;
-        Ok(StreamId { site, incarnation, stream })
+        Ok(site.map(|site| StreamId { site, incarnation, stream }))
     }
 }
 
@@ -87,9 +88,6 @@ pub enum BeatError {
     /// Somebody else's, or a head that is none.
     #[error("no beat: {0}")]
     Message(#[from] MessageError),
-    /// A holding of a site whose key is none.
-    #[error("no beat: a holding of a site: {0}")]
-    Key(#[from] KeyError),
     /// Too many.
     #[error("a beat of {0} heads or holdings")]
     Many(usize),
@@ -109,8 +107,8 @@ pub struct Beat {
     pub time_secs: u64,
     /// The digest of its newest snapshot's manifest; zeros where there is none.
     pub snapshot: Digest,
-    /// Heartbeats of its streams, as signed.
-    pub heads: Vec<Vec<u8>>,
+    /// Heartbeats of its streams, and their bytes as signed.
+    pub heads: Vec<(Head, Vec<u8>)>,
     /// How far it is with others.
     pub holdings: Vec<Holding>,
 }
@@ -129,7 +127,7 @@ impl Beat {
         bytes.extend(self.time_secs.to_le_bytes());
         bytes.extend(self.snapshot.0);
         bytes.extend((heads as u16).to_le_bytes());
-        self.heads.iter().for_each(|head| bytes.extend(head));
+        self.heads.iter().for_each(|(_, head)| bytes.extend(head));
         bytes.extend((holdings as u16).to_le_bytes());
         for holding in &self.holdings {
             holding.id.encode(&mut bytes);
@@ -153,17 +151,19 @@ impl Beat {
         if count > HOLDINGS_MAX {
             return Err(BeatError::Many(count));
         }
-        let holding = |rest: &mut Bytes<'_>| -> Result<Holding, BeatError> {
-            Ok(Holding { id: StreamId::decode(rest)?, sequence: rest.u64()?, root: rest.array()? })
-        };
-        let holdings = (0..count).map(|_| holding(&mut rest)).collect::<Result<_, _>>()?;
+        let mut holdings = Vec::new();
+        for _ in 0..count {
+            let (id, sequence, root) = (StreamId::decode(&mut rest, roster)?, rest.u64()?, rest.array()?);
+            // Somebody whose roster is older or newer than ours may hold what we do not know of.
+            holdings.extend(id.map(|id| Holding { id, sequence, root }));
+        }
         rest.run(SIGNATURE_BYTES)?;
         rest.end()?;
         Ok(Beat { site, incarnation, time_secs, snapshot, heads, holdings })
     }
 }
 
-fn heads(rest: &mut Bytes<'_>, site: &SiteKey, roster: &Roster) -> Result<Vec<Vec<u8>>, BeatError> {
+fn heads(rest: &mut Bytes<'_>, site: &SiteKey, roster: &Roster) -> Result<Vec<(Head, Vec<u8>)>, BeatError> {
     let count = usize::from(rest.u16()?);
     if count > HEADS_MAX {
         return Err(BeatError::Many(count));
@@ -175,7 +175,7 @@ fn heads(rest: &mut Bytes<'_>, site: &SiteKey, roster: &Roster) -> Result<Vec<Ve
         if head.site() != site || head.previous() != head.state().sequence {
             return Err(BeatError::OtherHead);
         }
-        heads.push(bytes.to_vec());
+        heads.push((head, bytes.to_vec()));
     }
     Ok(heads)
 }

@@ -145,6 +145,12 @@ impl Roster {
         &self.members
     }
 
+    /// The key of those bytes, if it is a member's. Cheaper than finding out whether it is a sound key at all.
+    pub(crate) fn key_of(&self, bytes: &[u8; KEY_BYTES]) -> Option<SiteKey> {
+        let place = self.members.binary_search_by_key(bytes, |member| member.site.to_bytes()).ok()?;
+        self.members.get(place).map(|member| member.site)
+    }
+
     /// One of them.
     pub fn member(&self, site: &SiteKey) -> Option<&Member> {
         let place = self.members.binary_search_by_key(site, |member| member.site).ok()?;

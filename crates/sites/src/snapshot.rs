@@ -5,7 +5,7 @@
 
 use thiserror::Error;
 
-use crate::beat::{BeatError, StreamId};
+use crate::beat::StreamId;
 use crate::digest::{Digest, Domain};
 use crate::form::{self, Bytes, FormError, Tag};
 use crate::key::{AdminKey, KEY_BYTES, SIGNATURE_BYTES, SiteKey, SiteSecret};
@@ -60,9 +60,6 @@ pub enum SnapshotError {
     /// A stranger's.
     #[error("no snapshot: {0}")]
     Message(#[from] MessageError),
-    /// It names no stream.
-    #[error("no snapshot: {0}")]
-    Stream(#[from] BeatError),
     /// Too many sections or packs, or not as many packs as the sections need.
     #[error("a snapshot of {sections} sections in {packs} packs")]
     Size {
@@ -132,7 +129,7 @@ impl Snapshot {
         form::signed_by(bytes, &site)?;
         let time_secs = rest.u64()?;
         let sections = usize::from(rest.u16()?);
-        let sections = (0..sections).map(|_| section(&mut rest)).collect::<Result<_, _>>()?;
+        let sections = (0..sections).map(|_| section(&mut rest, roster)).collect::<Result<_, _>>()?;
         let packs = usize::from(rest.u16()?);
         let packs = (0..packs).map(|_| rest.array().map(Digest)).collect::<Result<_, _>>()?;
         rest.run(SIGNATURE_BYTES)?;
@@ -156,9 +153,9 @@ impl Snapshot {
     }
 }
 
-fn section(rest: &mut Bytes<'_>) -> Result<Section, SnapshotError> {
+fn section(rest: &mut Bytes<'_>, roster: &Roster) -> Result<Section, SnapshotError> {
     Ok(Section {
-        id: StreamId::decode(rest)?,
+        id: StreamId::decode(rest, roster)?.ok_or(SnapshotError::OtherSite)?,
         manifest: rest.u64()?,
         start: rest.u64()?,
         start_link: Digest(rest.array()?),

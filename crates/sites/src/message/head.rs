@@ -74,18 +74,23 @@ impl Head {
 
     /// Reads a head of a member of this roster: [`HEAD_BYTES`], no more and no less.
     pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, MessageError> {
+        let head = Head::reread(bytes, roster)?;
+        form::signed_by(bytes, &head.site)?;
+        Ok(head)
+    }
+
+    /// The same of a head that was checked before: who signed it is not looked at again.
+    pub(crate) fn reread(bytes: &[u8], roster: &Roster) -> Result<Self, MessageError> {
         form::at_most(bytes, HEAD_BYTES)?;
         let mut rest = Bytes(bytes);
         rest.tag(&TAG)?;
         let site = roster.signer(&mut rest)?;
-        let body = form::signed_by(bytes, &site)?;
-        let mut rest = Bytes(body);
-        rest.run(TAG.len() + 2 * KEY_BYTES)?;
         let incarnation = rest.u64()?;
         let stream = Stream::decode(&mut rest)?;
         let (previous, sequence, manifest, time_secs) = (rest.u64()?, rest.u64()?, rest.u64()?, rest.u64()?);
         let root = Digest(rest.array()?);
         let (payload_bytes, payload) = (rest.u32()?, Digest(rest.array()?));
+        rest.run(SIGNATURE_BYTES)?;
         rest.end()?;
         let state = State { incarnation, stream, sequence, manifest, root, time_secs };
         Head { network: *roster.network(), site, state, previous, payload_bytes, payload }.checked()
@@ -191,7 +196,6 @@ impl Roster {
             let found = hex::encode(network);
             return Err(MessageError::OtherNetwork { expected: *self.network(), found });
         }
-        let member = SiteKey::from_bytes(&site).ok().and_then(|site| self.member(&site));
-        Ok(member.ok_or_else(|| MessageError::NoMember(hex::encode(site)))?.site)
+        self.key_of(&site).ok_or_else(|| MessageError::NoMember(hex::encode(site)))
     }
 }
