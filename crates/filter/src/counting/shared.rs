@@ -201,6 +201,18 @@ impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
         add::<R, C, _>(&self.cells, &self.locks, key, weight);
     }
 
+    /// Raises a cell by `increment`, up to the cap, whatever key it belongs to: for sums of others' cells, which nobody
+    /// inserts into. A cell that is not there is left alone.
+    pub fn raise_cell(&self, cell: u64, increment: u64) {
+        if cell >= self.cells.len() {
+            return;
+        }
+        let address = self.cells.address(cell);
+        alone(&self.cells, &self.locks, &[address], |cells| {
+            cells.set_at(address, cells.get_at(address).saturating_add(increment).min(cells.cap()));
+        });
+    }
+
     /// Counts many keys once more each, prefetching one batch while it writes the one before.
     pub fn insert_many<K, H: KeyHasher<K>>(&self, hasher: &H, keys: &[K]) {
         let mut keys = keys;

@@ -168,6 +168,22 @@ pub(super) fn apply_part_of_gain<C: CellsMut>(
     })
 }
 
+/// Calls `visit` with each cell that a gain raises and by how much, in order. When the payload is refused, nothing was
+/// visited.
+pub(super) fn for_each_increment<C: Cells>(
+    cells: &C,
+    payload: &[u8],
+    mut visit: impl FnMut(u64, u64),
+) -> Result<(), DeltaError> {
+    check_gain(cells, payload)?;
+    read(Shape::of(cells), payload, |cell, increment| {
+        // Where all cells are written, most of them do not change.
+        if increment > 0 {
+            visit(cell, increment);
+        }
+    })
+}
+
 /// Reads all of a gain and changes nothing.
 fn check_gain<C: Cells>(cells: &C, payload: &[u8]) -> Result<(), DeltaError> {
     let (shape, mut reader) = (Shape::of(cells), BitReader::new(payload));

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::cells::{apply_gain, apply_part_of_gain, gain};
+use super::cells::{apply_gain, apply_part_of_gain, for_each_increment, gain};
 use super::envelope::{Envelope, Kind, ShortDigest};
 use super::{Applied, Bound, DeltaError, ENVELOPE_BYTES};
 use crate::cells::{Cells, CellsMut};
@@ -59,6 +59,27 @@ impl<'a> CountGain<'a> {
     /// Its number.
     pub fn sequence(&self) -> u64 {
         u64::from_le_bytes(std::array::from_fn(|i| self.envelope.new.0[i]))
+    }
+
+    /// Calls `visit` with each cell that grows and by how much, in order, without applying it: for whoever keeps
+    /// something else than the counts themselves, such as their sum up to a cap. `like` only says of which kind the
+    /// counts are. In case of an error nothing was visited.
+    pub fn for_each<R: Rule, L: Layout, C: Cells>(
+        &self,
+        like: &CountingFilter<R, L, C>,
+        visit: impl FnMut(u64, u64),
+    ) -> Result<(), DeltaError> {
+        self.check_kind(like)?;
+        for_each_increment(like.cells(), self.payload(), visit)
+    }
+
+    /// Refuses counts of another kind.
+    fn check_kind<R: Rule, L: Layout, C: Cells>(
+        &self,
+        counts: &CountingFilter<R, L, C>,
+    ) -> Result<(), DeltaError> {
+        let (expected, found) = (self.envelope.old, kind_of(counts));
+        if found == expected { Ok(()) } else { Err(DeltaError::OtherCounts { expected, found }) }
     }
 
     fn payload(&self) -> &[u8] {
@@ -135,10 +156,7 @@ impl<R: Rule, L: Layout, C: CellsMut> Follower<R, L, C> {
 
     /// Applies the next gain; says so when it was applied already. In case of an error nothing has changed.
     pub fn apply(&mut self, gain: &CountGain<'_>) -> Result<Applied, DeltaError> {
-        let (expected, found) = (gain.envelope.old, kind_of(&self.counts));
-        if found != expected {
-            return Err(DeltaError::OtherCounts { expected, found });
-        }
+        gain.check_kind(&self.counts)?;
         let sequence = gain.sequence();
         if sequence <= self.applied {
             return Ok(Applied::Already);
@@ -199,4 +217,82 @@ pub fn bound_of_cells<C: Cells>(old: &C, new: &C) -> Bound {
     let changed = counts.values().sum();
     let bits = entropy::log2_choose(new.len(), changed) + entropy::of_counts(counts.values().copied());
     Bound { changed, bits }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::{PackedCells, Packing, Split, SplitCells};
+    use crate::counting::Refined;
+    use crate::hash::SipKey;
+    use crate::layout::Flat;
+    use crate::memory::HugePages;
+    use crate::random::SplitMix;
+
+    const CELLS: u64 = 40_000;
+
+    fn of<C: CellsMut>(mut cells: C, values: &[u64]) -> CountingFilter<Refined, Flat, C> {
+        (0..).zip(values).for_each(|(cell, &value)| cells.set(cell, value));
+        let layout = Flat::new(CELLS, 3).expect("in range");
+        CountingFilter::new(layout, cells, None, SipKey::public().fingerprint()).expect("one cell a position")
+    }
+
+    fn packed(values: &[u64]) -> CountingFilter<Refined, Flat, PackedCells> {
+        let packing = Packing::new(4).expect("a width");
+        of(PackedCells::zeroed(packing, CELLS, HugePages::Default).expect("memory"), values)
+    }
+
+    fn split(values: &[u64]) -> CountingFilter<Refined, Flat, SplitCells> {
+        let split = Split::new(3, 4).expect("a shape");
+        of(SplitCells::zeroed(split, CELLS, HugePages::Default).expect("memory"), values)
+    }
+
+    /// One cell in `every` grows by up to `most`.
+    fn grown(every: u64, most: u64) -> (Vec<u64>, Vec<u64>) {
+        let mut rng = SplitMix(every * 31 + most);
+        let old: Vec<u64> = (0..CELLS).map(|_| if most < 15 { rng.below(2) } else { 0 }).collect();
+        let grow = |&value: &u64| value + if rng.below(every) == 0 { rng.below(most + 1) } else { 0 };
+        let new = old.iter().map(grow).collect();
+        (old, new)
+    }
+
+    fn agrees<C: CellsMut>(
+        make: impl Fn(&[u64]) -> CountingFilter<Refined, Flat, C>,
+        every: u64,
+        most: u64,
+    ) -> u8 {
+        let (old, new) = grown(every, most);
+        let gain = CountGain::between(&make(&old), &make(&new), 1).expect("it grew");
+        let (mut visited, mut last) = (old.clone(), None);
+        let visit = |cell: u64, increment: u64| {
+            assert!(increment > 0 && last.replace(cell).is_none_or(|last| last < cell), "{cell} {increment}");
+            visited[cell as usize] += increment;
+        };
+        gain.for_each(&make(&[]), visit).expect("sound");
+        let mut follower = Follower::new(make(&old), 0);
+        assert_eq!(follower.apply(&gain).expect("sound"), Applied::Now);
+        let applied: Vec<u64> = (0..CELLS).map(|cell| follower.counts().cells().get(cell)).collect();
+        assert!(visited == applied && applied == new, "every {every}, at most {most}");
+        gain.payload()[0] & 3
+    }
+
+    #[test]
+    fn visits_say_what_applying_does_in_every_form() {
+        assert_eq!([agrees(packed, 500, 3), agrees(packed, 4, 3), agrees(packed, 1, 15)], [0, 1, 2]);
+        assert_eq!([agrees(split, 500, 1 << 20), agrees(split, 4, 20)], [0, 1]);
+    }
+
+    #[test]
+    fn visits_refuse_what_applying_refuses_and_then_visit_nothing() {
+        let never = |cell: u64, _: u64| panic!("cell {cell} was visited");
+        for (every, most) in [(500, 3), (4, 3), (1, 15)] {
+            let (old, new) = grown(every, most);
+            let gain = CountGain::between(&packed(&old), &packed(&new), 1).expect("it grew");
+            assert!(matches!(gain.for_each(&split(&[]), never), Err(DeltaError::OtherCounts { .. })));
+            let cut = &gain.payload()[..gain.payload().len() / 2];
+            let cut = CountGain { envelope: gain.envelope, bytes: gain.envelope.seal(cut).into() };
+            assert!(cut.for_each(&packed(&old), never).is_err(), "every {every}");
+            assert!(Follower::new(packed(&old), 0).apply(&cut).is_err(), "every {every}");
+        }
+    }
 }
