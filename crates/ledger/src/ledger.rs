@@ -263,7 +263,7 @@ impl Ledger {
             capacity: config.capacity,
             tally_rate: shared.memory.table.present_rate(),
             seen,
-            seen_capacity: config.seen_capacity,
+            seen_capacity: shared.memory.seen.shared_capacity().unwrap_or(config.seen_capacity),
             seen_rate,
             bulk,
             near_spam,
@@ -431,7 +431,7 @@ fn alarms(stats: &Stats, config: &LedgerConfig, promoted: u64) -> Vec<String> {
         "seen signatures",
         stats.seen,
         stats.seen_capacity,
-        "raise `seen_capacity`; it holds from the next generation on",
+        "raise `seen_capacity`, in a network that of its manifest; it holds from the next generation on",
     );
     fill("bulk signatures of this generation", promoted, config.bulk_capacity, "raise `bulk_capacity`");
     let texts = stats.near_spam.max(stats.near_ham);

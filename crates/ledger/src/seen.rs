@@ -236,6 +236,11 @@ impl Seen {
         (keys as u64, cut.present_rate() * self.read().len() as f64)
     }
 
+    /// Signatures that the newest generation was made for, where a network says so.
+    pub(crate) fn shared_capacity(&self) -> Option<u64> {
+        self.life().terms_at(self.newest.load(Relaxed)).map(Terms::capacity)
+    }
+
     pub(crate) fn memory_bytes(&self) -> u64 {
         let bytes = |counts: &SharedCounts| counts.cells().memory_bytes();
         let still = |one: &Generation| {

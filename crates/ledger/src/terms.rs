@@ -70,6 +70,11 @@ impl Terms {
         self.hash_key
     }
 
+    /// Signatures that cells of one generation are made for.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.promise.capacity
+    }
+
     /// Whether counts are kept under these terms.
     pub(crate) fn is_of(&self, counts: &Counts) -> bool {
         let shape = (*counts.layout(), counts.cells().split(), counts.promise(), counts.fingerprint());
