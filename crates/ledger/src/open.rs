@@ -85,8 +85,8 @@ pub(crate) fn open(
         identity.begin_incarnation(folder, (last, position + 1), clock.now_secs())?;
     }
     if seen(&opened.memory, opened.seen_of, &identity, &journal, now, &mut recovery)? {
-        let end = last.max(position);
-        identity.begin_incarnation(folder, (end, end + 1), clock.now_secs())?;
+        let (end, after) = (last.max(position), opened.seen_of.map_or(0, |known| known + 1));
+        identity.begin_incarnation(folder, (end, end + 1), clock.now_secs().max(after))?;
         opened.memory.seen.begin(identity.incarnation().clone())?;
     }
     opened.memory.seen.advance(now)?;

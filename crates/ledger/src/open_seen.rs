@@ -80,26 +80,26 @@ pub(crate) fn seen(
     recovery: &mut Vec<String>,
 ) -> Result<bool, OpenError> {
     let present = identity.incarnation().id;
-    let mut lost = None;
-    if let Some(taken_in) = taken_in {
-        lost = catch_up_seen(memory, taken_in, journal, now)?;
-    } else if journal.number(FORGOTTEN_IN).map_err(rows)? == Some(present) {
-        lost = Some("deltas that only snapshots had".into());
-    }
+    let forgotten_in = journal.number(FORGOTTEN_IN).map_err(rows)?;
+    let mut catch_up = |life: u64| {
+        let mut lost = catch_up_seen(memory, life, journal, now)?;
+        if taken_in.is_none() && forgotten_in == Some(life) {
+            lost = lost.or(Some("there are deltas that only snapshots had".into()));
+        }
+        if life > present {
+            lost =
+                lost.or(Some(format!("the identity does not know incarnation {life}: it is an older copy")));
+        }
+        let is_incomplete = lost.is_some();
+        recovery.extend(lost.map(|why| format!("seen counts are not complete: {why}")));
+        Ok::<bool, OpenError>(is_incomplete)
+    };
+    let mut is_incomplete = taken_in.map_or(Ok(false), &mut catch_up)?;
     for life in identity.incarnations().iter().filter(|life| taken_in.is_none_or(|known| life.id > known)) {
         memory.seen.begin(life.clone())?;
-        let missing = catch_up_seen(memory, life.id, journal, now)?;
-        let earlier = if life.id == present { None } else { lost.take() };
-        recovery.extend(earlier.map(incomplete));
-        lost = lost.or(missing);
+        is_incomplete = catch_up(life.id)?;
     }
-    let is_incomplete = lost.is_some();
-    recovery.extend(lost.map(incomplete));
     Ok(is_incomplete)
-}
-
-fn incomplete(why: String) -> String {
-    format!("seen counts are not complete: {why}")
 }
 
 /// Applies the deltas of one life of the folder. Says what could not be applied.

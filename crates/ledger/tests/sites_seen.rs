@@ -13,7 +13,7 @@ use seenit_filter::delta::{CountGain, Follower};
 use seenit_filter::hash::{KeyHasher, SipKey};
 use seenit_filter::{AnyLayout, random::SplitMix};
 use seenit_ledger::reporter::LOCAL;
-use seenit_ledger::{Counts, Ledger, LedgerConfig, Terms, Verb};
+use seenit_ledger::{Counts, Ledger, LedgerConfig, Local, Terms, Verb};
 use tempfile::TempDir;
 
 const NETWORK: [u8; 32] = [0xaa; 32];
@@ -112,6 +112,9 @@ fn what_was_counted_before_joining_stays_counted_and_is_told_to_nobody() {
         assert_eq!(again.shared_generations(), [(FIRST_DAY, 1)]);
         again.own_cells(FIRST_DAY, |own, _| assert!(is_same(own, &told))).expect("shared");
         assert!(again.frozen_cells().expect("copies").is_empty());
+        settle(&again);
+        let local = Local::open(folder).expect("a snapshot");
+        assert_eq!(local.check(&exact(1)).reasons[0].seen, Some(8), "without the server, too");
     }
 }
 
@@ -333,25 +336,47 @@ fn a_life_whose_deltas_are_missing_is_not_gone_on_with() {
     let (sequence, incarnation) = (ledger.shared_generations()[0].1, ledger.incarnation());
     assert!(sequence >= 3);
     assert!(ledger.gains(FIRST_DAY, 0, 1000).expect("readable").is_empty(), "both snapshots have them");
-    assert_eq!(ledger.gains(FIRST_DAY, sequence - 1, 1000).expect("readable").len(), 1);
     assert!(ledger.gains(FIRST_DAY, sequence, 1000).expect("readable").is_empty());
     let copy = killed(folder.path());
     std::fs::remove_file(copy.path().join("snapshot")).expect("there");
     let again = open(copy.path(), &hands);
     assert_eq!((again.incarnation(), seen(&again, 1)), (incarnation, 3), "one snapshot is enough");
     drop(again);
-    let copy = killed(folder.path());
-    for name in ["snapshot", "snapshot.previous"] {
-        std::fs::remove_file(copy.path().join(name)).expect("there");
+    for kept in [1, 0] {
+        assert_eq!(ledger.gains(FIRST_DAY, sequence - 1, 1000).expect("readable").len(), kept);
+        let copy = killed(folder.path());
+        for name in ["snapshot", "snapshot.previous"] {
+            std::fs::remove_file(copy.path().join(name)).expect("there");
+        }
+        let again = open(copy.path(), &hands);
+        assert!(again.incarnation() > incarnation, "{kept} kept");
+        let recovery = again.stats().recovery;
+        assert!(recovery.iter().any(|line| line.contains("seen counts are not complete")), "{recovery:?}");
+        assert_eq!((again.network(), again.shared_generations()), (Some(NETWORK), vec![(FIRST_DAY, 0)]));
+        let renewed = again.incarnation();
+        drop(again);
+        assert_eq!(open(copy.path(), &hands).incarnation(), renewed, "once is enough");
+        settle(&ledger);
     }
-    let again = open(copy.path(), &hands);
+}
+
+/// Cells of a life that the identity knows nothing of count as frozen ones, and are told to nobody.
+#[test]
+fn an_older_copy_of_the_identity_begins_a_new_life() {
+    let (folder, hands, ledger) = begun();
+    let older = std::fs::read(folder.path().join("identity.json")).expect("readable");
+    see(&ledger, 1, 5);
+    ledger.renew().expect("durable");
+    see(&ledger, 1, 2);
+    let incarnation = ledger.incarnation();
+    drop(ledger);
+    std::fs::write(folder.path().join("identity.json"), older).expect("written");
+    let again = open(folder.path(), &hands);
     assert!(again.incarnation() > incarnation);
-    let recovery = again.stats().recovery;
-    assert!(recovery.iter().any(|line| line.contains("seen counts are not complete")), "{recovery:?}");
-    assert_eq!((again.network(), again.shared_generations()), (Some(NETWORK), vec![(FIRST_DAY, 0)]));
-    let renewed = again.incarnation();
+    see(&again, 1, 1);
+    assert_eq!(seen(&again, 1), 8);
     drop(again);
-    assert_eq!(open(copy.path(), &hands).incarnation(), renewed, "once is enough");
+    assert_eq!(seen(&open(folder.path(), &hands), 1), 8);
 }
 
 /// Anything in any order: a count is never below the truth, and what a kill leaves says the same.
