@@ -148,6 +148,15 @@ pub enum WriteError {
     /// No such reporter.
     #[error("there is no reporter {0}")]
     Reporter(String),
+    /// Terms that would make two things of one generation.
+    #[error("the terms of generation {generation} cannot change: it is being counted under others")]
+    Terms {
+        /// Which generation.
+        generation: u64,
+    },
+    /// Cells that cannot be had.
+    #[error("there are no such seen cells: {0}")]
+    Cells(String),
     /// The most reporters there may be.
     #[error("there are {0} reporters already")]
     Reporters(usize),

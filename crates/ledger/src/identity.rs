@@ -6,12 +6,16 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use ed25519_dalek::SigningKey;
-use seenit_filter::hash::SipKey;
+use seenit_filter::hash::{Fingerprint, SipKey};
 use serde::{Deserialize, Serialize};
 
 use crate::error::OpenError;
+use crate::terms::{StoredTerms, Terms, terms_at};
 
 const FILE: &str = "identity.json";
+
+/// The version of a folder that was ever in a network; one that was not has version 1, as before there were networks.
+const VERSION: u32 = 2;
 
 /// A site, for good. The file is the site: who copies it is the site, too.
 #[derive(Clone)]
@@ -22,12 +26,30 @@ pub(crate) struct Identity {
 }
 
 /// One life of the data folder. Numbers of records go on from one to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Incarnation {
     /// Seconds since the Unix epoch at its beginning, or one more than the one before.
     pub(crate) id: u64,
     /// The first number of its records.
     pub(crate) first: u64,
+    /// The last one that the journal had when it ended.
+    pub(crate) last: Option<u64>,
+    /// The network that it is told to, by its admin's key; `None` of a private one.
+    pub(crate) network: Option<[u8; 32]>,
+    /// The network's terms by the first generation they hold for.
+    pub(crate) terms: Vec<(u64, Terms)>,
+}
+
+impl Incarnation {
+    /// A life that nobody is told of.
+    pub(crate) fn private(id: u64, first: u64) -> Self {
+        Incarnation { id, first, last: None, network: None, terms: Vec::new() }
+    }
+
+    /// The network's terms for a generation; `None` where it is counted under private ones.
+    pub(crate) fn terms_at(&self, generation: u64) -> Option<&Terms> {
+        terms_at(&self.terms, generation)
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -36,7 +58,42 @@ struct Stored {
     version: u32,
     signing_key: String,
     hash_key: String,
-    incarnations: Vec<Incarnation>,
+    incarnations: Vec<StoredIncarnation>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredIncarnation {
+    id: u64,
+    first: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    network: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    terms: Vec<StoredTerms>,
+}
+
+impl StoredIncarnation {
+    fn new(life: &Incarnation) -> Self {
+        StoredIncarnation {
+            id: life.id,
+            first: life.first,
+            last: life.last,
+            network: life.network.map(hex::encode),
+            terms: life.terms.iter().map(|(first, terms)| StoredTerms::new(*first, terms)).collect(),
+        }
+    }
+
+    fn read(&self) -> Result<Incarnation, String> {
+        let mut network = None;
+        if let Some(text) = &self.network {
+            let mut key = [0; 32];
+            hex::decode_to_slice(text, &mut key).map_err(|error| format!("network: {error}"))?;
+            network = Some(key);
+        }
+        let terms = self.terms.iter().map(StoredTerms::read).collect::<Result<_, _>>()?;
+        Ok(Incarnation { id: self.id, first: self.first, last: self.last, network, terms })
+    }
 }
 
 impl Identity {
@@ -65,13 +122,16 @@ impl Identity {
         let (mut signing, mut hash_key) = ([0; 32], [0; 16]);
         getrandom::fill(&mut signing).map_err(io::Error::other)?;
         getrandom::fill(&mut hash_key).map_err(io::Error::other)?;
-        let incarnations = vec![Incarnation { id: now_secs, first: 1 }];
+        let incarnations = vec![Incarnation::private(now_secs, 1)];
         Ok(Identity { signing: SigningKey::from_bytes(&signing), hash_key, incarnations })
     }
 
     fn from_stored(stored: &Stored) -> Result<Self, String> {
-        if stored.version != 1 {
-            return Err(format!("an identity of version {}: this program reads version 1", stored.version));
+        if !(1..=VERSION).contains(&stored.version) {
+            return Err(format!(
+                "an identity of version {}: this program reads versions 1 to {VERSION}",
+                stored.version
+            ));
         }
         let mut signing = [0; 32];
         hex::decode_to_slice(&stored.signing_key, &mut signing)
@@ -82,42 +142,83 @@ impl Identity {
         if stored.incarnations.is_empty() {
             return Err("there is no incarnation in it".into());
         }
-        let incarnations = stored.incarnations.clone();
+        let incarnations =
+            stored.incarnations.iter().map(StoredIncarnation::read).collect::<Result<_, _>>()?;
         Ok(Identity { signing: SigningKey::from_bytes(&signing), hash_key, incarnations })
     }
 
-    fn save(&self, folder: &Path) -> Result<(), OpenError> {
+    /// Writes it, whole or not at all.
+    pub(crate) fn save(&self, folder: &Path) -> Result<(), OpenError> {
+        let was_shared = self.incarnations.iter().any(|life| life.network.is_some());
         let stored = Stored {
-            version: 1,
+            version: if was_shared { VERSION } else { 1 },
             signing_key: hex::encode(self.signing.to_bytes()),
             hash_key: hex::encode(self.hash_key),
-            incarnations: self.incarnations.clone(),
+            incarnations: self.incarnations.iter().map(StoredIncarnation::new).collect(),
         };
         let bytes = serde_json::to_vec_pretty(&stored).map_err(io::Error::other);
         let path = folder.join(FILE);
         bytes.and_then(|bytes| write_private(&path, &bytes)).map_err(OpenError::file(&path))
     }
 
-    /// Begins a new life of the folder: records from `first` on are its own.
+    /// Begins a new life of the folder, of the same network as the one before, durably: records from `first` on are its
+    /// own. `last` is the last record that the journal has.
     pub(crate) fn begin_incarnation(
         &mut self,
         folder: &Path,
-        first: u64,
+        (last, first): (u64, u64),
         now_secs: u64,
     ) -> Result<(), OpenError> {
-        let id = now_secs.max(self.incarnation().id + 1);
-        self.incarnations.push(Incarnation { id, first });
+        let Incarnation { network, terms, .. } = self.incarnation().clone();
+        *self = self.with_life((last, first), now_secs, (network, terms));
         self.save(folder)
     }
 
-    /// The present life of the folder.
-    pub(crate) fn incarnation(&self) -> Incarnation {
-        *self.incarnations.last().expect("there is always one")
+    /// The identity with one more life, not saved yet.
+    pub(crate) fn with_life(
+        &self,
+        (last, first): (u64, u64),
+        now_secs: u64,
+        (network, terms): (Option<[u8; 32]>, Vec<(u64, Terms)>),
+    ) -> Self {
+        let mut next = self.clone();
+        let id = now_secs.max(self.incarnation().id + 1);
+        if let Some(ended) = next.incarnations.last_mut() {
+            ended.last = Some(last);
+        }
+        next.incarnations.push(Incarnation { id, first, last: None, network, terms });
+        next
     }
 
-    /// The lives of the folder from one of them on, or all; the present one is the last.
-    pub(crate) fn incarnations_from(&self, first: Option<u64>) -> impl Iterator<Item = u64> {
-        self.incarnations.iter().map(|one| one.id).filter(move |&id| first.is_none_or(|first| id >= first))
+    /// The identity with other terms of the present life, not saved yet.
+    pub(crate) fn with_terms(&self, terms: Vec<(u64, Terms)>) -> Self {
+        let mut next = self.clone();
+        if let Some(present) = next.incarnations.last_mut() {
+            present.terms = terms;
+        }
+        next
+    }
+
+    /// The present life of the folder.
+    pub(crate) fn incarnation(&self) -> &Incarnation {
+        self.incarnations.last().expect("there is always one")
+    }
+
+    /// All lives of the folder; the present one is the last.
+    pub(crate) fn incarnations(&self) -> &[Incarnation] {
+        &self.incarnations
+    }
+
+    /// The life with a number.
+    pub(crate) fn life(&self, id: u64) -> Option<&Incarnation> {
+        self.incarnations.iter().find(|life| life.id == id)
+    }
+
+    /// The hash key with a fingerprint: the site's own, or one of any life's terms.
+    pub(crate) fn key_of(&self, fingerprint: Fingerprint) -> Option<[u8; 16]> {
+        let terms = self.incarnations.iter().flat_map(|life| &life.terms);
+        let mut keys = std::iter::once(self.hash_key).chain(terms.map(|(_, terms)| terms.hash_key()));
+        keys.find(|key| SipKey::new(*key).fingerprint() == fingerprint)
     }
 
     /// The life a record belongs to.
@@ -131,9 +232,14 @@ impl Identity {
         self.signing.verifying_key().to_bytes()
     }
 
-    /// The key that signatures are hashed with.
-    pub(crate) fn hash_key(&self) -> SipKey {
-        SipKey::new(self.hash_key)
+    /// What the site signs with.
+    pub(crate) fn site_secret(&self) -> [u8; 32] {
+        self.signing.to_bytes()
+    }
+
+    /// The key that the site's own tallies hash signatures with.
+    pub(crate) fn hash_key(&self) -> [u8; 16] {
+        self.hash_key
     }
 }
 

@@ -14,6 +14,8 @@
 //! A commit is one atomic batch over all of them and is synced before it is acknowledged. A generation ages out by
 //! dropping its two keyspaces. The index holds nothing that the log does not say: `reindex` makes it anew.
 
+mod gains;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -415,20 +417,6 @@ impl Journal {
         Ok(())
     }
 
-    /// Calls `visit` with every delta of seen counts that is kept, by generation and sequence.
-    pub(crate) fn each_delta(
-        &self,
-        incarnation: u64,
-        mut visit: impl FnMut(u64, u64, &[u8]) -> Result<(), JournalError>,
-    ) -> Result<(), JournalError> {
-        for item in self.seen.prefix(incarnation.to_be_bytes()) {
-            let (key, value) = item.into_inner()?;
-            let (generation, sequence) = delta_place(&key).ok_or_else(odd_row)?;
-            visit(generation, sequence, &value)?;
-        }
-        Ok(())
-    }
-
     /// All reporters.
     pub(crate) fn reporters(&self) -> Result<Vec<Reporter>, JournalError> {
         let mut reporters = Vec::new();
@@ -502,14 +490,6 @@ impl Batch<'_> {
         self.batch.remove(&self.journal.bulk, key);
     }
 
-    pub(crate) fn delta(&mut self, incarnation: u64, generation: u64, sequence: u64, bytes: &[u8]) {
-        self.batch.insert(&self.journal.seen, delta_key(incarnation, generation, sequence), bytes);
-    }
-
-    pub(crate) fn remove_delta(&mut self, incarnation: u64, generation: u64, sequence: u64) {
-        self.batch.remove(&self.journal.seen, delta_key(incarnation, generation, sequence));
-    }
-
     pub(crate) fn reporter(&mut self, reporter: &Reporter) -> Result<(), JournalError> {
         let json = serde_json::to_vec(reporter);
         let json = json.map_err(|error| JournalError::Rows(format!("a reporter: {error}")))?;
@@ -548,20 +528,6 @@ fn generation(database: &Database, number: u64) -> Result<Generation, fjall::Err
     let log = database.keyspace(&format!("log-{number}"), log_options)?;
     let index = database.keyspace(&format!("index-{number}"), index_options)?;
     Ok(Generation { log, index })
-}
-
-fn delta_key(incarnation: u64, generation: u64, sequence: u64) -> [u8; 24] {
-    let mut key = [0; 24];
-    for (place, number) in key.chunks_exact_mut(8).zip([incarnation, generation, sequence]) {
-        place.copy_from_slice(&number.to_be_bytes());
-    }
-    key
-}
-
-fn delta_place(key: &[u8]) -> Option<(u64, u64)> {
-    let key: &[u8; 24] = key.try_into().ok()?;
-    let number = |at: usize| Some(u64::from_be_bytes(key[at..at + 8].try_into().ok()?));
-    Some((number(8)?, number(16)?))
 }
 
 fn number_of(key: &[u8]) -> Result<u64, JournalError> {

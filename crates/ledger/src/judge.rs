@@ -149,7 +149,7 @@ pub(crate) fn reason(
     let (kind, hash) = (signature.kind(), memory.sip.hash(&signature));
     let tally = memory.tally(hash);
     let (mut verdict, mut rule) = judge_tally(&tally, kind, config);
-    let seen = if kind.is_exact() { memory.seen_count(hash).value } else { 0 };
+    let seen = if kind.is_exact() { memory.seen_count(signature, hash).value } else { 0 };
     // The count is known before its promotion is durable.
     let is_bulk = kind.is_exact() && (seen >= config.bulk_threshold || memory.is_bulk(generation, hash));
     if is_bulk && verdict == Verdict::Unknown {

@@ -43,7 +43,7 @@ const FILL_AGE: Duration = Duration::from_secs(10);
 
 /// A site's memory. Cheap to share: put it into an `Arc`. Dropping it journals what is left and takes a snapshot.
 pub struct Ledger {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     jobs: SyncSender<Job>,
     writer: Mutex<Option<JoinHandle<()>>>,
     _lock: FolderLock,
@@ -118,7 +118,7 @@ impl Ledger {
         if shared.degenerate.contains(&hash) {
             return 0;
         }
-        let count = shared.memory.seen.add(generation, hash, recipients.min(RECIPIENTS_MAX));
+        let count = shared.memory.seen.add(generation, (signature, hash), recipients.min(RECIPIENTS_MAX));
         let seen = count.value.saturating_sub(shared.memory.forgotten_count(hash));
         if seen >= shared.config.bulk_threshold && !shared.memory.is_promoted(generation, hash) {
             self.promote(signature, hash);
@@ -131,7 +131,7 @@ impl Ledger {
         let memory = &self.shared.memory;
         let hash = memory.sip.hash(&signature);
         let marks = memory.tally(hash).marks;
-        let recipients = memory.seen_count(hash).value;
+        let recipients = memory.seen_count(signature, hash).value;
         Sightings { recipients, many: marks.many, forgotten: marks.forgotten }
     }
 
@@ -255,15 +255,15 @@ impl Ledger {
         let [near_spam, near_ham] = shared.memory.near.texts(Kind::Near1);
         let state = shared.state().clone();
         let mut stats = Stats {
-            site: hex::encode(shared.identity.site()),
-            incarnation: shared.identity.incarnation().id,
+            site: hex::encode(shared.identity().site()),
+            incarnation: shared.identity().incarnation().id,
             generation: shared.generation(),
             records: shared.last.load(Relaxed),
             signatures: shared.memory.table.len(),
             capacity: config.capacity,
             tally_rate: shared.memory.table.present_rate(),
             seen,
-            seen_capacity: config.seen_capacity,
+            seen_capacity: shared.memory.seen.shared_capacity().unwrap_or(config.seen_capacity),
             seen_rate,
             bulk,
             near_spam,
@@ -397,7 +397,7 @@ impl Ledger {
         }
     }
 
-    fn ask(&self, job: Job) -> Result<(), WriteError> {
+    pub(crate) fn ask(&self, job: Job) -> Result<(), WriteError> {
         self.jobs.send(job).map_err(|_| WriteError::Closed)
     }
 }
@@ -431,7 +431,7 @@ fn alarms(stats: &Stats, config: &LedgerConfig, promoted: u64) -> Vec<String> {
         "seen signatures",
         stats.seen,
         stats.seen_capacity,
-        "raise `seen_capacity`; it holds from the next generation on",
+        "raise `seen_capacity`, in a network that of its manifest; it holds from the next generation on",
     );
     fill("bulk signatures of this generation", promoted, config.bulk_capacity, "raise `bulk_capacity`");
     let texts = stats.near_spam.max(stats.near_ham);

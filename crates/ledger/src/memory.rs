@@ -13,7 +13,9 @@ use crate::keys::{Key, keys_of};
 use crate::near::Near;
 use crate::record::{Before, Record, Verb, Word};
 use crate::seen::Seen;
+use crate::signature::SignatureRef;
 use crate::tally::{Change, Marks, Tally};
+use crate::terms::Terms;
 
 /// Tags of the bulk filter: a month of days, and one that is being cleared.
 pub(crate) const BULK_TAGS: u32 = 32;
@@ -77,25 +79,26 @@ pub(crate) fn units_of(record: &Record) -> u8 {
 }
 
 impl Memory {
-    pub(crate) fn new(config: &LedgerConfig, sip: SipKey) -> Result<Self, GeometryError> {
-        let fingerprint = sip.fingerprint();
+    pub(crate) fn new(config: &LedgerConfig, hash_key: [u8; 16]) -> Result<Self, GeometryError> {
+        let fingerprint = SipKey::new(hash_key).fingerprint();
         let table = Table::sized(config.capacity, fingerprint, HugePages::Default)?;
         let near = Near::new(config, fingerprint)?;
-        Memory::of(config, sip, table, near)
+        Memory::of(config, hash_key, table, near)
     }
 
     /// With a table and shingles that a snapshot had.
     pub(crate) fn of(
         config: &LedgerConfig,
-        sip: SipKey,
+        hash_key: [u8; 16],
         table: Table,
         near: Near,
     ) -> Result<Self, GeometryError> {
+        let sip = SipKey::new(hash_key);
         let fingerprint = sip.fingerprint();
         let promise = Promise { capacity: config.bulk_capacity, rate: config.rate };
         let layout = tagged::layout_sized(LayoutName::Paged, BULK_TAGS, promise)?;
         let bulk = TaggedFilter::new(layout, BULK_TAGS, Some(promise), fingerprint, HugePages::Default)?;
-        let seen = Seen::new(config, fingerprint)?;
+        let seen = Seen::new(Terms::private(config, hash_key)?, config.seen_generations);
         Ok(Memory { sip, table, near, seen, bulk: bulk.share(), forgotten: RwLock::default() })
     }
 
@@ -192,8 +195,12 @@ impl Memory {
     }
 
     /// Recipients that got a signature, less what was forgotten.
-    pub(crate) fn seen_count(&self, hash: Hash128) -> seenit_filter::counting::Count {
-        let mut count = self.seen.count(hash);
+    pub(crate) fn seen_count(
+        &self,
+        signature: SignatureRef<'_>,
+        hash: Hash128,
+    ) -> seenit_filter::counting::Count {
+        let mut count = self.seen.count(signature, hash);
         count.value = count.value.saturating_sub(self.forgotten_count(hash));
         count
     }

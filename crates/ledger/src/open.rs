@@ -1,13 +1,14 @@
 //! Opening a ledger: memory from the newest snapshot that is whole, brought up to date by the journal; or from the
 //! journal alone. What happened is said.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, RwLock};
+
+use seenit_filter::hash::SipKey;
 
 use crate::age;
 use crate::clock::{Calendar, Clock};
@@ -16,8 +17,8 @@ use crate::error::OpenError;
 use crate::identity::{FolderLock, HighMark, Identity, private_folder};
 use crate::journal::{Journal, JournalError, LASTING};
 use crate::memory::Memory;
+use crate::open_seen::{restore_seen, seen};
 use crate::reporter::{LOCAL, OPERATOR, Reporter, ReporterId};
-use crate::seen::Catching;
 use crate::share::Shares;
 use crate::shared::{Shared, State, degenerate};
 use crate::snapshot::{self, FILES, Head, Snapshot, SnapshotError};
@@ -81,10 +82,14 @@ pub(crate) fn open(
             "the journal ends at record {last}, but record {position} was acknowledged: it is an older copy, or the \
              disk lost its end; a new incarnation begins"
         ));
-        identity.begin_incarnation(folder, position + 1, clock.now_secs())?;
+        identity.begin_incarnation(folder, (last, position + 1), clock.now_secs())?;
     }
-    let taken_in = opened.seen_of;
-    seen(&opened.memory, taken_in, &identity, &journal, now, &mut recovery)?;
+    if seen(&opened.memory, opened.seen_of, &identity, &journal, now, &mut recovery)? {
+        let (end, after) = (last.max(position), opened.seen_of.map_or(0, |known| known + 1));
+        identity.begin_incarnation(folder, (end, end + 1), clock.now_secs().max(after))?;
+        opened.memory.seen.begin(identity.incarnation().clone())?;
+    }
+    opened.memory.seen.advance(now)?;
     let reporters = reporters(&journal, &config)?;
     remove_litter(folder);
 
@@ -97,7 +102,7 @@ pub(crate) fn open(
         config,
         folder: folder.to_owned(),
         clock,
-        identity,
+        identity: RwLock::new(identity),
         memory,
         journal: RwLock::new(Some(Arc::new(journal))),
         reporters: RwLock::new(reporters.into_iter().map(|reporter| (reporter.id, reporter)).collect()),
@@ -216,7 +221,7 @@ fn restored(
         return Ok((restore(snapshot, config, identity)?, Some(snapshot.head.clone())));
     }
     let memory = Memory::new(config, identity.hash_key())?;
-    restore_seen(&memory, snapshot)?;
+    restore_seen(&memory, snapshot, identity)?;
     Ok((memory, None))
 }
 
@@ -232,22 +237,14 @@ pub(crate) fn restore(
     config: &LedgerConfig,
     identity: &Identity,
 ) -> Result<Memory, SnapshotError> {
-    let sip = identity.hash_key();
-    let table = snapshot.table(config, &sip)?;
-    let memory = Memory::of(config, sip, table, snapshot.near(config)?)?;
+    let hash_key = identity.hash_key();
+    let table = snapshot.table(config, &SipKey::new(hash_key))?;
+    let memory = Memory::of(config, hash_key, table, snapshot.near(config)?)?;
     for (hash, generation, count) in snapshot.forgotten()? {
         memory.forget(hash, generation, count);
     }
-    restore_seen(&memory, snapshot)?;
+    restore_seen(&memory, snapshot, identity)?;
     Ok(memory)
-}
-
-fn restore_seen(memory: &Memory, snapshot: &Snapshot) -> Result<(), SnapshotError> {
-    for &(generation, sequence) in &snapshot.head.seen {
-        let [own, others] = snapshot.seen(generation)?;
-        memory.seen.restore(generation, own, others, sequence)?;
-    }
-    Ok(())
 }
 
 /// Applies the records after a snapshot, and hides what has become too old since.
@@ -273,60 +270,6 @@ fn catch_up(
     }
     journal.hide_before(hidden_before);
     Ok(replayed)
-}
-
-/// Seen counts: those of the snapshot, brought up to date by the deltas after it, life by life of the folder. What was
-/// counted in an earlier life is frozen: it counts as another's.
-fn seen(
-    memory: &Memory,
-    taken_in: Option<u64>,
-    identity: &Identity,
-    journal: &Journal,
-    now: u64,
-    recovery: &mut Vec<String>,
-) -> Result<(), OpenError> {
-    for (position, incarnation) in identity.incarnations_from(taken_in).enumerate() {
-        if position > 0 {
-            memory.seen.freeze()?;
-        }
-        if let Some(why) = catch_up_seen(memory, incarnation, journal, now)? {
-            recovery.push(format!("seen counts are not complete: {why}"));
-        }
-    }
-    Ok(memory.seen.advance(now)?)
-}
-
-/// Applies the deltas of one life of the folder. Says what could not be applied.
-fn catch_up_seen(
-    memory: &Memory,
-    incarnation: u64,
-    journal: &Journal,
-    now: u64,
-) -> Result<Option<String>, OpenError> {
-    let (mut catching, mut lost) = (BTreeMap::new(), None);
-    let read = journal.each_delta(incarnation, |generation, sequence, bytes| {
-        if generation > now {
-            return Ok(());
-        }
-        let follower = match catching.entry(generation) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                let own = memory.seen.taken(generation);
-                let (own, sequence) = own.map_err(|error| JournalError::Rows(error.to_string()))?;
-                entry.insert(Catching::new(own, sequence))
-            }
-        };
-        if let Err(why) = follower.apply(bytes) {
-            lost = lost.take().or(Some(format!("delta {sequence} of generation {generation}: {why}")));
-        }
-        Ok(())
-    });
-    read.map_err(rows)?;
-    for (generation, follower) in catching {
-        let (own, sequence) = follower.finish();
-        memory.seen.put_own(generation, own, sequence)?;
-    }
-    Ok(lost)
 }
 
 /// The reporters of the journal, the built-in ones among them with the weights of the configuration.

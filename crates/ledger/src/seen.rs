@@ -1,191 +1,175 @@
 //! Seen: how many recipients got a message, in counting filters of a few generations.
 //!
-//! Own cells and those of others are two filters: refined insertion must look at own cells only (see
-//! `seenit_filter::counting::OwnAndPeers`), and a count is the sum of both. What own cells gained is journalled at a
-//! short interval, as the very bytes that other sites apply.
+//! A count is the sum over parts, each with cells of its own: what this life of the folder counts (*own*), what earlier
+//! lives did (*frozen*), and what other sites were told (*others*). They are not merged: refined insertion must look at
+//! own cells only (see `seenit_filter::counting::OwnAndPeers`), and parts may have different hash keys and shapes. What
+//! own cells gained is journalled at a short interval, as the very bytes that other sites apply.
+
+mod catching;
+mod lives;
+mod others;
+mod parts;
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{AcqRel, Release};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use seenit_filter::cells::SplitCells;
-use seenit_filter::cells::split::Split;
-use seenit_filter::counting::{Count, CountingFilter, Refined, SharedCountingFilter};
-use seenit_filter::delta::{CountGain, Follower};
-use seenit_filter::hash::{Fingerprint, Hash128};
-use seenit_filter::{AnyLayout, GeometryError, HugePages, Layout, Paged, Promise};
+use seenit_filter::GeometryError;
+use seenit_filter::counting::Count;
+use seenit_filter::hash::Hash128;
 
-use crate::config::LedgerConfig;
+use crate::identity::Incarnation;
 use crate::journal::JournalError;
+use crate::signature::SignatureRef;
+use crate::terms::{Counts, Terms};
 
-/// Low bits of a cell: most messages have fewer than eight recipients.
-const LOW_BITS: u32 = 3;
-
-/// Tables of high parts: so many writers at a time can raise large counts.
-const CHUNKS: u64 = 64;
+pub(crate) use catching::Catching;
+pub(crate) use lives::{Change, Ended, FrozenPart};
+pub(crate) use parts::{Delta, SharedCounts};
+use parts::{Frozen, Generation, Hashes, Live, Under};
 
 /// The most recipients that one call adds: more is a mistake or an attack, and MANY is a verb of its own.
 pub(crate) const RECIPIENTS_MAX: u64 = 1_000_000;
 
-pub(crate) type Owned = CountingFilter<Refined, AnyLayout, SplitCells>;
-
-/// One generation of seen counts.
-pub(crate) struct Generation {
-    own: SharedCountingFilter<Refined, AnyLayout, SplitCells>,
-    /// What others were told: peers, and earlier lives of this folder.
-    others: SharedCountingFilter<Refined, AnyLayout, SplitCells>,
-    /// Own cells as the last delta left them, and its number.
-    journalled: Mutex<(Owned, u64)>,
-    /// Something was counted since.
-    changed: AtomicBool,
-}
-
-/// A delta that is not yet journalled.
-pub(crate) struct Delta {
-    pub(crate) generation: u64,
-    pub(crate) sequence: u64,
-    pub(crate) bytes: Vec<u8>,
-    state: Owned,
-}
-
-impl Generation {
-    fn new(own: Owned, others: Owned, sequence: u64) -> Result<Self, GeometryError> {
-        let own = own.share();
-        let journalled = Mutex::new((own.snapshot()?, sequence));
-        Ok(Generation { own, others: others.share(), journalled, changed: AtomicBool::new(false) })
-    }
-
-    fn journalled(&self) -> MutexGuard<'_, (Owned, u64)> {
-        self.journalled.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Recipients that got the key in this generation; never below the truth.
-    fn count(&self, hash: Hash128) -> Count {
-        let (own, others) = (self.own.count(hash), self.others.count(hash));
-        Count { value: own.value.saturating_add(others.value), saturated: own.saturated || others.saturated }
-    }
+/// Why there are no cells of a generation to share.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoCells {
+    #[error("generation {0} is not the network's: it has no terms")]
+    Private(u64),
+    #[error("the cells are not of the terms of generation {0}")]
+    Unlike(u64),
+    #[error(transparent)]
+    Geometry(#[from] GeometryError),
 }
 
 /// The generations that are counted.
 pub(crate) struct Seen {
-    split: Split,
-    layout: AnyLayout,
-    promise: Promise,
-    fingerprint: Fingerprint,
-    live: u64,
-    generations: RwLock<Arc<BTreeMap<u64, Arc<Generation>>>>,
+    /// What is counted under where no network says otherwise.
+    private: Terms,
+    /// Generations that are added up.
+    kept: u64,
+    newest: AtomicU64,
+    /// The life that counts. Whoever changes what generations are made of holds it.
+    life: Mutex<Incarnation>,
+    /// Whoever counts holds it for reading, so that nothing is added to cells that were exchanged.
+    generations: RwLock<BTreeMap<u64, Generation>>,
 }
 
 impl Seen {
-    pub(crate) fn new(config: &LedgerConfig, fingerprint: Fingerprint) -> Result<Self, GeometryError> {
-        let split = Split::new(LOW_BITS, CHUNKS)?;
-        // The rate holds for a lookup of all generations.
-        let rate = config.rate / config.seen_generations as f64;
-        let promise = Promise { capacity: config.seen_capacity, rate };
-        let layout = Paged::sized_with_slots(promise.capacity, rate, split.base().per_page())?.any();
-        let live = config.seen_generations;
-        Ok(Seen { split, layout, promise, fingerprint, live, generations: RwLock::default() })
+    pub(crate) fn new(private: Terms, kept: u64) -> Self {
+        let life = Mutex::new(Incarnation::private(0, 1));
+        Seen { private, kept, newest: AtomicU64::new(0), life, generations: RwLock::default() }
     }
 
-    /// Counts that nobody wrote yet.
-    pub(crate) fn empty(&self) -> Result<Owned, GeometryError> {
-        let cells = SplitCells::zeroed(self.split, self.layout.bits(), HugePages::Default)?;
-        CountingFilter::new(self.layout, cells, Some(self.promise), self.fingerprint)
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Generation>> {
+        self.generations.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn all(&self) -> Arc<BTreeMap<u64, Arc<Generation>>> {
-        self.generations.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<u64, Generation>> {
+        self.generations.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn life(&self) -> MutexGuard<'_, Incarnation> {
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn terms_of<'a>(&'a self, life: &'a Incarnation, generation: u64) -> &'a Terms {
+        life.terms_at(generation).unwrap_or(&self.private)
+    }
+
+    fn under(&self, life: &Incarnation, generation: u64) -> Under {
+        Under::new(self.terms_of(life, generation).hash_key(), self.private.hash_key())
+    }
+
+    /// Cells that are counted in, by generation.
+    fn live(&self) -> Vec<(u64, Arc<Live>)> {
+        let live = |(&number, generation): (&u64, &Generation)| Some((number, generation.live.clone()?));
+        self.read().iter().filter_map(live).collect()
+    }
+
+    fn live_of(&self, generation: u64) -> Option<Arc<Live>> {
+        self.read().get(&generation)?.live.clone()
     }
 
     /// Makes `newest` countable and drops what is too old. What is there already stays.
     pub(crate) fn advance(&self, newest: u64) -> Result<(), GeometryError> {
-        let mut all = (*self.all()).clone();
-        all.retain(|&number, _| number + self.live > newest);
-        if let Entry::Vacant(place) = all.entry(newest) {
-            place.insert(Arc::new(Generation::new(self.empty()?, self.empty()?, 0)?));
+        if !self.is_live(newest) {
+            let own = self.terms_of(&self.life(), newest).empty()?;
+            self.put_own(newest, own, 0)?;
         }
-        *self.generations.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(all);
+        self.newest.store(newest, Relaxed);
+        self.write().retain(|&number, _| number + self.kept > newest);
         Ok(())
     }
 
-    /// Puts a generation as it was stored: own cells after `sequence` deltas, and the others'.
-    pub(crate) fn restore(
+    /// Own cells as the last delta left them, and its number; empty ones where there are none.
+    pub(crate) fn taken(&self, number: u64) -> Result<(Counts, u64), GeometryError> {
+        match self.live_of(number) {
+            Some(live) => Ok((live.own.snapshot()?, live.sequence())),
+            None => Ok((self.terms_of(&self.life(), number).empty()?, 0)),
+        }
+    }
+
+    /// Puts own cells of the present life after `sequence` deltas; others' and frozen ones stay. They keep the shape
+    /// they began with, whatever the configuration says by now.
+    pub(crate) fn put_own(&self, number: u64, own: Counts, sequence: u64) -> Result<(), GeometryError> {
+        let (live, life) = (Arc::new(Live::new(own, sequence)?), self.life());
+        let empty = || Generation::new(self.under(&life, number), life.terms_at(number).is_some());
+        self.write().entry(number).or_insert_with(empty).live = Some(live);
+        self.newest.fetch_max(number, Relaxed);
+        Ok(())
+    }
+
+    /// Puts cells of an earlier life, told to a network or not, as they were stored.
+    pub(crate) fn put_frozen(
         &self,
         number: u64,
-        own: Owned,
-        others: Owned,
+        (incarnation, is_shared): (u64, bool),
+        (counts, hash_key): (Counts, [u8; 16]),
         sequence: u64,
-    ) -> Result<(), GeometryError> {
-        let mut all = (*self.all()).clone();
-        all.insert(number, Arc::new(Generation::new(own, others, sequence)?));
-        *self.generations.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(all);
-        Ok(())
+    ) {
+        let under = Under::new(hash_key, self.private.hash_key());
+        let part = Frozen { incarnation, is_shared, sequence, under, counts: Arc::new(counts.share()) };
+        let life = self.life();
+        let empty = || Generation::new(self.under(&life, number), life.terms_at(number).is_some());
+        self.write().entry(number).or_insert_with(empty).frozen.push(Arc::new(part));
+        self.newest.fetch_max(number, Relaxed);
     }
 
-    /// A copy of own cells as the last delta left them, and its number; empty ones where there are none.
-    pub(crate) fn taken(&self, number: u64) -> Result<(Owned, u64), GeometryError> {
-        match self.all().get(&number) {
-            Some(generation) => Ok((generation.own.snapshot()?, generation.journalled().1)),
-            None => Ok((self.empty()?, 0)),
+    /// Counts `recipients` more of a signature, whose hash under the ledger's own key it is, in a generation, and says
+    /// how many it has over all of them.
+    pub(crate) fn add(
+        &self,
+        generation: u64,
+        (signature, hash): (SignatureRef<'_>, Hash128),
+        recipients: u64,
+    ) -> Count {
+        let (all, mut hashes) = (self.read(), Hashes::new(signature, hash));
+        if let Some(now) = all.get(&generation)
+            && let Some(live) = &now.live
+        {
+            live.add(hashes.under(&now.under), recipients);
         }
+        count_in(&all, &mut hashes)
     }
 
-    /// Puts own cells that were brought up to date; others' stay.
-    pub(crate) fn put_own(&self, number: u64, own: Owned, sequence: u64) -> Result<(), GeometryError> {
-        let others = match self.all().get(&number) {
-            Some(generation) => generation.others.snapshot()?,
-            None => self.empty()?,
-        };
-        self.restore(number, own, others, sequence)
-    }
-
-    /// Begins own cells anew; what they held counts as another's.
-    pub(crate) fn freeze(&self) -> Result<(), GeometryError> {
-        for (&number, generation) in self.all().iter() {
-            let (own, mut others) = (generation.own.snapshot()?, generation.others.snapshot()?);
-            let begun = CountingFilter::new(
-                *own.layout(),
-                SplitCells::zeroed(own.cells().split(), own.layout().bits(), HugePages::Default)?,
-                own.promise(),
-                own.fingerprint(),
-            )?;
-            if others.merge(&own).is_err() {
-                // Others' cells are of another size only where there are none yet.
-                others = own;
-            }
-            self.restore(number, begun, others, 0)?;
-        }
-        Ok(())
-    }
-
-    /// Counts `recipients` more of a key in a generation, and says how many it has over all of them.
-    pub(crate) fn add(&self, generation: u64, hash: Hash128, recipients: u64) -> Count {
-        let all = self.all();
-        if let Some(now) = all.get(&generation) {
-            now.own.insert_weighted(hash, recipients);
-            now.changed.store(true, Release);
-        }
-        count_in(&all, hash)
-    }
-
-    /// Recipients that got the key in all generations.
-    pub(crate) fn count(&self, hash: Hash128) -> Count {
-        count_in(&self.all(), hash)
+    /// Recipients that got the signature in all generations; never below the truth.
+    pub(crate) fn count(&self, signature: SignatureRef<'_>, hash: Hash128) -> Count {
+        count_in(&self.read(), &mut Hashes::new(signature, hash))
     }
 
     /// What own cells gained since the last delta, generation by generation.
     pub(crate) fn deltas(&self) -> Result<Vec<Delta>, JournalError> {
         let mut deltas: Vec<Delta> = Vec::new();
-        for (&number, generation) in self.all().iter() {
-            if !generation.changed.swap(false, AcqRel) {
+        for (number, live) in self.live() {
+            if !live.changed.swap(false, AcqRel) {
                 continue;
             }
-            match delta_of(number, generation) {
+            match live.delta(number) {
                 Ok(delta) => deltas.push(delta),
                 Err(why) => {
-                    generation.changed.store(true, Release);
+                    live.changed.store(true, Release);
                     deltas.iter().for_each(|delta| self.not_journalled(delta));
                     return Err(JournalError::Rows(why));
                 }
@@ -196,102 +180,91 @@ impl Seen {
 
     /// A delta is durable.
     pub(crate) fn journalled(&self, delta: Delta) {
-        if let Some(generation) = self.all().get(&delta.generation) {
-            *generation.journalled() = (delta.state, delta.sequence);
+        if let Some(live) = self.live_of(delta.generation) {
+            live.put_journalled(delta.state, delta.sequence);
         }
     }
 
     /// A delta could not be written: what it says is said again by the next.
     pub(crate) fn not_journalled(&self, delta: &Delta) {
-        if let Some(generation) = self.all().get(&delta.generation) {
-            generation.changed.store(true, Release);
+        if let Some(live) = self.live_of(delta.generation) {
+            live.changed.store(true, Release);
         }
     }
 
-    /// Calls `visit` with each generation as the last delta left it: number, own cells, others', deltas.
+    /// Calls `visit` with own cells of each generation as the last delta left them: number, cells, deltas.
     pub(crate) fn each_journalled<E>(
         &self,
-        mut visit: impl FnMut(u64, &Owned, &Owned, u64) -> Result<(), E>,
-    ) -> Result<(), E>
-    where
-        E: From<GeometryError>,
-    {
-        for (&number, generation) in self.all().iter() {
-            let others = generation.others.snapshot()?;
-            let journalled = generation.journalled();
-            visit(number, &journalled.0, &others, journalled.1)?;
+        mut visit: impl FnMut(u64, &Counts, u64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (number, live) in self.live() {
+            let journalled = live.journalled();
+            visit(number, &journalled.0, journalled.1)?;
         }
         Ok(())
     }
 
+    /// The generations whose own cells are told to a network, and the last delta of each.
+    pub(crate) fn shared_generations(&self) -> Vec<(u64, u64)> {
+        let shared = |(&number, one): (&u64, &Generation)| {
+            let live = one.live.as_ref().filter(|_| one.is_shared)?;
+            Some((number, live.sequence()))
+        };
+        self.read().iter().filter_map(shared).collect()
+    }
+
+    /// Calls `look` with own cells that are told to a network, as the last delta left them, and its number. No delta is
+    /// journalled meanwhile.
+    pub(crate) fn look<T>(&self, generation: u64, look: impl FnOnce(&Counts, u64) -> T) -> Option<T> {
+        let live = self.read().get(&generation).filter(|one| one.is_shared)?.live.clone()?;
+        let journalled = live.journalled();
+        Some(look(&journalled.0, journalled.1))
+    }
+
     /// Keys and the false-positive rate of the newest generation, read off its cells as the last delta left them.
     pub(crate) fn fill(&self) -> (u64, f64) {
-        let all = self.all();
-        let Some((_, newest)) = all.last_key_value() else {
+        let live = self.live();
+        let Some((_, newest)) = live.last() else {
             return (0, 0.0);
         };
-        let cut = newest.journalled().0.at_least(1);
-        let Ok(cut) = cut else {
+        let journalled = newest.journalled();
+        let Ok(cut) = journalled.0.at_least(1) else {
             return (0, 0.0);
         };
-        let keys = cut.cardinality().map_or(self.promise.capacity as f64 * 10.0, |estimate| estimate.value);
-        (keys as u64, cut.present_rate() * all.len() as f64)
+        let capacity = journalled.0.promise().map_or(0, |promise| promise.capacity);
+        let keys = cut.cardinality().map_or(capacity as f64 * 10.0, |estimate| estimate.value);
+        (keys as u64, cut.present_rate() * self.read().len() as f64)
+    }
+
+    /// Signatures that the newest generation was made for, where a network says so.
+    pub(crate) fn shared_capacity(&self) -> Option<u64> {
+        self.life().terms_at(self.newest.load(Relaxed)).map(Terms::capacity)
     }
 
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let bytes = |generation: &Arc<Generation>| {
-            let journalled = generation.journalled().0.cells().memory_bytes();
-            generation.own.cells().memory_bytes() + generation.others.cells().memory_bytes() + journalled
+        let bytes = |counts: &SharedCounts| counts.cells().memory_bytes();
+        let still = |one: &Generation| {
+            let others = one.others.as_ref().map_or(0, |others| bytes(others));
+            others + one.frozen.iter().map(|part| bytes(&part.counts)).sum::<u64>()
         };
-        self.all().values().map(bytes).sum()
+        let live =
+            |(_, live): (u64, Arc<Live>)| bytes(&live.own) + live.journalled().0.cells().memory_bytes();
+        self.read().values().map(still).sum::<u64>() + self.live().into_iter().map(live).sum::<u64>()
     }
 
     /// Whether counts of a generation are still among those that are added up.
     pub(crate) fn counts_of(&self, generation: u64) -> bool {
-        self.all().last_key_value().is_some_and(|(newest, _)| generation + self.live > *newest)
+        generation + self.kept > self.newest.load(Relaxed)
     }
 
     /// Whether a generation can be counted in.
     pub(crate) fn is_live(&self, generation: u64) -> bool {
-        self.all().contains_key(&generation)
+        self.live_of(generation).is_some()
     }
 }
 
-fn count_in(all: &BTreeMap<u64, Arc<Generation>>, hash: Hash128) -> Count {
-    all.values().fold(Count::default(), |sum, generation| {
-        let count = generation.count(hash);
-        Count { value: sum.value.saturating_add(count.value), saturated: sum.saturated || count.saturated }
-    })
-}
-
-fn delta_of(number: u64, generation: &Generation) -> Result<Delta, String> {
-    let state = generation.own.snapshot().map_err(|error| error.to_string())?;
-    let journalled = generation.journalled();
-    let sequence = journalled.1 + 1;
-    let gain = CountGain::between(&journalled.0, &state, sequence).map_err(|error| error.to_string())?;
-    let bytes = gain.bytes().to_vec();
-    Ok(Delta { generation: number, sequence, bytes, state })
-}
-
-/// Own cells of a generation, brought up to date by the deltas after it.
-pub(crate) struct Catching {
-    follower: Follower<Refined, AnyLayout, SplitCells>,
-}
-
-impl Catching {
-    pub(crate) fn new(own: Owned, sequence: u64) -> Self {
-        Catching { follower: Follower::new(own, sequence) }
-    }
-
-    /// Applies a delta; one that was applied before changes nothing.
-    pub(crate) fn apply(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let gain = CountGain::open(bytes).map_err(|error| error.to_string())?;
-        self.follower.apply(&gain).map(|_| ()).map_err(|error| error.to_string())
-    }
-
-    /// The cells, and the number of the last delta in them.
-    pub(crate) fn finish(self) -> (Owned, u64) {
-        let sequence = self.follower.applied();
-        (self.follower.into_counts(), sequence)
-    }
+fn count_in(all: &BTreeMap<u64, Generation>, hashes: &mut Hashes<'_>) -> Count {
+    let mut sum = Count::default();
+    all.values().for_each(|generation| generation.count(hashes, &mut sum));
+    sum
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use seenit_filter::hash::Hash128;
 use seenit_signature::razor::Ep4;
@@ -28,7 +28,8 @@ pub(crate) struct Shared {
     pub(crate) config: LedgerConfig,
     pub(crate) folder: PathBuf,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) identity: Identity,
+    /// Only the thread that writes changes it.
+    pub(crate) identity: RwLock<Identity>,
     pub(crate) memory: Memory,
     /// `None` while it is opened again after a failure.
     pub(crate) journal: RwLock<Option<Arc<Journal>>>,
@@ -67,6 +68,10 @@ impl Shared {
         self.journal.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    pub(crate) fn identity(&self) -> RwLockReadGuard<'_, Identity> {
+        self.identity.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,9 +90,10 @@ impl Shared {
 
     /// The name of a record.
     pub(crate) fn record_id(&self, number: u64) -> RecordId {
-        let site = self.identity.site();
+        let identity = self.identity();
+        let site = identity.site();
         let site = u128::from_be_bytes(std::array::from_fn(|index| site[index]));
-        RecordId { site, incarnation: self.identity.incarnation_of(number), number }
+        RecordId { site, incarnation: identity.incarnation_of(number), number }
     }
 
     /// A case without digests of nothing.
@@ -121,7 +127,7 @@ impl Shared {
             |key: &&Key| judge_tally(&self.memory.tally(key.hash), key.kind, &self.config).0 == Verdict::Spam;
         let remaining = keys.iter().filter(is_spam).count() as u64;
         let is_revocation = verb == Verb::Revoke;
-        let site = SiteReceipt { site: hex::encode(self.identity.site()), applied: true };
+        let site = SiteReceipt { site: hex::encode(self.identity().site()), applied: true };
         Receipt {
             id: self.record_id(number),
             records,

@@ -2,16 +2,17 @@
 //!
 //! ```text
 //! magic     16 bytes: "seenit snapshot\n"
-//! version   4 bytes, 1
+//! version   4 bytes, 2
 //! head      4 bytes: how many bytes of JSON, then they: what the file holds, its position, its sections
 //! check     32 bytes: BLAKE3 of everything before
 //! sections  each at a multiple of 4096 bytes from the beginning of the file, padded with zeros
 //! ```
 //!
 //! Sections are named, and the head has the length and BLAKE3 of each: `table` (words of 8 bytes, lowest first),
-//! `near-spam`, `near-ham`, `seen-G` and `others-G` (filter files, docs/format.md), `bulk` (generation, 8 bytes,
+//! `near-spam`, `near-ham`, `seen-G` and `frozen-I-G` (filter files, docs/format.md), `bulk` (generation, 8 bytes,
 //! highest first, and hash, 16), `forgotten` (hash, 16 bytes, generation and count, 8 each). A file appears under its
-//! name whole or not at all. One that is damaged is put aside, and memory is made from the journal.
+//! name whole or not at all. One that is damaged is put aside, and memory is made from the journal. Version 1 has no
+//! `frozen-I-G`, the cells of life I, but `others-G`, the sum of all lives before the present one.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -31,10 +32,12 @@ use crate::identity::sync_folder;
 use crate::journal::{hash_bytes, hash_of};
 use crate::memory::Memory;
 use crate::near::Near;
-use crate::seen::Owned;
+use crate::seen::FrozenPart;
+use crate::terms::Counts;
 
 const MAGIC: &[u8; 16] = b"seenit snapshot\n";
-const VERSION: u32 = 1;
+/// What is written; what was written before is read, too.
+const VERSION: u32 = 2;
 const ALIGN: usize = 4096;
 
 /// The file's name in the data folder, and that of the one before it.
@@ -60,9 +63,29 @@ pub(crate) struct Head {
     pub(crate) incarnation: u64,
     /// For each generation of seen counts how many deltas are in it.
     pub(crate) seen: Vec<(u64, u64)>,
+    /// Cells of earlier lives.
+    #[serde(default)]
+    pub(crate) frozen: Vec<FrozenOf>,
     /// Counters beside the shingle tallies.
     pub(crate) near: Vec<u64>,
     sections: Vec<Section>,
+}
+
+/// Cells of an earlier life of the folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FrozenOf {
+    pub(crate) incarnation: u64,
+    pub(crate) generation: u64,
+    /// The last delta in them.
+    pub(crate) sequence: u64,
+    /// Whether they were told to a network.
+    pub(crate) shared: bool,
+}
+
+impl FrozenOf {
+    fn section(&self) -> String {
+        format!("frozen-{}-{}", self.incarnation, self.generation)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,12 +138,17 @@ pub(crate) fn write(
         sections.add(name, |out| seenit_filter::file::write(&filter, out))?;
     }
     let mut seen = Vec::new();
-    memory.seen.each_journalled(|generation, own, others, sequence| {
+    memory.seen.each_journalled(|generation, own, sequence| {
         seen.push((generation, sequence));
-        sections.add(&format!("seen-{generation}"), |out| seenit_filter::file::write(own, out))?;
-        sections.add(&format!("others-{generation}"), |out| seenit_filter::file::write(others, out))?;
-        Ok::<(), SnapshotError>(())
+        sections.add(&format!("seen-{generation}"), |out| seenit_filter::file::write(own, out))
     })?;
+    let mut frozen = Vec::new();
+    for part in memory.seen.frozen() {
+        let FrozenPart { incarnation, generation, sequence, is_shared: shared, counts } = part;
+        let (of, counts) = (FrozenOf { incarnation, generation, sequence, shared }, counts.snapshot()?);
+        sections.add(&of.section(), |out| seenit_filter::file::write(&counts, out))?;
+        frozen.push(of);
+    }
     sections.add("bulk", |out| out.write_all(&taken.bulk))?;
     sections.add("forgotten", |out| {
         for (hash, (generation, count)) in memory.forgotten() {
@@ -138,6 +166,7 @@ pub(crate) fn write(
         time: taken.time,
         incarnation: taken.incarnation,
         seen,
+        frozen,
         near: memory.near.numbers(),
         sections: sections.done,
     };
@@ -276,9 +305,21 @@ impl Snapshot {
         })
     }
 
-    /// Seen counts of a generation: own and others'.
-    pub(crate) fn seen(&self, generation: u64) -> Result<[Owned; 2], SnapshotError> {
-        Ok([self.counts(&format!("seen-{generation}"))?, self.counts(&format!("others-{generation}"))?])
+    /// Own seen counts of a generation.
+    pub(crate) fn seen(&self, generation: u64) -> Result<Counts, SnapshotError> {
+        self.counts(&format!("seen-{generation}"))
+    }
+
+    /// Seen counts of earlier lives.
+    pub(crate) fn frozen(&self, of: &FrozenOf) -> Result<Counts, SnapshotError> {
+        self.counts(&of.section())
+    }
+
+    /// The sum of all earlier lives, which version 1 has.
+    pub(crate) fn others(&self, generation: u64) -> Result<Option<Counts>, SnapshotError> {
+        let name = format!("others-{generation}");
+        let is_there = self.head.sections.iter().any(|section| section.name == name);
+        is_there.then(|| self.counts(&name)).transpose()
     }
 
     /// Bulk signatures: generation and hash.
@@ -325,9 +366,9 @@ fn head_of(bytes: &[u8]) -> Result<Head, SnapshotError> {
     let start = bytes.get(..24).filter(|start| start.starts_with(MAGIC));
     let start = start.ok_or_else(|| damaged("it is no snapshot".into()))?;
     let number = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| start[at + index]));
-    if number(16) != VERSION {
+    if !(1..=VERSION).contains(&number(16)) {
         return Err(damaged(format!(
-            "it is of version {}: this program reads version {VERSION}",
+            "it is of version {}: this program reads versions 1 to {VERSION}",
             number(16)
         )));
     }

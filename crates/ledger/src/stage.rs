@@ -159,7 +159,7 @@ impl<'a> Stage<'a> {
         staged: &mut Staged,
     ) -> Result<(), JournalError> {
         let (number, generation) = (self.next, self.generation_of(verb));
-        let count = if verb == Verb::Forget { self.seen_count(&keys) } else { 0 };
+        let count = if verb == Verb::Forget { self.seen_count(&case) } else { 0 };
         let mut record =
             Record { verb, reporter: id, weight, time: self.time, count, case, befores: Vec::new() };
         if matches!(verb, Verb::Revoke | Verb::Protect) && units_of(&record) > 0 {
@@ -219,8 +219,9 @@ impl<'a> Stage<'a> {
     }
 
     /// A forget subtracts what the signature counts now.
-    fn seen_count(&self, keys: &[Key]) -> u64 {
-        keys.first().map_or(0, |key| self.memory.seen.count(key.hash).value)
+    fn seen_count(&self, case: &Case) -> u64 {
+        let count = |one| self.memory.seen.count(one, self.memory.sip.hash_bytes(one.bytes())).value;
+        case.iter().next().map_or(0, count)
     }
 
     fn note_good_texts(&mut self, case: &Case) {

@@ -18,6 +18,7 @@ use crate::clock::{Calendar, Trust};
 use crate::error::WriteError;
 use crate::identity::HighMark;
 use crate::journal::{Journal, JournalError};
+use crate::lives::LifeChange;
 use crate::memory::BULK_GENERATIONS;
 use crate::record::Verb;
 use crate::reporter::{Reporter, ReporterId};
@@ -39,9 +40,6 @@ const SIGNATURE_BYTES_MAX: usize = 1 << 20;
 /// How often a journal that failed is tried again.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// How often the highest time is kept when nothing else is written.
-const HIGH_SECS: u64 = 60;
-
 /// Called when a write is durable or refused.
 pub(crate) type Done = Box<dyn FnOnce(Result<Receipt, WriteError>) + Send>;
 
@@ -56,6 +54,7 @@ pub(crate) enum Job {
     },
     Snapshot(Box<dyn FnOnce(Result<(), WriteError>) + Send>),
     ConfirmClock,
+    ChangeLife(LifeChange, Box<dyn FnOnce(Result<(), WriteError>) + Send>),
     Close,
 }
 
@@ -153,6 +152,7 @@ impl Writer {
                     self.calendar.confirm(&*self.shared.clock);
                     self.tick();
                 }
+                Job::ChangeLife(change, done) => done(self.change_life(change)),
                 _ => {}
             }
         }
@@ -275,7 +275,7 @@ impl Writer {
     }
 
     /// The journal, where writes are taken.
-    fn writable(&self, shared: &Shared) -> Result<Arc<Journal>, WriteError> {
+    pub(crate) fn writable(&self, shared: &Shared) -> Result<Arc<Journal>, WriteError> {
         let floor = shared.config.free_bytes_min;
         let free = free_bytes(&shared.folder);
         let mut state = shared.state();
@@ -366,27 +366,6 @@ impl Writer {
         batch.commit()
     }
 
-    fn journal_deltas(&mut self, shared: &Shared, journal: &Journal) -> Result<(), JournalError> {
-        let deltas = shared.memory.seen.deltas()?;
-        let secs = self.calendar.secs();
-        if deltas.is_empty() && secs < self.kept_secs + HIGH_SECS {
-            return Ok(());
-        }
-        let mut batch = journal.batch();
-        let incarnation = shared.identity.incarnation().id;
-        for delta in &deltas {
-            batch.delta(incarnation, delta.generation, delta.sequence, &delta.bytes);
-        }
-        batch.number("high", secs);
-        if let Err(error) = batch.commit() {
-            deltas.iter().for_each(|delta| shared.memory.seen.not_journalled(delta));
-            return Err(error);
-        }
-        self.kept_secs = secs;
-        deltas.into_iter().for_each(|delta| shared.memory.seen.journalled(delta));
-        Ok(())
-    }
-
     fn snapshot_or_note(&mut self) {
         // A failure is in the state, for `stats` and alarms; the journal has everything.
         let _ = self.snapshot();
@@ -425,7 +404,7 @@ impl Writer {
             generation: self.calendar.generation(),
             hidden_before: self.hidden_before,
             time: self.calendar.secs(),
-            incarnation: shared.identity.incarnation().id,
+            incarnation: shared.identity().incarnation().id,
             bulk,
         };
         let written = snapshot::write(&shared.folder, &shared.config, &shared.memory, taken);
@@ -433,27 +412,6 @@ impl Writer {
         snapshot::publish(&shared.folder, file).map_err(|error| error.to_string())?;
         self.heads = [Some(head), self.heads[0].take()];
         self.forget_deltas(shared, journal).map_err(|error| error.to_string())
-    }
-
-    /// Deltas that both snapshots have are not needed any more.
-    fn forget_deltas(&self, shared: &Shared, journal: &Journal) -> Result<(), JournalError> {
-        let Some(previous) = &self.heads[1] else {
-            return Ok(());
-        };
-        let oldest = shared.generation().saturating_sub(shared.config.seen_generations);
-        let mut batch = journal.batch();
-        for incarnation in shared.identity.incarnations_from(None) {
-            journal.each_delta(incarnation, |generation, sequence, _| {
-                let has = previous.seen.iter().any(|&(known, last)| known == generation && sequence <= last);
-                let is_taken =
-                    incarnation < previous.incarnation || incarnation == previous.incarnation && has;
-                if is_taken || generation < oldest {
-                    batch.remove_delta(incarnation, generation, sequence);
-                }
-                Ok(())
-            })?;
-        }
-        batch.commit()
     }
 
     /// Opens the journal again after a failure, and takes over what it has and memory does not.

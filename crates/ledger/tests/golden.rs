@@ -1,4 +1,4 @@
-//! A data folder of version 1, as it was written when version 1 was new: its identity and its snapshot stay readable.
+//! Data folders of versions 1 and 2, as they were written when these were new: identity and snapshot stay readable.
 //!
 //! `cargo nextest run -p seenit-ledger --run-ignored only makes_the_golden_folder` writes one anew; do that for a new
 //! version only, and keep the old.
@@ -13,21 +13,52 @@ use common::*;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use seenit_ledger::{LOCAL, LedgerConfig, Local, Verb, Verdict};
+use seenit_ledger::{LOCAL, LedgerConfig, Local, Terms, Verb, Verdict};
+use tempfile::TempDir;
+
+const NETWORK: [u8; 32] = [0xaa; 32];
 
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
-#[test]
-fn a_snapshot_of_version_1_is_read() {
+/// The golden folder of a version, without its journal.
+fn unpacked(version: u32) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    fs::copy(golden().join("identity-v1.json"), folder.path().join("identity.json")).expect("copied");
-    let (mut snapshot, mut packed) =
-        (Vec::new(), File::open(golden().join("snapshot-v1.gz")).expect("there"));
+    let identity = golden().join(format!("identity-v{version}.json"));
+    fs::copy(identity, folder.path().join("identity.json")).expect("copied");
+    let packed = File::open(golden().join(format!("snapshot-v{version}.gz")));
+    let (mut snapshot, mut packed) = (Vec::new(), packed.expect("there"));
     GzDecoder::new(&mut packed).read_to_end(&mut snapshot).expect("whole");
     fs::write(folder.path().join("snapshot"), snapshot).expect("written");
+    folder
+}
+
+#[test]
+fn a_snapshot_of_version_1_is_read() {
+    let local = Local::open(unpacked(1).path()).expect("readable");
+    says_what_it_was_told(&local);
+    assert_eq!(local.check(&case(4000)).reasons[0].seen, Some(25));
+}
+
+/// It was in a network when it was made: one private life, and two that were told.
+#[test]
+fn a_snapshot_of_version_2_is_read() {
+    let folder = unpacked(2);
     let local = Local::open(folder.path()).expect("readable");
+    says_what_it_was_told(&local);
+    assert_eq!(local.check(&case(4000)).reasons[0].seen, Some(25 + 7 + 2));
+    let small = LedgerConfig { capacity: 1000, seen_capacity: 1000, ..config() };
+    let ledger = open_with(folder.path(), &Hands::at(FIRST_DAY * DAY), small);
+    assert_eq!(ledger.network(), Some(NETWORK));
+    let frozen = ledger.frozen_cells().expect("copies");
+    assert_eq!(
+        frozen.iter().map(|part| (part.generation, part.sequence)).collect::<Vec<_>>(),
+        [(FIRST_DAY, 1)]
+    );
+}
+
+fn says_what_it_was_told(local: &Local) {
     assert_eq!(local.taken_secs(), FIRST_DAY * DAY);
     let verdict = |case| local.check(&case).verdict;
     assert_eq!(verdict(case(1)), Verdict::Spam);
@@ -39,7 +70,6 @@ fn a_snapshot_of_version_1_is_read() {
     assert_eq!(verdict(case(5000)), Verdict::Unknown);
     let reason = &local.check(&case(1)).reasons[0];
     assert_eq!((reason.weight, reason.against, reason.raw, reason.seen), (10, 0, 2, None));
-    assert_eq!(local.check(&case(4000)).reasons[0].seen, Some(25));
     assert_eq!(local.check(&case(6000)).reasons[0].seen, Some(3), "13 less the 10 that were forgotten");
 }
 
@@ -59,11 +89,16 @@ fn makes_the_golden_folder() {
     ledger.see(&[case(6000)], 10).expect("accepted");
     write(&ledger, Verb::Forget, LOCAL, case(6000)).expect("durable");
     ledger.see(&[case(6000)], 3).expect("accepted");
+    let terms = Terms::private(&LedgerConfig { seen_capacity: 2000, ..config() }, [7; 16]);
+    ledger.agree(NETWORK, &[(FIRST_DAY, terms.expect("a geometry"))]).expect("durable");
+    ledger.see(&[case(4000)], 7).expect("accepted");
+    ledger.renew().expect("durable");
+    ledger.see(&[case(4000)], 2).expect("accepted");
     settle(&ledger);
     drop(ledger);
     fs::create_dir_all(golden()).expect("a folder");
-    fs::copy(folder.path().join("identity.json"), golden().join("identity-v1.json")).expect("copied");
-    let packed = File::create(golden().join("snapshot-v1.gz")).expect("made");
+    fs::copy(folder.path().join("identity.json"), golden().join("identity-v2.json")).expect("copied");
+    let packed = File::create(golden().join("snapshot-v2.gz")).expect("made");
     let mut packed = GzEncoder::new(packed, Compression::best());
     packed.write_all(&fs::read(folder.path().join("snapshot")).expect("there")).expect("written");
     packed.finish().expect("written");

@@ -1,0 +1,159 @@
+//! The writer's part in seen counts: deltas on their way into the journal and out of it, and lives that end and begin.
+
+use std::sync::{Arc, PoisonError};
+
+use crate::error::{OpenError, WriteError};
+use crate::identity::Identity;
+use crate::journal::{Journal, JournalError};
+use crate::open_seen::FORGOTTEN_IN;
+use crate::seen::{Change, Ended};
+use crate::shared::Shared;
+use crate::terms::Terms;
+use crate::writer::Writer;
+
+/// How often the highest time is kept when nothing else is written.
+const HIGH_SECS: u64 = 60;
+
+/// What the present life is to become.
+pub(crate) enum LifeChange {
+    /// One of a network, with these terms by first generation.
+    Agree { network: [u8; 32], terms: Vec<(u64, Terms)> },
+    /// A private one.
+    Leave,
+    /// A new one of the same network.
+    Renew,
+}
+
+impl Writer {
+    pub(crate) fn journal_deltas(&mut self, shared: &Shared, journal: &Journal) -> Result<(), JournalError> {
+        let deltas = shared.memory.seen.deltas()?;
+        let secs = self.calendar.secs();
+        if deltas.is_empty() && secs < self.kept_secs + HIGH_SECS {
+            return Ok(());
+        }
+        let mut batch = journal.batch();
+        let incarnation = shared.identity().incarnation().id;
+        for delta in &deltas {
+            batch.delta(incarnation, delta.generation, delta.sequence, &delta.bytes);
+        }
+        batch.number("high", secs);
+        if let Err(error) = batch.commit() {
+            deltas.iter().for_each(|delta| shared.memory.seen.not_journalled(delta));
+            return Err(error);
+        }
+        self.kept_secs = secs;
+        deltas.into_iter().for_each(|delta| shared.memory.seen.journalled(delta));
+        Ok(())
+    }
+
+    /// Deltas that both snapshots have are not needed any more.
+    pub(crate) fn forget_deltas(&self, shared: &Shared, journal: &Journal) -> Result<(), JournalError> {
+        let Some(previous) = &self.heads[1] else {
+            return Ok(());
+        };
+        let oldest = shared.generation().saturating_sub(shared.config.seen_generations);
+        let mut batch = journal.batch();
+        let lives: Vec<u64> = shared.identity().incarnations().iter().map(|life| life.id).collect();
+        for incarnation in lives {
+            journal.each_delta(incarnation, |generation, sequence, _| {
+                let has = previous.seen.iter().any(|&(known, last)| known == generation && sequence <= last);
+                let is_taken =
+                    incarnation < previous.incarnation || incarnation == previous.incarnation && has;
+                if is_taken || generation < oldest {
+                    batch.remove_delta(incarnation, generation, sequence);
+                    batch.number(FORGOTTEN_IN, incarnation);
+                }
+                Ok(())
+            })?;
+        }
+        batch.commit()
+    }
+
+    /// Changes the present life or begins another one, durably.
+    pub(crate) fn change_life(&mut self, change: LifeChange) -> Result<(), WriteError> {
+        let shared = Arc::clone(&self.shared);
+        let journal = self.writable(&shared)?;
+        let present = shared.identity().incarnation().clone();
+        let (network, terms) = match change {
+            LifeChange::Renew => (present.network, present.terms),
+            LifeChange::Leave if present.network.is_none() => return Ok(()),
+            LifeChange::Leave => (None, Vec::new()),
+            LifeChange::Agree { network, terms } if present.network == Some(network) => {
+                if present.terms == terms {
+                    return Ok(());
+                }
+                match shared.memory.seen.change_of_terms(&terms) {
+                    Change::Fits => return self.put_terms(&shared, terms),
+                    Change::Refused(generation) => return Err(WriteError::Terms { generation }),
+                    Change::Begins => (Some(network), terms),
+                }
+            }
+            LifeChange::Agree { network, terms } => (Some(network), terms),
+        };
+        self.begin_life(&shared, &journal, (network, terms))
+    }
+
+    fn put_terms(&self, shared: &Shared, terms: Vec<(u64, Terms)>) -> Result<(), WriteError> {
+        let identity = shared.identity().with_terms(terms.clone());
+        identity.save(&shared.folder).map_err(not_kept)?;
+        put_identity(shared, identity);
+        shared.memory.seen.put_terms(terms);
+        Ok(())
+    }
+
+    /// Ends the present life: what it counted is journalled and frozen. Only when the new one is durable does anybody
+    /// count in it.
+    fn begin_life(
+        &mut self,
+        shared: &Shared,
+        journal: &Journal,
+        (network, terms): (Option<[u8; 32]>, Vec<(u64, Terms)>),
+    ) -> Result<(), WriteError> {
+        self.journal_deltas(shared, journal).map_err(|error| failed(shared, &error))?;
+        let (records, now) = ((self.next - 1, self.next), self.calendar.secs());
+        let identity = shared.identity().with_life(records, now, (network, terms));
+        let life = identity.incarnation().clone();
+        let beginning = shared.memory.seen.prepare(life, Some(shared.generation()));
+        let beginning = beginning.map_err(|error| WriteError::Cells(error.to_string()))?;
+        identity.save(&shared.folder).map_err(not_kept)?;
+        put_identity(shared, identity);
+        let ended = shared.memory.seen.enter(beginning);
+        if let Err(error) = self.journal_last(shared, journal, &ended) {
+            // The new life has begun all the same. Cells of the old one count here, and nobody is told of them.
+            failed(shared, &error);
+        }
+        Ok(())
+    }
+
+    /// Journals what a life gained after its deltas were journalled and before it ended.
+    fn journal_last(&self, shared: &Shared, journal: &Journal, ended: &[Ended]) -> Result<(), JournalError> {
+        let mut batch = journal.batch();
+        let mut deltas = Vec::new();
+        for one in ended {
+            let delta = one.last_delta()?;
+            if let Some(delta) = &delta {
+                batch.delta(one.incarnation, delta.generation, delta.sequence, &delta.bytes);
+            }
+            deltas.push((one, delta));
+        }
+        batch.commit()?;
+        for (one, delta) in deltas {
+            shared.memory.seen.settle(one, delta.as_ref());
+        }
+        Ok(())
+    }
+}
+
+fn put_identity(shared: &Shared, identity: Identity) {
+    *shared.identity.write().unwrap_or_else(PoisonError::into_inner) = identity;
+}
+
+fn not_kept(error: OpenError) -> WriteError {
+    WriteError::Journal(error.to_string())
+}
+
+fn failed(shared: &Shared, error: &JournalError) -> WriteError {
+    let error = WriteError::Journal(error.to_string());
+    shared.state().refused = Some(error.clone());
+    error
+}
