@@ -126,6 +126,12 @@ impl Identity {
         born.unwrap_or(&self.incarnations[0]).id
     }
 
+    /// The first number of a life's records, and of the next life's, where there is one.
+    pub(crate) fn life(&self, id: u64) -> Option<(u64, Option<u64>)> {
+        let index = self.incarnations.iter().position(|one| one.id == id)?;
+        Some((self.incarnations[index].first, self.incarnations.get(index + 1).map(|next| next.first)))
+    }
+
     /// The site's public key.
     pub(crate) fn site(&self) -> [u8; 32] {
         self.signing.verifying_key().to_bytes()

@@ -58,6 +58,12 @@ pub(crate) struct Head {
     pub(crate) time: u64,
     /// The life of the folder whose seen counts it has.
     pub(crate) incarnation: u64,
+    /// The serial number of the last record of a peer in it.
+    #[serde(default)]
+    pub(crate) heard: u64,
+    /// The tag of the table of peers that its tallies count by.
+    #[serde(default)]
+    pub(crate) peers: u64,
     /// For each generation of seen counts how many deltas are in it.
     pub(crate) seen: Vec<(u64, u64)>,
     /// Counters beside the shingle tallies.
@@ -91,6 +97,8 @@ pub(crate) struct Taken {
     pub(crate) hidden_before: u64,
     pub(crate) time: u64,
     pub(crate) incarnation: u64,
+    pub(crate) heard: u64,
+    pub(crate) peers: u64,
     pub(crate) bulk: Vec<u8>,
 }
 
@@ -137,6 +145,8 @@ pub(crate) fn write(
         hidden_before: taken.hidden_before,
         time: taken.time,
         incarnation: taken.incarnation,
+        heard: taken.heard,
+        peers: taken.peers,
         seen,
         near: memory.near.numbers(),
         sections: sections.done,

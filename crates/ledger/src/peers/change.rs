@@ -1,0 +1,130 @@
+//! Peers that come, go, or count for more or less: memory is made right, and what those said who are gone is deleted.
+//!
+//! The new table is journalled first, with the slots that are being given up. From then on a process that ends makes
+//! tallies anew at its next start, because those of its snapshots are of another table, and goes on deleting.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use seenit_filter::hash::Hash128;
+
+use super::table::Peers;
+use crate::age::{fold_bulk, has_newer, key_of};
+use crate::exact::exact;
+use crate::journal::{Batch, Journal, JournalError, LASTING, row_key};
+use crate::memory::Memory;
+
+/// What is deleted between commits.
+const TOGETHER: usize = 10_000;
+
+/// Memory counts by a new table that is journalled, in place of `old`; the present generation is `now`.
+pub(crate) fn follow(
+    memory: &Memory,
+    journal: &Journal,
+    (old, new): (&Peers, &Arc<Peers>),
+    (now, bulk_threshold): (u64, u64),
+) -> Result<(), JournalError> {
+    let differing: HashSet<u16> = new.differing(old).collect();
+    let spoken = follow_shingles(memory, journal, (old, new), &differing)?;
+    journal.count_peers(Arc::clone(new));
+    for hash in spoken {
+        memory.put_exact(hash, &exact(journal, hash)?);
+    }
+    let mut has_bulk = false;
+    journal.each_bulk(|_, _, slot| has_bulk |= differing.contains(&slot))?;
+    finish(journal)?;
+    if has_bulk {
+        memory.clear_all_bulk();
+        fold_bulk(memory, journal, now, bulk_threshold)?;
+    }
+    Ok(())
+}
+
+/// Weighs the voices of peers that count for something else now, and gives back the signatures they spoke of.
+fn follow_shingles(
+    memory: &Memory,
+    journal: &Journal,
+    (old, new): (&Peers, &Peers),
+    differing: &HashSet<u16>,
+) -> Result<HashSet<Hash128>, JournalError> {
+    let (live, mut spoken) = (journal.live(), HashSet::new());
+    if differing.is_empty() {
+        return Ok(spoken);
+    }
+    for &generation in live.iter().filter(|one| **one != LASTING) {
+        let newer: Vec<u64> =
+            live.iter().copied().filter(|&one| one > generation && one != LASTING).collect();
+        journal.each_row(generation, |hash, reporter, row| {
+            if !reporter.slot().is_some_and(|slot| differing.contains(&slot)) {
+                return Ok(());
+            }
+            if !row.is_shingle {
+                spoken.insert(hash);
+            } else if !has_newer(journal, &newer, hash, reporter)? {
+                let weighed = |peers: &Peers| peers.weigh(reporter, (row.word, row.weight), true);
+                memory.near.change(key_of(hash, &row), weighed(old), weighed(new));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(spoken)
+}
+
+/// Deletes what those said who are gone, and gives up their slots.
+pub(crate) fn finish(journal: &Journal) -> Result<(), JournalError> {
+    let peers = journal.peers();
+    if peers.leaving.is_empty() {
+        return Ok(());
+    }
+    for generation in journal.generations().into_iter().filter(|one| *one != LASTING) {
+        delete_heard(journal, generation, &peers.leaving)?;
+    }
+    let mut batch = journal.batch();
+    journal.each_bulk(|generation, hash, slot| {
+        if peers.leaving.contains(&slot) {
+            batch.remove_bulk(generation, hash, slot);
+        }
+    })?;
+    let left = peers.left();
+    batch.peers(&left)?;
+    batch.commit()?;
+    journal.count_peers(Arc::new(left));
+    Ok(())
+}
+
+/// Deletes rows and records of these slots in one generation.
+fn delete_heard(journal: &Journal, generation: u64, leaving: &[u16]) -> Result<(), JournalError> {
+    let mut deleting = Deleting { journal, batch: journal.batch(), deleted: 0 };
+    journal.each_row(generation, |hash, reporter, _| {
+        if reporter.slot().is_some_and(|slot| leaving.contains(&slot)) {
+            deleting.batch.remove_row(generation, &row_key(hash, reporter))?;
+            deleting.next()?;
+        }
+        Ok(())
+    })?;
+    journal.each_heard(generation, 0, |serial, origin, _| {
+        if leaving.contains(&origin.slot) {
+            deleting.batch.remove_heard(generation, serial)?;
+            deleting.next()?;
+        }
+        Ok(())
+    })?;
+    deleting.batch.commit()
+}
+
+/// A deletion in several commits.
+struct Deleting<'a> {
+    journal: &'a Journal,
+    batch: Batch<'a>,
+    deleted: usize,
+}
+
+impl Deleting<'_> {
+    fn next(&mut self) -> Result<(), JournalError> {
+        self.deleted += 1;
+        if self.deleted.is_multiple_of(TOGETHER) {
+            return std::mem::replace(&mut self.batch, self.journal.batch()).commit();
+        }
+        Ok(())
+    }
+}
