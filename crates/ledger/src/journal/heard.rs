@@ -272,3 +272,32 @@ fn decode(serial: u64, bytes: &[u8]) -> Result<(Origin, Body), JournalError> {
     };
     Ok((origin, body))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_from_before_there_were_peers_opens() {
+        let folder = tempfile::tempdir().expect("a folder");
+        {
+            let database = Database::builder(folder.path()).open().expect("a store");
+            for name in ["log-5", "index-5", "bulk", "seen", "reporters", "meta"] {
+                database.keyspace(name, super::super::options).expect("a keyspace");
+            }
+        }
+        let journal = Journal::open(folder.path()).expect("a journal");
+        assert_eq!((journal.generations(), journal.last_heard().expect("readable")), (vec![5], 0));
+        assert!(journal.peers().is_empty() && journal.link_row(b"key").expect("readable").is_none());
+        journal.ensure_heard(5).expect("made");
+        let (origin, body) =
+            (Origin { slot: 3, incarnation: 4, sequence: 5 }, Body::Uncounted(Uncounted::Full, vec![7]));
+        let mut batch = journal.batch();
+        batch.heard(5, 1, origin, &body).expect("staged");
+        batch.commit().expect("durable");
+        drop(journal);
+        let journal = Journal::open(folder.path()).expect("a journal");
+        assert_eq!(journal.last_heard().expect("readable"), 1);
+        assert_eq!(journal.heard(1).expect("readable"), Some((origin, body)));
+    }
+}

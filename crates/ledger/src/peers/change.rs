@@ -128,3 +128,99 @@ impl Deleting<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::config::LedgerConfig;
+    use crate::ledger::Ledger;
+    use crate::open::JOURNAL_FOLDER;
+    use crate::peers::{Batch as Link, Heard, Peer};
+    use crate::record::{Record, Verb};
+    use crate::reporter::ReporterId;
+    use crate::signature::Case;
+
+    fn open(folder: &Path) -> Ledger {
+        let config = LedgerConfig {
+            capacity: 1000,
+            seen_capacity: 1000,
+            free_bytes_min: 0,
+            ..LedgerConfig::default()
+        };
+        Ledger::open(folder, config, Arc::new(SystemClock::default())).expect("a ledger")
+    }
+
+    fn case() -> Case {
+        let mut case = Case::new();
+        case.push(seenit_signature::Kind::Pyzor, &[7; 20]).expect("a digest");
+        case.push(seenit_signature::Kind::Near1, &[9; 256]).expect("shingles");
+        case
+    }
+
+    fn peer(slot: u16) -> Peer {
+        Peer { slot, site: [slot as u8; 32], name: "other".into(), spam: 10, ham: 10, seen: 20 }
+    }
+
+    fn tell(ledger: &Ledger, slot: u16) {
+        let time = crate::clock::Clock::now_secs(&SystemClock::default());
+        let said = |verb| Record {
+            verb,
+            reporter: ReporterId(3),
+            weight: 10,
+            time,
+            count: 0,
+            case: case(),
+            befores: Vec::new(),
+        };
+        let records = [Verb::Report, Verb::Promote].map(|verb| said(verb).travelling()).to_vec();
+        let heard = vec![Heard { slot, incarnation: 5, first: 1, records }];
+        ledger.commit_link(Link { heard, rows: Vec::new() }).expect("durable");
+    }
+
+    /// All keys of the journal that are a peer's.
+    fn left_of(journal: &Journal, slot: u16) -> usize {
+        let mut left = 0;
+        for generation in journal.generations() {
+            let row = |_, reporter: ReporterId, _| {
+                left += usize::from(reporter.slot() == Some(slot));
+                Ok(())
+            };
+            journal.each_row(generation, row).expect("readable");
+            let heard = |_, origin: crate::journal::heard::Origin, _| {
+                left += usize::from(origin.slot == slot);
+                Ok(())
+            };
+            journal.each_heard(generation, 0, heard).expect("readable");
+        }
+        journal.each_bulk(|_, _, of| left += usize::from(of == slot)).expect("readable");
+        left
+    }
+
+    #[test]
+    fn a_removal_that_was_cut_off_is_finished_at_the_next_start() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = open(folder.path());
+        ledger.set_peers(&[peer(1), peer(2)]).expect("durable");
+        tell(&ledger, 1);
+        tell(&ledger, 2);
+        assert_eq!((ledger.check(&case()).reasons[0].weight, ledger.stats().near_spam), (20, 2));
+        drop(ledger);
+        {
+            let journal = Journal::open(&folder.path().join(JOURNAL_FOLDER)).expect("a journal");
+            assert_eq!(left_of(&journal, 1), 1 + 32 + 2 + 1, "its rows, its records, its bulk mark");
+            let mut batch = journal.batch();
+            batch.peers(&journal.peers().changed_to(&[peer(2)]).expect("a table")).expect("staged");
+            batch.number("heard", 4);
+            batch.commit().expect("durable");
+        }
+        let ledger = open(folder.path());
+        assert_eq!((ledger.check(&case()).reasons[0].weight, ledger.stats().near_spam), (10, 1));
+        ledger.set_peers(&[peer(2), peer(1)]).expect("its slot is free");
+        drop(ledger);
+        let journal = Journal::open(&folder.path().join(JOURNAL_FOLDER)).expect("a journal");
+        assert_eq!((left_of(&journal, 1), left_of(&journal, 2)), (0, 36));
+    }
+}
