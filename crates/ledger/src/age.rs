@@ -5,32 +5,34 @@ use std::collections::{HashMap, HashSet};
 use seenit_filter::hash::Hash128;
 use seenit_signature::Kind;
 
-use crate::exact::exact;
+use crate::exact::{exact, exact_of, last_words};
 use crate::journal::heard::Body;
-use crate::journal::{Journal, JournalError, LASTING, MarkRow, Row, is_mark, mark_row, row_key};
+use crate::journal::{Journal, JournalError, LASTING, Row, is_mark, row_key};
 use crate::keys::Key;
 use crate::memory::{BULK_GENERATIONS, Effect, Memory};
 use crate::record::{Record, Verb, Word};
 use crate::reporter::ReporterId;
 use crate::stage::{many_taken_back, row_after, whose};
 
-/// Adds all live rows to empty tallies; `progress` hears of each.
+/// Makes empty tallies of all live rows; `progress` hears of each.
 pub(crate) fn fold(
     memory: &Memory,
     journal: &Journal,
     mut progress: impl FnMut(),
 ) -> Result<(), JournalError> {
-    let (live, mut settled) = (journal.live(), HashSet::new());
-    for &generation in &live {
-        let newer: Vec<u64> =
-            live.iter().copied().filter(|&one| one > generation && one != LASTING).collect();
-        journal.each_row(generation, |hash, reporter, row| {
-            progress();
-            let is_last = !has_newer(journal, &newer, hash, reporter)?;
-            add_row(memory, journal, hash, reporter, (&row, generation, is_last), &mut settled)
-        })?;
-    }
-    Ok(())
+    let peers = journal.peers();
+    journal.each_key(|hash, rows| {
+        rows.iter().for_each(|_| progress());
+        if rows.iter().any(|(_, _, row)| row.is_shingle) {
+            for (reporter, row) in last_words(rows) {
+                let now = peers.weigh(reporter, (row.word, row.weight), true);
+                memory.near.change(key_of(hash, &row), (Word::None, 0), now);
+            }
+        } else {
+            memory.put_exact(hash, &exact_of(rows, &peers));
+        }
+        Ok(())
+    })
 }
 
 /// Takes back what a generation that is too old now still adds to the tallies. Exact tallies are without it from the
@@ -48,7 +50,7 @@ pub(crate) fn hide(memory: &Memory, journal: &Journal, generation: u64) -> Resul
     })
 }
 
-pub(crate) fn has_newer(
+fn has_newer(
     journal: &Journal,
     newer: &[u64],
     hash: Hash128,
@@ -73,32 +75,6 @@ pub(crate) fn key_of(hash: Hash128, row: &Row) -> Key {
     Key { hash, kind, is_text: row.is_text }
 }
 
-/// Adds a row of a generation to the tallies; `is_last` says whether it is its reporter's last word.
-fn add_row(
-    memory: &Memory,
-    journal: &Journal,
-    hash: Hash128,
-    reporter: ReporterId,
-    (row, generation, is_last): (&Row, u64, bool),
-    settled: &mut HashSet<Hash128>,
-) -> Result<(), JournalError> {
-    if reporter.slot().is_some() && !row.is_shingle {
-        return settle(memory, journal, hash, settled);
-    }
-    if let Some(mark) = mark_row(reporter).filter(|_| !row.is_shingle) {
-        if is_last && row.word != Word::None && !settled.contains(&hash) {
-            set_mark(memory, hash, mark, row, generation);
-        }
-        return Ok(());
-    }
-    let now = if is_last { (row.word, row.weight) } else { (Word::None, 0) };
-    let now = weighed(journal, reporter, now);
-    let raw = (i32::from(row.raw_spam), i32::from(row.raw_ham));
-    let effect = Effect { before: (Word::None, 0), now, raw };
-    memory.apply(key_of(hash, row), effect, settled, || exact(journal, hash).ok());
-    Ok(())
-}
-
 /// Takes a row that is hidden by now out of the tallies.
 fn remove_row(
     memory: &Memory,
@@ -112,16 +88,13 @@ fn remove_row(
         return settle(memory, journal, hash, settled);
     }
     let before = if is_last { (row.word, row.weight) } else { (Word::None, 0) };
-    let before = weighed(journal, reporter, before);
+    // A peer's row that comes here is its voice on a shingle.
+    let is_peers = reporter.slot().is_some();
+    let before = if is_peers { journal.peers().weigh(reporter, before, true) } else { before };
     let raw = (-i32::from(row.raw_spam), -i32::from(row.raw_ham));
     let effect = Effect { before, now: (Word::None, 0), raw };
     memory.apply(key_of(hash, row), effect, settled, || exact(journal, hash).ok());
     Ok(())
-}
-
-/// What a word counts for; peers' are words on shingles here.
-fn weighed(journal: &Journal, reporter: ReporterId, said: (Word, u8)) -> (Word, u8) {
-    if reporter.slot().is_some() { journal.peers().weigh(reporter, said, true) } else { said }
 }
 
 /// Takes over what the journal knows of a signature: what a peer's word adds depends on all others of that peer, and
@@ -136,18 +109,6 @@ fn settle(
         memory.put_exact(hash, &exact(journal, hash)?);
     }
     Ok(())
-}
-
-/// Sets a mark that stands, as of a generation.
-fn set_mark(memory: &Memory, hash: Hash128, mark: MarkRow, row: &Row, generation: u64) {
-    memory.mark(hash, |marks| match mark {
-        MarkRow::Protection => marks.protected = true,
-        MarkRow::Many => marks.many = true,
-        MarkRow::Forgetting => marks.forgotten = true,
-    });
-    if mark == MarkRow::Forgetting {
-        memory.forget(hash, generation, row.count);
-    }
 }
 
 /// Marks in memory what the journal knows as bulk.

@@ -36,9 +36,11 @@ use crate::record::Record;
 use crate::reporter::{Reporter, ReporterId};
 
 pub(crate) mod heard;
+mod keys;
 mod row;
 mod run;
 
+pub(crate) use keys::Said;
 use row::split_row_key;
 pub(crate) use row::{
     FORGETTING, LASTING, MANY, MarkRow, PROTECTION, Row, RowKey, hash_bytes, hash_of, is_mark, mark_row,

@@ -6,13 +6,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use seenit_filter::hash::Hash128;
-
 use super::table::Peers;
-use crate::age::{fold_bulk, has_newer, key_of};
-use crate::exact::exact;
+use crate::age::{fold_bulk, key_of};
+use crate::exact::{exact_of, last_words};
 use crate::journal::{Batch, Journal, JournalError, LASTING, row_key};
 use crate::memory::Memory;
+use crate::reporter::ReporterId;
 
 /// What is deleted between commits.
 const TOGETHER: usize = 10_000;
@@ -25,11 +24,25 @@ pub(crate) fn follow(
     (now, bulk_threshold): (u64, u64),
 ) -> Result<(), JournalError> {
     let differing: HashSet<u16> = new.differing(old).collect();
-    let spoken = follow_shingles(memory, journal, (old, new), &differing)?;
+    let differs = |reporter: ReporterId| reporter.slot().is_some_and(|slot| differing.contains(&slot));
     journal.count_peers(Arc::clone(new));
-    for hash in spoken {
-        memory.put_exact(hash, &exact(journal, hash)?);
+    if differing.is_empty() {
+        return finish(journal);
     }
+    journal.each_key(|hash, rows| {
+        if !rows.iter().any(|(_, reporter, _)| differs(*reporter)) {
+            return Ok(());
+        }
+        if rows.iter().all(|(_, _, row)| !row.is_shingle) {
+            memory.put_exact(hash, &exact_of(rows, new));
+            return Ok(());
+        }
+        for (reporter, row) in last_words(rows).filter(|(reporter, _)| differs(*reporter)) {
+            let weighed = |peers: &Peers| peers.weigh(reporter, (row.word, row.weight), true);
+            memory.near.change(key_of(hash, &row), weighed(old), weighed(new));
+        }
+        Ok(())
+    })?;
     let mut has_bulk = false;
     journal.each_bulk(|_, _, slot| has_bulk |= differing.contains(&slot))?;
     finish(journal)?;
@@ -38,36 +51,6 @@ pub(crate) fn follow(
         fold_bulk(memory, journal, now, bulk_threshold)?;
     }
     Ok(())
-}
-
-/// Weighs the voices of peers that count for something else now, and gives back the signatures they spoke of.
-fn follow_shingles(
-    memory: &Memory,
-    journal: &Journal,
-    (old, new): (&Peers, &Peers),
-    differing: &HashSet<u16>,
-) -> Result<HashSet<Hash128>, JournalError> {
-    let (live, mut spoken) = (journal.live(), HashSet::new());
-    if differing.is_empty() {
-        return Ok(spoken);
-    }
-    for &generation in live.iter().filter(|one| **one != LASTING) {
-        let newer: Vec<u64> =
-            live.iter().copied().filter(|&one| one > generation && one != LASTING).collect();
-        journal.each_row(generation, |hash, reporter, row| {
-            if !reporter.slot().is_some_and(|slot| differing.contains(&slot)) {
-                return Ok(());
-            }
-            if !row.is_shingle {
-                spoken.insert(hash);
-            } else if !has_newer(journal, &newer, hash, reporter)? {
-                let weighed = |peers: &Peers| peers.weigh(reporter, (row.word, row.weight), true);
-                memory.near.change(key_of(hash, &row), weighed(old), weighed(new));
-            }
-            Ok(())
-        })?;
-    }
-    Ok(spoken)
 }
 
 /// Deletes what those said who are gone, and gives up their slots.
@@ -140,7 +123,6 @@ mod tests {
     use crate::open::JOURNAL_FOLDER;
     use crate::peers::{Batch as Link, Heard, Peer};
     use crate::record::{Record, Verb};
-    use crate::reporter::ReporterId;
     use crate::signature::Case;
 
     fn open(folder: &Path) -> Ledger {
