@@ -295,6 +295,27 @@ fn a_record_counts_in_its_own_generation_and_one_that_is_too_old_not_at_all() {
 }
 
 #[test]
+fn a_word_of_an_earlier_day_that_is_heard_later_is_not_the_last() {
+    let (folder, hands, ledger) = site();
+    ledger.set_peers(&[peer(1, 10, 10, 0), peer(2, 10, 10, 0)]).expect("durable");
+    let mut both = exact(1);
+    both.add(near(1, 0).iter().next().expect("one")).expect("room");
+    let say = |slot, first, verb, day| {
+        ledger.commit_link(heard(slot, first, vec![said(verb, 1, 10, day, both.clone())])).expect("durable");
+    };
+    say(1, 1, Verb::Withdraw, FIRST_DAY);
+    say(1, 2, Verb::Report, FIRST_DAY - 1);
+    say(2, 1, Verb::Report, FIRST_DAY - 2);
+    say(2, 2, Verb::Report, FIRST_DAY - 1);
+    let says = |ledger: &Ledger| (answer(ledger, &exact(1)).weight, answer(ledger, &exact(1)).raw);
+    assert_eq!((says(&ledger), ledger.stats().near_spam), ((10, 3), 1));
+    let killed = tempfile::tempdir().expect("a folder");
+    copy_all(folder.path(), killed.path());
+    let again = open(killed.path(), &hands);
+    assert_eq!((says(&again), again.stats().near_spam), ((10, 3), 1));
+}
+
+#[test]
 fn rows_of_the_link_and_records_are_durable_together_or_not_at_all() {
     let (folder, hands, ledger) = site();
     ledger.set_peers(&[peer(1, 10, 10, 0)]).expect("durable");

@@ -12,6 +12,7 @@ use crate::keys::Key;
 use crate::memory::{BULK_GENERATIONS, Effect, units_of};
 use crate::peers::table::Peers;
 use crate::record::{Before, Record, Verb, Word};
+use crate::reporter::ReporterId;
 
 /// What a batch keeps of peers' records while it is made.
 pub(crate) struct Hearing {
@@ -156,9 +157,10 @@ impl Stage<'_> {
         let before = Before { word: Word::None, weight: 0, counted };
         let is_fresh = !is_known && self.hearing.fresh.insert(key.hash);
         self.added += u64::from(is_fresh);
-        // A word of an earlier generation may have been followed by another; marks are the journal's to tell.
+        // Of a signature that nobody knew the word is all there is, unless the same reporter has taken it back since;
+        // marks are the journal's to tell.
         let is_plain = matches!(record.verb, Verb::Report | Verb::Revoke | Verb::Withdraw);
-        if is_fresh && is_plain && generation == self.generation {
+        if is_fresh && is_plain && !self.is_followed(generation, key.hash, record.reporter)? {
             let mut effect = Effect::of(record, before, false);
             effect.now = self.hearing.peers.weigh(record.reporter, effect.now, false);
             self.effects.push((key, effect));
@@ -166,6 +168,20 @@ impl Stage<'_> {
             self.hearing.heard.exact.insert(key.hash);
         }
         Ok(before)
+    }
+
+    /// Whether a reporter said something of a key in a later generation.
+    fn is_followed(
+        &self,
+        generation: u64,
+        hash: Hash128,
+        reporter: ReporterId,
+    ) -> Result<bool, JournalError> {
+        if generation == self.generation {
+            return Ok(false);
+        }
+        let newest = self.journal.newest_row(&row_key(hash, reporter))?;
+        Ok(newest.is_some_and(|(newest, _)| newest > generation))
     }
 
     /// A peer's word on a shingle. A record whose word is not the last one changes nothing: what it says is what was
