@@ -83,3 +83,81 @@ impl Writer {
         Ok(journal)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::config::LedgerConfig;
+    use crate::journal::heard::{Body, Origin};
+    use crate::journal::row_key;
+    use crate::open::{Tallies, open};
+    use crate::peers::Peer;
+    use crate::record::{Record, Verb};
+    use crate::reporter::ReporterId;
+    use crate::signature::Case;
+    use crate::stage::Stage;
+
+    fn case() -> Case {
+        let mut case = Case::new();
+        case.push(seenit_signature::Kind::Pyzor, &[7; 20]).expect("a digest");
+        case.push(seenit_signature::Kind::Near1, &[9; 256]).expect("shingles");
+        case
+    }
+
+    fn peer(slot: u16, spam: u32) -> Peer {
+        Peer { slot, site: [slot as u8; 32], name: "other".into(), spam, ham: 10, seen: 0 }
+    }
+
+    /// Commits a report of a peer as a writer does whose commit is durable and says that it failed.
+    fn commit_unheard(writer: &Writer, slot: u16) {
+        let (shared, generation) = (&writer.shared, writer.calendar.generation());
+        let journal = shared.journal().expect("open");
+        let of = (&*journal, &shared.memory, &shared.config);
+        let time = (generation, writer.calendar.secs());
+        let mut stage = Stage::new(of, time, (writer.next, writer.next_heard));
+        let reporter = ReporterId::of_peer(slot, 3);
+        let (verb, time) = (Verb::Report, writer.calendar.secs());
+        let record = Record { verb, reporter, weight: 10, time, count: 0, case: case(), befores: Vec::new() };
+        let origin = Origin { slot, incarnation: 5, sequence: 1 };
+        stage.hear(generation, origin, Body::Counted(record)).expect("staged");
+        stage.commit().expect("durable");
+    }
+
+    fn spam(writer: &Writer) -> (u32, u64) {
+        let memory = &writer.shared.memory;
+        let hash = memory.keys_of(&case())[0].hash;
+        (memory.tally(hash).spam, memory.near.texts(seenit_signature::Kind::Near1)[0])
+    }
+
+    #[test]
+    fn what_was_heard_and_who_counts_is_taken_over_after_a_commit_that_seemed_to_fail() {
+        let (folder, (_jobs, receiver)) = (tempfile::tempdir().expect("a folder"), mpsc::channel());
+        let small =
+            LedgerConfig { capacity: 1000, seen_capacity: 1000, free_bytes_min: 0, ..Default::default() };
+        let clock = Arc::new(SystemClock::default());
+        let (_lock, mut writer) =
+            open(folder.path(), small, clock, Tallies::OfSnapshot, receiver).expect("a writer");
+        writer.set_peers(&[peer(1, 7), peer(2, 7)]).expect("durable");
+        commit_unheard(&writer, 1);
+        assert_eq!(spam(&writer), (0, 0));
+        writer.reopen();
+        assert_eq!((spam(&writer), writer.next_heard), ((7, 1), 2));
+        commit_unheard(&writer, 2);
+        {
+            let journal = writer.shared.journal().expect("open");
+            let mut batch = journal.batch();
+            let changed = journal.peers().changed_to(&[peer(2, 4)]).expect("a table");
+            batch.peers(&changed).expect("staged");
+            batch.commit().expect("durable");
+        }
+        writer.reopen();
+        assert_eq!((spam(&writer), writer.next_heard), ((4, 0), 3));
+        let journal = writer.shared.journal().expect("open");
+        let hash = writer.shared.memory.keys_of(&case())[0].hash;
+        let gone = row_key(hash, ReporterId::of_peer(1, 3));
+        assert_eq!((journal.newest_row(&gone).expect("readable"), writer.is_unsure), (None, false));
+    }
+}
