@@ -102,7 +102,7 @@ struct Naive {
     peers: Vec<Peer>,
 }
 
-/// Weights, raw totals, and marks: many, forgotten, protected. Of a text whether its shingles are known.
+/// Weights, raw totals, and marks: many, forgotten, protected.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Says {
     weights: (u32, u32),
@@ -144,7 +144,8 @@ impl Naive {
         self.words.push(Word { day, slot, whose, thing, verb, weight });
     }
 
-    fn says(&self, thing: u64) -> Says {
+    /// Points and raw totals of a signature, units of a text.
+    fn counted(&self, thing: u64) -> Says {
         let (mut says, mut last) = (Says::default(), BTreeMap::new());
         for (order, word) in self.words.iter().enumerate().filter(|(_, word)| word.thing == thing) {
             let is_counted = word.slot == 0 || self.peers.iter().any(|peer| peer.slot == word.slot);
@@ -168,7 +169,7 @@ impl Naive {
                     says.marks[0] |= peer.is_none_or(|peer| peer.seen >= 1_000_000);
                 }
                 (Whose::Forget, _) => says.marks[1] = true,
-                (Whose::Protect, _) if is_text => points.1 += 1,
+                (Whose::Protect, _) if is_text => points.1 += units,
                 (Whose::Protect, _) => says.marks[2] = true,
                 (_, Verb::Report) => points.0 += units,
                 (_, Verb::Revoke) => points.1 += units,
@@ -184,12 +185,24 @@ impl Naive {
             says.weights.0 += spam.min(caps.0);
             says.weights.1 += ham.min(caps.1);
         }
-        if is_text {
-            let (spam, ham) = says.weights;
-            let is_known = spam >= UNITS_MIN && spam > ham * RATIO;
-            return Says { weights: (if is_known { 32 } else { 0 }, 0), ..Says::default() };
-        }
         says
+    }
+
+    /// What the ledger says of a thing: of a text how many of its shingles are known.
+    fn says(&self, thing: u64) -> Says {
+        let says = self.counted(thing);
+        if thing < SIGNATURES {
+            return says;
+        }
+        let (spam, ham) = says.weights;
+        let is_known = spam >= UNITS_MIN && spam > ham * RATIO;
+        Says { weights: (if is_known { 32 } else { 0 }, 0), ..Says::default() }
+    }
+
+    /// Texts known as spam and as good, each as often as somebody gives it a unit.
+    fn texts(&self) -> (u64, u64) {
+        let units = (SIGNATURES..SIGNATURES + TEXTS).map(|text| self.counted(text).weights);
+        units.fold((0, 0), |sum, (spam, ham)| (sum.0 + u64::from(spam), sum.1 + u64::from(ham)))
     }
 }
 
@@ -210,6 +223,8 @@ fn compare(ledger: &Ledger, naive: &Naive, when: &str) -> Result<(), TestCaseErr
     for number in 0..SIGNATURES + TEXTS {
         prop_assert_eq!(says(ledger, number), naive.says(number), "thing {} {}", number, when);
     }
+    let stats = ledger.stats();
+    prop_assert_eq!((stats.near_spam, stats.near_ham), naive.texts(), "texts {}", when);
     Ok(())
 }
 
