@@ -316,6 +316,22 @@ fn a_word_of_an_earlier_day_that_is_heard_later_is_not_the_last() {
 }
 
 #[test]
+fn what_was_heard_after_a_snapshot_is_replayed() {
+    let (folder, hands, ledger) = site();
+    ledger.set_peers(&[peer(1, 10, 10, 0), peer(2, 10, 10, 0)]).expect("durable");
+    ledger.commit_link(heard(1, 1, vec![said(Verb::Report, 1, 10, FIRST_DAY, near(1, 0))])).expect("durable");
+    settle(&ledger);
+    let records = [near(1, 0), near(2, 0), exact(1)].map(|case| said(Verb::Revoke, 1, 10, FIRST_DAY, case));
+    ledger.commit_link(heard(1, 2, records.to_vec())).expect("durable");
+    let killed = tempfile::tempdir().expect("a folder");
+    copy_all(folder.path(), killed.path());
+    let again = open(killed.path(), &hands);
+    let stats = again.stats();
+    assert_eq!((stats.near_spam, stats.near_ham, weights(&again, &exact(1))), (0, 2, (0, 10)));
+    assert_eq!(stats.recovery, ["3 records were replayed after the last snapshot"]);
+}
+
+#[test]
 fn rows_of_the_link_and_records_are_durable_together_or_not_at_all() {
     let (folder, hands, ledger) = site();
     ledger.set_peers(&[peer(1, 10, 10, 0)]).expect("durable");
