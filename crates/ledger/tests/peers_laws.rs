@@ -1,6 +1,6 @@
-//! Whatever own reporters and peers said in whatever order, and whoever came and went: memory says what a naive reading
-//! of it says, from a snapshot, from a replay after a kill, and from a rebuild; and once all peers are gone it says what
-//! a ledger says that never heard them.
+//! Whatever own reporters and peers said in whatever order, and whoever came and went: memory says what a naive
+//! reading of it says, from a snapshot, from a replay after a kill, and from a rebuild; and once all peers are gone it
+//! says what a ledger says that never heard them.
 
 mod common;
 
@@ -264,7 +264,7 @@ impl Site {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 10, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn memory_is_what_was_said_and_heard(steps in steps()) {
