@@ -5,31 +5,34 @@ use std::collections::{HashMap, HashSet};
 use seenit_filter::hash::Hash128;
 use seenit_signature::Kind;
 
-use crate::journal::{FORGETTING, Journal, JournalError, LASTING, MANY, PROTECTION, Row, is_mark, row_key};
+use crate::exact::{exact, exact_of, last_words};
+use crate::journal::heard::Body;
+use crate::journal::{Journal, JournalError, LASTING, Row, is_mark, row_key};
 use crate::keys::Key;
 use crate::memory::{BULK_GENERATIONS, Effect, Memory};
 use crate::record::{Record, Verb, Word};
 use crate::reporter::ReporterId;
-use crate::stage::{exact_tally, many_taken_back, row_after, whose};
+use crate::stage::{many_taken_back, row_after, whose};
 
-/// Adds all live rows to empty tallies; `progress` hears of each.
+/// Makes empty tallies of all live rows; `progress` hears of each.
 pub(crate) fn fold(
     memory: &Memory,
     journal: &Journal,
     mut progress: impl FnMut(),
 ) -> Result<(), JournalError> {
-    let (live, mut settled) = (journal.live(), HashSet::new());
-    for &generation in &live {
-        let newer: Vec<u64> =
-            live.iter().copied().filter(|&one| one > generation && one != LASTING).collect();
-        journal.each_row(generation, |hash, reporter, row| {
-            progress();
-            let is_last = !has_newer(journal, &newer, hash, reporter)?;
-            add_row(memory, journal, hash, reporter, (&row, generation, is_last), &mut settled);
-            Ok(())
-        })?;
-    }
-    Ok(())
+    let peers = journal.peers();
+    journal.each_key(|hash, rows| {
+        rows.iter().for_each(|_| progress());
+        if rows.iter().any(|(_, _, row)| row.is_shingle) {
+            for (reporter, row) in last_words(rows) {
+                let now = peers.weigh(reporter, (row.word, row.weight), true);
+                memory.near.change(key_of(hash, &row), (Word::None, 0), now);
+            }
+        } else {
+            memory.put_exact(hash, &exact_of(rows, &peers));
+        }
+        Ok(())
+    })
 }
 
 /// Takes back what a generation that is too old now still adds to the tallies. Exact tallies are without it from the
@@ -43,8 +46,7 @@ pub(crate) fn hide(memory: &Memory, journal: &Journal, generation: u64) -> Resul
     journal.each_row(generation, |hash, reporter, row| {
         let is_lone = !row.is_shingle && !is_mark(reporter) && memory.tally(hash).is_all_of(&row);
         let is_last = is_lone || !has_newer(journal, &newer, hash, reporter)?;
-        remove_row(memory, journal, hash, reporter, (&row, generation, is_last), &mut settled);
-        Ok(())
+        remove_row(memory, journal, hash, reporter, (&row, is_last), &mut settled)
     })
 }
 
@@ -64,7 +66,7 @@ fn has_newer(
 }
 
 /// The key of a row. Of a signature the kind does not matter here: any but the shingles'.
-fn key_of(hash: Hash128, row: &Row) -> Key {
+pub(crate) fn key_of(hash: Hash128, row: &Row) -> Key {
     let kind = match (row.is_shingle, row.is_rspamd) {
         (false, _) => Kind::Exact1,
         (true, false) => Kind::Near1,
@@ -73,62 +75,50 @@ fn key_of(hash: Hash128, row: &Row) -> Key {
     Key { hash, kind, is_text: row.is_text }
 }
 
-/// A row, its generation, and whether it is its reporter's last word.
-type Said<'a> = (&'a Row, u64, bool);
-
-fn add_row(
-    memory: &Memory,
-    journal: &Journal,
-    hash: Hash128,
-    reporter: ReporterId,
-    (row, generation, is_last): Said<'_>,
-    settled: &mut HashSet<Hash128>,
-) {
-    let is_set = (is_last && row.word != Word::None).then_some(generation);
-    if !row.is_shingle && mark(memory, hash, reporter, row, is_set) {
-        return;
-    }
-    let now = if is_last { (row.word, row.weight) } else { (Word::None, 0) };
-    let raw = (i32::from(row.raw_spam), i32::from(row.raw_ham));
-    let effect = Effect { before: (Word::None, 0), now, raw };
-    memory.apply(key_of(hash, row), effect, settled, || exact_tally(journal, hash).ok());
-}
-
+/// Takes a row that is hidden by now out of the tallies.
 fn remove_row(
     memory: &Memory,
     journal: &Journal,
     hash: Hash128,
     reporter: ReporterId,
-    (row, _, is_last): Said<'_>,
+    (row, is_last): (&Row, bool),
     settled: &mut HashSet<Hash128>,
-) {
-    if !row.is_shingle && is_last && mark(memory, hash, reporter, row, None) {
-        return;
+) -> Result<(), JournalError> {
+    if (reporter.slot().is_some() || is_mark(reporter)) && !row.is_shingle {
+        return settle(memory, journal, hash, settled);
     }
     let before = if is_last { (row.word, row.weight) } else { (Word::None, 0) };
+    // A peer's row that comes here is its voice on a shingle.
+    let is_peers = reporter.slot().is_some();
+    let before = if is_peers { journal.peers().weigh(reporter, before, true) } else { before };
     let raw = (-i32::from(row.raw_spam), -i32::from(row.raw_ham));
     let effect = Effect { before, now: (Word::None, 0), raw };
-    memory.apply(key_of(hash, row), effect, settled, || exact_tally(journal, hash).ok());
+    memory.apply(key_of(hash, row), effect, settled, || exact(journal, hash).ok());
+    Ok(())
 }
 
-/// Sets the mark that a row is, if it is one, as of a generation; or takes it away.
-fn mark(memory: &Memory, hash: Hash128, reporter: ReporterId, row: &Row, set_in: Option<u64>) -> bool {
-    let is_set = set_in.is_some();
-    match reporter {
-        PROTECTION => memory.mark(hash, |marks| marks.protected = is_set),
-        MANY => memory.mark(hash, |marks| marks.many = is_set),
-        FORGETTING => {
-            memory.mark(hash, |marks| marks.forgotten = is_set);
-            memory.forget(hash, set_in.unwrap_or(0), if is_set { row.count } else { 0 });
-        }
-        _ => return false,
+/// Takes over what the journal knows of a signature: what a peer's word adds depends on all others of that peer, and
+/// whether a mark still stands on all who set it.
+fn settle(
+    memory: &Memory,
+    journal: &Journal,
+    hash: Hash128,
+    settled: &mut HashSet<Hash128>,
+) -> Result<(), JournalError> {
+    if settled.insert(hash) {
+        memory.put_exact(hash, &exact(journal, hash)?);
     }
-    true
+    Ok(())
 }
 
 /// Marks in memory what the journal knows as bulk.
-pub(crate) fn fold_bulk(memory: &Memory, journal: &Journal, now: u64) -> Result<(), JournalError> {
-    journal.each_bulk(|generation, hash| {
+pub(crate) fn fold_bulk(
+    memory: &Memory,
+    journal: &Journal,
+    now: u64,
+    threshold: u64,
+) -> Result<(), JournalError> {
+    journal.each_believed_bulk(threshold, |generation, hash| {
         if generation <= now && generation + BULK_GENERATIONS > now {
             memory.promote(generation, hash);
         }
@@ -151,6 +141,17 @@ pub(crate) fn reindex(
         journal.each_record(generation, 0, |number, record| {
             progress();
             pending.push((number, record));
+            if pending.len() == RECORDS {
+                index_records(memory, journal, generation, raw_max, &std::mem::take(&mut pending))?;
+            }
+            Ok(())
+        })?;
+        index_records(memory, journal, generation, raw_max, &std::mem::take(&mut pending))?;
+        journal.each_heard(generation, 0, |serial, _, body| {
+            progress();
+            if let Body::Counted(record) = body {
+                pending.push((serial, record));
+            }
             if pending.len() == RECORDS {
                 index_records(memory, journal, generation, raw_max, &std::mem::take(&mut pending))?;
             }
@@ -182,13 +183,13 @@ fn index_records(
     let mut rows = HashMap::new();
     for (number, record) in records.iter().filter(|(_, record)| record.verb != Verb::Promote) {
         for key in memory.keys_of(&record.case) {
-            let row_key = row_key(key.hash, whose(record.verb, record.reporter));
+            let row_key = row_key(key.hash, whose(record.verb, record.reporter, key.is_shingle()));
             let today = match rows.get(&row_key) {
                 Some(row) => Some(*row),
                 None => journal.row(generation, &row_key)?,
             };
             rows.insert(row_key, row_after(today, record, key, *number, raw_max).0);
-            rows.extend(many_taken_back(record.verb, key, *number));
+            rows.extend(many_taken_back(record, key, *number));
         }
     }
     let mut batch = journal.batch();

@@ -100,6 +100,14 @@ pub struct Stats {
     pub generation: u64,
     /// Records written in this incarnation.
     pub records: u64,
+    /// Records heard from other sites.
+    pub heard: u64,
+    /// Of those, since the generation began or the server started, kept and not counted: beyond their site's share.
+    pub heard_beyond_share: u64,
+    /// The same because the tally was full.
+    pub heard_beyond_capacity: u64,
+    /// The same because they cannot be read.
+    pub heard_unreadable: u64,
     /// Signatures in the tally.
     pub signatures: u64,
     /// Signatures it was made for.

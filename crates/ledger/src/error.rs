@@ -160,4 +160,12 @@ pub enum WriteError {
     /// The most reporters there may be.
     #[error("there are {0} reporters already")]
     Reporters(usize),
+    /// What the link to other sites may not ask for.
+    #[error("{0}")]
+    Link(String),
 }
+
+/// A journal that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the journal cannot be read: {0}")]
+pub struct ReadError(pub(crate) String);

@@ -5,18 +5,20 @@
 //! ```text
 //! log-G      number (8 bytes, highest first) -> record (see `record`)
 //! index-G    hash of a key (16 bytes) and reporter (4 bytes, highest first) -> row
-//! bulk       generation (8, highest first) and hash (16) -> nothing: signatures that are bulk
+//! heard-G    serial number (8 bytes, highest first) -> a peer's record (see `heard`)
+//! link       key -> value: what the link to other sites keeps
+//! bulk       generation (8, highest first), hash (16), of a peer its slot (2) -> nothing: signatures that are bulk
 //! seen       incarnation, generation, sequence (8 each, highest first) -> delta of seen counts
 //! reporters  number (4 bytes, highest first) -> JSON
 //! meta       name -> value
 //! ```
 //!
 //! A commit is one atomic batch over all of them and is synced before it is acknowledged. A generation ages out by
-//! dropping its two keyspaces. The index holds nothing that the log does not say: `reindex` makes it anew.
+//! dropping its keyspaces. The index holds nothing that the log does not say: `reindex` makes it anew.
 
 mod gains;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -31,8 +33,21 @@ use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions, PersistMode
 use seenit_filter::hash::Hash128;
 
 use crate::error::OpenError;
-use crate::record::{Record, Word};
+use crate::peers::table::Peers;
+use crate::record::Record;
 use crate::reporter::{Reporter, ReporterId};
+
+pub(crate) mod heard;
+mod keys;
+mod row;
+mod run;
+
+pub(crate) use keys::Said;
+use row::split_row_key;
+pub(crate) use row::{
+    FORGETTING, LASTING, MANY, MarkRow, PROTECTION, Row, RowKey, hash_bytes, hash_of, is_mark, mark_row,
+    row_key,
+};
 
 /// The store's cache of blocks. Explanations and repeated reports read few blocks, and those of today.
 const CACHE_BYTES: u64 = 4 << 20;
@@ -47,112 +62,6 @@ const WORKERS: usize = 1;
 /// The size of a table on disk. The first level has four of them and is merged as a whole each time: it must not be
 /// long, or sealed memory waits for it (race `server`: with 64 MiB a second of standstill).
 const TABLE_BYTES: u64 = 4 << 20;
-
-/// Bytes of an index key.
-pub(crate) const ROW_KEY_BYTES: usize = 20;
-
-/// The name of a row of the index.
-pub(crate) type RowKey = [u8; ROW_KEY_BYTES];
-
-/// The generation of what does not age: protections.
-pub(crate) const LASTING: u64 = u64::MAX;
-
-/// Whose word a protection is, in the index.
-pub(crate) const PROTECTION: ReporterId = ReporterId(u32::MAX);
-/// Whose word MANY is.
-pub(crate) const MANY: ReporterId = ReporterId(u32::MAX - 1);
-/// Whose word a forget is.
-pub(crate) const FORGETTING: ReporterId = ReporterId(u32::MAX - 2);
-
-/// Whether it is one of those, and nobody's account.
-pub(crate) fn is_mark(reporter: ReporterId) -> bool {
-    reporter >= FORGETTING
-}
-
-/// A hash as the journal keeps it.
-pub(crate) fn hash_bytes(hash: Hash128) -> [u8; 16] {
-    (u128::from(hash.hi) << 64 | u128::from(hash.lo)).to_be_bytes()
-}
-
-/// The hash that these bytes keep.
-pub(crate) fn hash_of(bytes: [u8; 16]) -> Hash128 {
-    let bits = u128::from_be_bytes(bytes);
-    Hash128 { hi: (bits >> 64) as u64, lo: bits as u64 }
-}
-
-/// The row of a reporter's word on a key.
-pub(crate) fn row_key(hash: Hash128, reporter: ReporterId) -> RowKey {
-    let mut key = [0; ROW_KEY_BYTES];
-    key[..16].copy_from_slice(&hash_bytes(hash));
-    key[16..].copy_from_slice(&reporter.0.to_be_bytes());
-    key
-}
-
-fn split_row_key(key: &[u8]) -> Option<(Hash128, ReporterId)> {
-    let key: &RowKey = key.try_into().ok()?;
-    let (hash, reporter) = key.split_at(16);
-    Some((hash_of(hash.try_into().ok()?), ReporterId(u32::from_be_bytes(reporter.try_into().ok()?))))
-}
-
-/// A reporter's last word on a key in one generation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Row {
-    pub(crate) word: Word,
-    /// Points of a signature, units of a shingle.
-    pub(crate) weight: u8,
-    /// Whether the key is a shingle, and counted in other filters than signatures.
-    pub(crate) is_shingle: bool,
-    /// Whether it is the first shingle of a text: texts are counted by it.
-    pub(crate) is_text: bool,
-    /// Whether it is one of rspamd's shingles.
-    pub(crate) is_rspamd: bool,
-    /// How often it said spam in this generation, up to the limit of raw totals.
-    pub(crate) raw_spam: u16,
-    /// How often it said ham.
-    pub(crate) raw_ham: u16,
-    /// The last record.
-    pub(crate) number: u64,
-    /// Of a forget: the seen count that is subtracted.
-    pub(crate) count: u64,
-}
-
-/// The bit of a row's word that says: a shingle.
-const SHINGLE: u8 = 0x80;
-/// And this one: the first of a text.
-const TEXT: u8 = 0x40;
-/// And this one: of rspamd's.
-const RSPAMD: u8 = 0x20;
-
-impl Row {
-    /// Appends word, weight, raw totals, number; and the count where there is one.
-    pub(crate) fn encode(&self, bytes: &mut Vec<u8>) {
-        let bits = [(self.is_shingle, SHINGLE), (self.is_text, TEXT), (self.is_rspamd, RSPAMD)];
-        let bits = bits.iter().filter(|(is_set, _)| *is_set).fold(0, |bits, (_, bit)| bits | bit);
-        bytes.extend([self.word.code() | bits, self.weight]);
-        bytes.extend(self.raw_spam.to_le_bytes());
-        bytes.extend(self.raw_ham.to_le_bytes());
-        bytes.extend(self.number.to_le_bytes());
-        if self.count > 0 {
-            bytes.extend(self.count.to_le_bytes());
-        }
-    }
-
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        let (head, count) = bytes.split_first_chunk::<14>()?;
-        let u16_at = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
-        Some(Row {
-            word: Word::from_code(head[0] & !(SHINGLE | TEXT | RSPAMD))?,
-            weight: head[1],
-            is_shingle: head[0] & SHINGLE != 0,
-            is_text: head[0] & TEXT != 0,
-            is_rspamd: head[0] & RSPAMD != 0,
-            raw_spam: u16_at(2),
-            raw_ham: u16_at(4),
-            number: u64::from_le_bytes(head[6..].try_into().ok()?),
-            count: if count.is_empty() { 0 } else { u64::from_le_bytes(count.try_into().ok()?) },
-        })
-    }
-}
 
 /// What the store says when it fails, or rows that make no sense.
 #[derive(Debug, thiserror::Error)]
@@ -187,6 +96,11 @@ pub(crate) struct Journal {
     generations: RwLock<BTreeMap<u64, Generation>>,
     /// Generations before this one are hidden: they wait to be dropped, and nothing in them counts.
     hidden_before: AtomicU64,
+    /// What was heard from peers, by generation: only those that have something of them.
+    heard: RwLock<BTreeMap<u64, Keyspace>>,
+    link: Keyspace,
+    /// The peers whose words count.
+    peers: RwLock<Arc<Peers>>,
     bulk: Keyspace,
     seen: Keyspace,
     reporters: Keyspace,
@@ -199,6 +113,8 @@ pub(crate) struct Batch<'a> {
     batch: fjall::OwnedWriteBatch,
     /// The generation that was written to last.
     generation: Option<(u64, Generation)>,
+    /// All that were written to.
+    touched: BTreeSet<u64>,
     /// Where values are encoded: the store copies them.
     value: Vec<u8>,
 }
@@ -250,10 +166,15 @@ impl Journal {
                 generations.insert(number, generation(&database, number).map_err(failed)?);
             }
         }
+        let heard = RwLock::new(heard::opened(&database).map_err(failed)?);
         let (bulk, seen) = (keyspace("bulk")?, keyspace("seen")?);
         let (reporters, meta) = (keyspace("reporters")?, keyspace("meta")?);
         let (generations, hidden_before) = (RwLock::new(generations), AtomicU64::new(0));
-        Ok(Journal { database, generations, hidden_before, bulk, seen, reporters, meta })
+        let (link, peers) = (keyspace("link")?, RwLock::default());
+        let journal =
+            Journal { database, generations, hidden_before, heard, link, peers, bulk, seen, reporters, meta };
+        journal.read_peers().map_err(|error| OpenError::Rows(error.to_string()))?;
+        Ok(journal)
     }
 
     /// The generations that have keyspaces, oldest first, hidden ones included.
@@ -288,6 +209,7 @@ impl Journal {
 
     /// Forgets a generation: its records and their rows.
     pub(crate) fn drop_generation(&self, number: u64) -> Result<(), JournalError> {
+        self.drop_heard(number)?;
         let removed = self.generations.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
         if let Some(Generation { log, index }) = removed {
             self.database.delete_keyspace(index)?;
@@ -299,7 +221,7 @@ impl Journal {
     /// An empty batch.
     pub(crate) fn batch(&self) -> Batch<'_> {
         let batch = self.database.batch().durability(Some(PersistMode::SyncData));
-        Batch { journal: self, batch, generation: None, value: Vec::new() }
+        Batch { journal: self, batch, generation: None, touched: BTreeSet::new(), value: Vec::new() }
     }
 
     /// A reporter's row on a key in one generation.
@@ -406,13 +328,18 @@ impl Journal {
         Ok(())
     }
 
-    /// Calls `visit` with the generation and hash of every bulk signature.
-    pub(crate) fn each_bulk(&self, mut visit: impl FnMut(u64, Hash128)) -> Result<(), JournalError> {
+    /// Calls `visit` with the generation and hash of every bulk mark, and the slot of the peer whose it is; 0 for own
+    /// ones.
+    pub(crate) fn each_bulk(&self, mut visit: impl FnMut(u64, Hash128, u16)) -> Result<(), JournalError> {
         for item in self.bulk.iter() {
             let key = item.key()?;
-            let (generation, hash) = key.split_first_chunk::<8>().ok_or_else(odd_row)?;
-            let hash = hash_of(hash.try_into().map_err(|_| odd_row())?);
-            visit(u64::from_be_bytes(*generation), hash);
+            let (generation, rest) = key.split_first_chunk::<8>().ok_or_else(odd_row)?;
+            let (hash, slot) = rest.split_first_chunk::<16>().ok_or_else(odd_row)?;
+            let slot = match slot {
+                [] => 0,
+                slot => u16::from_be_bytes(slot.try_into().map_err(|_| odd_row())?),
+            };
+            visit(u64::from_be_bytes(*generation), hash_of(*hash), slot);
         }
         Ok(())
     }
@@ -435,12 +362,14 @@ impl Journal {
     }
 
     /// Lets the store write what it has gathered, where that is much.
-    fn seal(&self) -> Result<(), JournalError> {
-        let newest =
-            self.read().iter().rev().take(2).map(|(_, keyspaces)| keyspaces.clone()).collect::<Vec<_>>();
-        let newest = newest.iter().flat_map(|keyspaces| [&keyspaces.log, &keyspaces.index]);
-        let others = [&self.seen, &self.bulk, &self.reporters, &self.meta];
-        for keyspace in newest.chain(others) {
+    fn seal(&self, touched: &BTreeSet<u64>) -> Result<(), JournalError> {
+        let mut written = vec![&self.seen, &self.bulk, &self.reporters, &self.meta, &self.link];
+        let (generations, heard) = (self.read(), self.heard.read().unwrap_or_else(PoisonError::into_inner));
+        for number in touched {
+            written.extend(generations.get(number).into_iter().flat_map(|one| [&one.log, &one.index]));
+            written.extend(heard.get(number));
+        }
+        for keyspace in written {
             if keyspace.tree.active_memtable().size() >= MEMTABLE_BYTES {
                 keyspace.rotate_memtable()?;
             }
@@ -476,18 +405,12 @@ impl Batch<'_> {
         Ok(())
     }
 
-    pub(crate) fn bulk(&mut self, generation: u64, hash: Hash128) {
-        let mut key = [0; 24];
-        key[..8].copy_from_slice(&generation.to_be_bytes());
-        key[8..].copy_from_slice(&hash_bytes(hash));
-        self.batch.insert(&self.journal.bulk, key, []);
+    pub(crate) fn bulk(&mut self, generation: u64, hash: Hash128, slot: u16) {
+        self.batch.insert(&self.journal.bulk, bulk_key(generation, hash, slot), []);
     }
 
-    pub(crate) fn remove_bulk(&mut self, generation: u64, hash: Hash128) {
-        let mut key = [0; 24];
-        key[..8].copy_from_slice(&generation.to_be_bytes());
-        key[8..].copy_from_slice(&hash_bytes(hash));
-        self.batch.remove(&self.journal.bulk, key);
+    pub(crate) fn remove_bulk(&mut self, generation: u64, hash: Hash128, slot: u16) {
+        self.batch.remove(&self.journal.bulk, bulk_key(generation, hash, slot));
     }
 
     pub(crate) fn reporter(&mut self, reporter: &Reporter) -> Result<(), JournalError> {
@@ -511,7 +434,7 @@ impl Batch<'_> {
             return Ok(());
         }
         self.batch.commit()?;
-        self.journal.seal()
+        self.journal.seal(&self.touched)
     }
 
     fn keyspaces(&mut self, generation: u64) -> Result<&Generation, JournalError> {
@@ -519,6 +442,7 @@ impl Batch<'_> {
             let keyspaces = self.journal.read().get(&generation).cloned();
             let missing = || JournalError::Rows(format!("there is no generation {generation}"));
             self.generation = Some((generation, keyspaces.ok_or_else(missing)?));
+            self.touched.insert(generation);
         }
         self.generation.as_ref().map(|(_, keyspaces)| keyspaces).ok_or_else(odd_row)
     }
@@ -528,6 +452,16 @@ fn generation(database: &Database, number: u64) -> Result<Generation, fjall::Err
     let log = database.keyspace(&format!("log-{number}"), log_options)?;
     let index = database.keyspace(&format!("index-{number}"), index_options)?;
     Ok(Generation { log, index })
+}
+
+/// Own marks have no slot: so they were before there were peers.
+fn bulk_key(generation: u64, hash: Hash128, slot: u16) -> Vec<u8> {
+    let mut key = generation.to_be_bytes().to_vec();
+    key.extend(hash_bytes(hash));
+    if slot > 0 {
+        key.extend(slot.to_be_bytes());
+    }
+    key
 }
 
 fn number_of(key: &[u8]) -> Result<u64, JournalError> {

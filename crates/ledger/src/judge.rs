@@ -196,7 +196,8 @@ fn details(
             }
             spoken.push(reporter);
             newest = newest.or(Some(generation));
-            weight += u32::from(row.weight);
+            // Peers' words count up to a cap: what they weigh does not say that all were read.
+            weight += if reporter.slot().is_none() { u32::from(row.weight) } else { 0 };
         }
         let is_all = is_any && weight >= tally.spam + tally.ham;
         if is_all || spoken.len() >= DETAIL_ROWS_MAX {

@@ -12,16 +12,17 @@ use std::time::{Duration, Instant};
 use seenit_filter::hash::KeyHasher;
 use seenit_signature::Kind;
 
-use crate::answers::{Explanation, Receipt, Sightings, Spoken, Stats, Write};
+use crate::answers::{Explanation, Receipt, Sightings, Stats, Write};
 use crate::appoint::Standing;
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
 use crate::error::{OpenError, WriteError};
 use crate::identity::FolderLock;
+use crate::journal::heard::Uncounted;
 use crate::journal::is_mark;
 use crate::judge::{answers, judge};
 use crate::open::{self, Tallies};
-use crate::record::{RecordId, Verb, Word};
+use crate::record::{RecordId, Verb};
 use crate::reporter::{OPERATOR, Reporter, ReporterId};
 use crate::seen::RECIPIENTS_MAX;
 use crate::shared::Shared;
@@ -214,17 +215,9 @@ impl Ledger {
                     more = true;
                     break;
                 }
-                let name = shared.reporter(reporter).map_or_else(|| reporter.0.to_string(), |one| one.name);
-                let raw = u32::from(if row.word == Word::Ham { row.raw_ham } else { row.raw_spam });
-                let record = shared.record_id(row.number);
-                words.push(Spoken {
-                    reporter: name,
-                    word: row.word,
-                    weight: row.weight,
-                    raw,
-                    generation,
-                    record,
-                });
+                words.extend(
+                    journal.as_ref().and_then(|journal| shared.spoken(journal, reporter, &row, generation)),
+                );
             }
         }
         Explanation {
@@ -249,16 +242,21 @@ impl Ledger {
         let mut bulk = 0;
         if let Some(journal) = &journal {
             // A journal that cannot be read is an alarm of its own.
-            let _ = journal.each_bulk(|_, _| bulk += 1);
+            let _ = journal.each_believed_bulk(config.bulk_threshold, |_, _| bulk += 1);
         }
         let free_bytes = free_bytes(&shared.folder).unwrap_or(0);
         let [near_spam, near_ham] = shared.memory.near.texts(Kind::Near1);
         let state = shared.state().clone();
+        let uncounted = |why| state.uncounted.of(shared.generation(), why);
         let mut stats = Stats {
             site: hex::encode(shared.identity().site()),
             incarnation: shared.identity().incarnation().id,
             generation: shared.generation(),
             records: shared.last.load(Relaxed),
+            heard: shared.heard.load(Relaxed),
+            heard_beyond_share: uncounted(Uncounted::Share),
+            heard_beyond_capacity: uncounted(Uncounted::Full),
+            heard_unreadable: uncounted(Uncounted::Unreadable),
             signatures: shared.memory.table.len(),
             capacity: config.capacity,
             tally_rate: shared.memory.table.present_rate(),
@@ -441,6 +439,17 @@ fn alarms(stats: &Stats, config: &LedgerConfig, promoted: u64) -> Vec<String> {
         alarms.push(format!(
             "seen counts are wrong for {rate:.1e} of strangers, more than the promised {promise:.1e}"
         ));
+    }
+    let uncounted = [
+        (stats.heard_beyond_share, "their site has had its share of new signatures (`reporter_percent`)"),
+        (stats.heard_beyond_capacity, "the ledger is full: raise `capacity` and run `seenit rebuild`"),
+        (
+            stats.heard_unreadable,
+            "they cannot be read: a site runs another version, or sends what it should not",
+        ),
+    ];
+    for (records, why) in uncounted.iter().filter(|(records, _)| *records > 0) {
+        alarms.push(format!("{records} records of other sites were not counted in this generation: {why}"));
     }
     alarms.extend(stats.writes_refused.iter().map(|why| format!("writes are refused: {why}")));
     alarms

@@ -20,8 +20,8 @@ pub(crate) enum LifeChange {
     Agree { network: [u8; 32], terms: Vec<(u64, Terms)> },
     /// A private one.
     Leave,
-    /// A new one of the same network.
-    Renew,
+    /// A new one of the same network, to which records of the present one after a sequence belong, and all its cells.
+    Renew { after: u64 },
 }
 
 impl Writer {
@@ -75,7 +75,11 @@ impl Writer {
         let journal = self.writable(&shared)?;
         let present = shared.identity().incarnation().clone();
         let (network, terms) = match change {
-            LifeChange::Renew => (present.network, present.terms),
+            LifeChange::Renew { after } => {
+                let first = present.first.saturating_add(after).min(self.next);
+                self.begin_life(&shared, &journal, first, (present.network, present.terms))?;
+                return self.journal_deltas(&shared, &journal).map_err(|error| failed(&shared, &error));
+            }
             LifeChange::Leave if present.network.is_none() => return Ok(()),
             LifeChange::Leave => (None, Vec::new()),
             LifeChange::Agree { network, terms } if present.network == Some(network) => {
@@ -90,7 +94,7 @@ impl Writer {
             }
             LifeChange::Agree { network, terms } => (Some(network), terms),
         };
-        self.begin_life(&shared, &journal, (network, terms))
+        self.begin_life(&shared, &journal, self.next, (network, terms))
     }
 
     fn put_terms(&self, shared: &Shared, terms: Vec<(u64, Terms)>) -> Result<(), WriteError> {
@@ -102,15 +106,18 @@ impl Writer {
     }
 
     /// Ends the present life: what it counted is journalled and frozen. Only when the new one is durable does anybody
-    /// count in it.
+    /// count in it. A new life of the same network, with records of the old one from `first` on, takes its cells along:
+    /// what of them others hold cannot be told apart, so they are said again, and counts are too high by that.
     fn begin_life(
         &mut self,
         shared: &Shared,
         journal: &Journal,
+        first: u64,
         (network, terms): (Option<[u8; 32]>, Vec<(u64, Terms)>),
     ) -> Result<(), WriteError> {
         self.journal_deltas(shared, journal).map_err(|error| failed(shared, &error))?;
-        let (records, now) = ((self.next - 1, self.next), self.calendar.secs());
+        let (records, now) = ((first - 1, first), self.calendar.secs());
+        let is_same = network.is_some() && shared.identity().incarnation().network == network;
         let identity = shared.identity().with_life(records, now, (network, terms));
         let life = identity.incarnation().clone();
         let beginning = shared.memory.seen.prepare(life, Some(shared.generation()));
@@ -121,6 +128,9 @@ impl Writer {
         if let Err(error) = self.journal_last(shared, journal, &ended) {
             // The new life has begun all the same. Cells of the old one count here, and nobody is told of them.
             failed(shared, &error);
+        }
+        if is_same {
+            ended.iter().for_each(|one| shared.memory.seen.carry_over(one));
         }
         Ok(())
     }

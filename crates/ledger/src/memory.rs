@@ -9,6 +9,7 @@ use seenit_filter::tagged::{self, SharedTagged, TaggedFilter, Tags};
 use seenit_filter::{GeometryError, HugePages, LayoutName, Promise};
 
 use crate::config::LedgerConfig;
+use crate::exact::Exact;
 use crate::keys::{Key, keys_of};
 use crate::near::Near;
 use crate::record::{Before, Record, Verb, Word};
@@ -132,7 +133,7 @@ impl Memory {
         key: Key,
         effect: Effect,
         settled: &mut HashSet<Hash128>,
-        exact: impl FnOnce() -> Option<Tally>,
+        exact: impl FnOnce() -> Option<Exact>,
     ) {
         if key.is_shingle() {
             return self.near.change(key, effect.before, effect.now);
@@ -143,9 +144,16 @@ impl Memory {
         let tally = self.tally(key.hash);
         let changed = tally.changed(effect.change()).or_else(|| {
             settled.insert(key.hash);
-            exact().map(|exact| Tally { marks: tally.marks, ..exact })
+            exact().map(|exact| Tally { marks: tally.marks, ..exact.tally })
         });
         self.put(key.hash, changed.unwrap_or(tally));
+    }
+
+    /// Puts all that the journal knows of a signature, marks included.
+    pub(crate) fn put_exact(&self, hash: Hash128, exact: &Exact) {
+        self.put(hash, exact.tally);
+        let (generation, count) = exact.forgotten.unwrap_or((0, 0));
+        self.forget(hash, generation, count);
     }
 
     /// Sets or takes away a mark.
@@ -192,6 +200,15 @@ impl Memory {
             let _ = self.bulk.clear_tag(tag_of(generation));
             while !self.bulk.clear_some(CLEAR_WORDS) {}
         }
+    }
+
+    /// Forgets all bulk marks.
+    pub(crate) fn clear_all_bulk(&self) {
+        for tag in 0..BULK_TAGS {
+            // A tag that is being cleared is cleared.
+            let _ = self.bulk.clear_tag(tag);
+        }
+        while !self.bulk.clear_some(CLEAR_WORDS) {}
     }
 
     /// Recipients that got a signature, less what was forgotten.

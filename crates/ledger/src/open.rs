@@ -1,7 +1,6 @@
 //! Opening a ledger: memory from the newest snapshot that is whole, brought up to date by the journal; or from the
 //! journal alone. What happened is said.
 
-use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -18,11 +17,12 @@ use crate::identity::{FolderLock, HighMark, Identity, private_folder};
 use crate::journal::{Journal, JournalError, LASTING};
 use crate::memory::Memory;
 use crate::open_seen::{restore_seen, seen};
+use crate::peers::change;
+use crate::replay::Replay;
 use crate::reporter::{LOCAL, OPERATOR, Reporter, ReporterId};
 use crate::share::Shares;
 use crate::shared::{Shared, State, degenerate};
 use crate::snapshot::{self, FILES, Head, Snapshot, SnapshotError};
-use crate::stage::replay;
 use crate::trust::POINTS_MAX;
 use crate::writer::{Job, Writer};
 
@@ -72,9 +72,11 @@ pub(crate) fn open(
         let why = "a rebuild was cut off: run `seenit rebuild` again".into();
         return Err(OpenError::Damaged { path: folder.to_owned(), why });
     }
-    let last = journal.last_number().map_err(rows)?;
+    change::finish(&journal).map_err(rows)?;
+    let (last, last_heard) = (journal.last_number().map_err(rows)?, journal.last_heard().map_err(rows)?);
     let mut recovery = Vec::new();
-    let opened = memory(folder, (&config, tallies), &identity, (&journal, last), now, &mut recovery)?;
+    let opened =
+        memory(folder, (&config, tallies), &identity, (&journal, [last, last_heard]), now, &mut recovery)?;
     let mark = HighMark::open(folder)?;
     let position = opened.heads.iter().flatten().map(|head| head.position).fold(mark.number(), u64::max);
     if position > last && position >= identity.incarnation().first {
@@ -95,7 +97,9 @@ pub(crate) fn open(
 
     let Opened { memory, hidden_before, heads, .. } = opened;
     let next = last.max(position) + 1;
-    let promoted = promoted_in(&journal, now)?;
+    let next_heard = heads.iter().flatten().map(|head| head.heard).fold(last_heard, u64::max) + 1;
+    let promoted = promoted_in(&journal, now, config.bulk_threshold).map_err(rows)?;
+    let peers = journal.peers();
     let snapshot_secs = heads[0].as_ref().map(|head| head.time);
     let shared = Shared {
         degenerate: degenerate(&memory),
@@ -109,6 +113,7 @@ pub(crate) fn open(
         promoted: AtomicU64::new(promoted),
         generation: AtomicU64::new(now),
         last: AtomicU64::new(next - 1),
+        heard: AtomicU64::new(next_heard - 1),
         promoting: Mutex::default(),
         state: Mutex::new(State { recovery, snapshot_secs, ..State::default() }),
     };
@@ -126,6 +131,9 @@ pub(crate) fn open(
             kept_secs,
             mark,
             shares: Shares::default(),
+            peer_shares: Shares::default(),
+            next_heard,
+            peers,
             is_unsure: false,
         },
     ))
@@ -154,7 +162,7 @@ fn memory(
     folder: &Path,
     (config, tallies): (&LedgerConfig, Tallies),
     identity: &Identity,
-    (journal, last): (&Journal, u64),
+    (journal, [last, last_heard]): (&Journal, [u64; 2]),
     now: u64,
     recovery: &mut Vec<String>,
 ) -> Result<Opened, OpenError> {
@@ -164,8 +172,12 @@ fn memory(
         let path = folder.join(name);
         let opened = Snapshot::open(&path).and_then(|opened| match opened {
             Some(snapshot) if memory.is_none() => {
-                // Tallies that know more records than the journal could never be made right again.
-                let tallies = if snapshot.head.position > last { Tallies::Anew } else { tallies };
+                // Tallies that know more records than the journal could never be made right again, nor could those
+                // that count by another table of peers.
+                let head = &snapshot.head;
+                let is_beyond = head.position > last || head.heard > last_heard;
+                let is_ours = !is_beyond && head.peers == journal.peers().tag;
+                let tallies = if is_ours { tallies } else { Tallies::Anew };
                 memory = Some(restored(&snapshot, config, tallies, identity)?);
                 seen_of = Some(snapshot.head.incarnation);
                 Ok(Some(snapshot))
@@ -185,7 +197,8 @@ fn memory(
         Some((memory, Some(head))) => {
             // What was hidden stays so, even if records are now kept for longer.
             hidden_before = hidden_before.max(head.hidden_before);
-            let replayed = catch_up(&memory, &head, journal, hidden_before).map_err(rows)?;
+            let when = (now, config.bulk_threshold);
+            let replayed = catch_up(&memory, when, &head, journal, hidden_before).map_err(rows)?;
             if replayed > 0 {
                 recovery.push(format!("{replayed} records were replayed after the last snapshot"));
             }
@@ -205,7 +218,7 @@ fn memory(
             memory
         }
     };
-    age::fold_bulk(&memory, journal, now).map_err(rows)?;
+    age::fold_bulk(&memory, journal, now, config.bulk_threshold).map_err(rows)?;
     Ok(Opened { memory, hidden_before, heads, seen_of })
 }
 
@@ -250,19 +263,28 @@ pub(crate) fn restore(
 /// Applies the records after a snapshot, and hides what has become too old since.
 fn catch_up(
     memory: &Memory,
+    (now, bulk_threshold): (u64, u64),
     head: &Head,
     journal: &Journal,
     hidden_before: u64,
 ) -> Result<u64, JournalError> {
-    let (mut replayed, mut settled) = (0, HashSet::new());
     journal.hide_before(head.hidden_before);
+    let (mut replayed, mut replay) = (0, Replay::new(memory, journal, now, bulk_threshold));
     for generation in journal.generations() {
-        journal.each_record(generation, head.position + 1, |_, record| {
-            replay(memory, journal, generation, &record, &mut settled);
+        journal.each_heard(generation, head.heard + 1, |_, _, body| {
+            replay.heard(generation, &body);
             replayed += 1;
             Ok(())
         })?;
     }
+    for generation in journal.generations() {
+        journal.each_record(generation, head.position + 1, |_, record| {
+            replay.own(generation, &record);
+            replayed += 1;
+            Ok(())
+        })?;
+    }
+    replay.finish()?;
     for generation in journal.generations() {
         if (head.hidden_before..hidden_before).contains(&generation) {
             age::hide(memory, journal, generation)?;
@@ -294,9 +316,9 @@ pub(crate) fn reporters(journal: &Journal, config: &LedgerConfig) -> Result<Vec<
 }
 
 /// Signatures that became bulk in a generation.
-fn promoted_in(journal: &Journal, now: u64) -> Result<u64, OpenError> {
+pub(crate) fn promoted_in(journal: &Journal, now: u64, threshold: u64) -> Result<u64, JournalError> {
     let mut promoted = 0;
-    journal.each_bulk(|generation, _| promoted += u64::from(generation == now)).map_err(rows)?;
+    journal.each_believed_bulk(threshold, |generation, _| promoted += u64::from(generation == now))?;
     Ok(promoted)
 }
 

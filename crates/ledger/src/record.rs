@@ -21,8 +21,9 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use crate::reporter::ReporterId;
+use crate::reporter::{REMOTE_MAX, ReporterId};
 use crate::signature::Case;
+use crate::trust::POINTS_MAX;
 
 /// What is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -224,6 +225,38 @@ impl Record {
         let befores = befores.collect::<Result<_, _>>()?;
         Ok(Record { verb, reporter, weight, time, count, case, befores })
     }
+
+    /// Its bytes as other sites get them: what was said. What it changed here is nobody else's business.
+    pub fn travelling(self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        Record { count: 0, befores: Vec::new(), ..self }.encode(&mut bytes);
+        bytes
+    }
+
+    /// Reads the record of a peer, as it is counted here: by a reporter under the peer's slot.
+    pub(crate) fn heard(bytes: &[u8], slot: u16) -> Result<Self, String> {
+        let record = Record::decode(bytes)?;
+        let remote = record.reporter.0;
+        if remote >= REMOTE_MAX {
+            return Err(format!("a record of reporter {remote}: there are {REMOTE_MAX} at most"));
+        }
+        if record.weight > POINTS_MAX {
+            return Err(format!("a record of {} points: there are {POINTS_MAX} at most", record.weight));
+        }
+        if record.count > 0 || !record.befores.is_empty() {
+            return Err("a record that says what it changed at its own site".into());
+        }
+        if record.verb == Verb::Forget && record.case.len() != 1 {
+            return Err(format!("a forget of {} signatures: each has a count of its own", record.case.len()));
+        }
+        let verb = match record.verb {
+            // A veto holds at the site whose operator gave it.
+            Verb::Protect => Verb::Revoke,
+            Verb::Unprotect => Verb::Withdraw,
+            verb => verb,
+        };
+        Ok(Record { verb, reporter: ReporterId::of_peer(slot, remote), ..record })
+    }
 }
 
 fn fixed<const N: usize>(bytes: &[u8]) -> [u8; N] {
@@ -288,6 +321,29 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_record_travels_without_what_it_changed_and_is_read_under_a_slot() {
+        let bytes = record().travelling();
+        let here = Record::heard(&bytes, 3).expect("a record");
+        let said = Record { reporter: ReporterId(3 << 20 | 258), befores: Vec::new(), ..record() };
+        assert_eq!(here, said);
+        let protect = Record { verb: Verb::Protect, ..record() }.travelling();
+        assert_eq!(Record::heard(&protect, 3).map(|record| record.verb), Ok(Verb::Revoke));
+    }
+
+    #[test]
+    fn a_record_that_no_site_may_send_cannot_be_read() {
+        let heavy = Record { weight: POINTS_MAX + 1, befores: Vec::new(), ..record() };
+        let mark = Record { reporter: ReporterId(REMOTE_MAX), befores: Vec::new(), ..record() };
+        let counted = Record { count: 1, befores: Vec::new(), ..record() };
+        let mut two = record().case;
+        two.push(Kind::Pyzor, &[7; 20]).expect("a digest");
+        let forget = Record { verb: Verb::Forget, case: two, befores: Vec::new(), ..record() };
+        for wrong in [heavy, mark, counted, forget, record()] {
+            assert!(Record::heard(&encoded(&wrong), 3).is_err(), "{wrong:?}");
+        }
+    }
+
     proptest::proptest! {
         /// A journal may hold anything after a disk went mad.
         #[test]
@@ -300,6 +356,7 @@ mod tests {
             if let Ok(record) = Record::decode(&bytes) {
                 proptest::prop_assert_eq!(Record::decode(&encoded(&record)), Ok(record));
             }
+            let _ = Record::heard(&bytes, 1);
             let _ = Case::decode(&bytes);
         }
     }

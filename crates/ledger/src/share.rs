@@ -1,33 +1,39 @@
-//! What each account has added to the tally since the generation began: nobody fills it alone.
+//! What each account, and each peer, has added to memory since the generation began: nobody fills it alone.
 //!
 //! A restart begins anew. Rate limits bound how fast that could be used, the alarm of a full tally says when it was.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use crate::config::LedgerConfig;
 use crate::reporter::{Reporter, ReporterId};
 
-/// New signatures by account. There are no more entries than reporters.
-#[derive(Default)]
-pub(crate) struct Shares {
+/// What was added, by who did. There are no more entries than reporters, or three times the peers.
+pub(crate) struct Shares<K> {
     generation: u64,
-    added: HashMap<ReporterId, u64>,
+    added: HashMap<K, u64>,
 }
 
-impl Shares {
-    /// What a reporter has added in this generation.
-    pub(crate) fn added(&self, generation: u64, reporter: ReporterId) -> u64 {
-        let added = self.added.get(&reporter).filter(|_| self.generation == generation);
+impl<K> Default for Shares<K> {
+    fn default() -> Self {
+        Shares { generation: 0, added: HashMap::new() }
+    }
+}
+
+impl<K: Eq + Hash> Shares<K> {
+    /// What somebody has added in this generation.
+    pub(crate) fn added(&self, generation: u64, who: K) -> u64 {
+        let added = self.added.get(&who).filter(|_| self.generation == generation);
         added.copied().unwrap_or(0)
     }
 
     /// Notes that it added some more.
-    pub(crate) fn add(&mut self, generation: u64, reporter: ReporterId, more: u64) {
+    pub(crate) fn add(&mut self, generation: u64, who: K, more: u64) {
         if self.generation != generation {
             (self.generation, self.added) = (generation, HashMap::new());
         }
         if more > 0 {
-            *self.added.entry(reporter).or_default() += more;
+            *self.added.entry(who).or_default() += more;
         }
     }
 }
@@ -41,5 +47,14 @@ pub(crate) fn holder(reporter: &Reporter) -> ReporterId {
 /// What one account may add in a generation; this machine's own accounts all there is.
 pub(crate) fn most(config: &LedgerConfig, reporter: ReporterId) -> u64 {
     let percent = if reporter.is_local() { 100 } else { config.reporter_percent };
-    (u128::from(config.capacity) * u128::from(percent) / 100) as u64
+    of(config.capacity, percent)
+}
+
+/// What a peer may add in a generation of what there is room for `capacity`.
+pub(crate) fn of_peer(config: &LedgerConfig, capacity: u64) -> u64 {
+    of(capacity, config.reporter_percent)
+}
+
+fn of(capacity: u64, percent: u32) -> u64 {
+    (u128::from(capacity) * u128::from(percent) / 100) as u64
 }

@@ -9,16 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use seenit_filter::hash::Hash128;
 use seenit_signature::razor::Ep4;
 
-use crate::answers::{Receipt, SiteReceipt};
+use crate::answers::{Receipt, SiteReceipt, Spoken};
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
 use crate::error::WriteError;
 use crate::identity::Identity;
-use crate::journal::Journal;
+use crate::journal::heard::{Origin, Uncounted};
+use crate::journal::{Journal, Row};
 use crate::judge::judge_tally;
 use crate::keys::Key;
 use crate::memory::Memory;
-use crate::record::{RecordId, Verb};
+use crate::record::{RecordId, Verb, Word};
 use crate::reporter::{Reporter, ReporterId};
 use crate::signature::{Case, SignatureRef};
 use crate::verdict::Verdict;
@@ -39,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) generation: AtomicU64,
     /// The number of the last record.
     pub(crate) last: AtomicU64,
+    /// The serial number of the last record that was heard from a peer.
+    pub(crate) heard: AtomicU64,
     /// Signatures that became bulk in this generation.
     pub(crate) promoted: AtomicU64,
     /// Signatures whose promotion waits to be written.
@@ -59,8 +62,31 @@ pub(crate) struct State {
     pub(crate) snapshot_secs: Option<u64>,
     /// Why the last snapshot could not be taken.
     pub(crate) snapshot_failed: Option<String>,
+    /// Records of peers that are kept and not counted.
+    pub(crate) uncounted: UncountedNow,
     /// Seen signatures and their rate, and when they were estimated.
     pub(crate) seen_fill: Option<(std::time::Instant, u64, f64)>,
+}
+
+/// How many records of peers were not counted in a generation, by why. A restart begins anew.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct UncountedNow {
+    generation: u64,
+    numbers: [u64; Uncounted::ALL.len()],
+}
+
+impl UncountedNow {
+    pub(crate) fn note(&mut self, generation: u64, why: Uncounted) {
+        if self.generation != generation {
+            *self = UncountedNow { generation, ..UncountedNow::default() };
+        }
+        self.numbers[why as usize] += 1;
+    }
+
+    /// Those of a generation.
+    pub(crate) fn of(&self, generation: u64, why: Uncounted) -> u64 {
+        if self.generation == generation { self.numbers[why as usize] } else { 0 }
+    }
 }
 
 impl Shared {
@@ -91,9 +117,33 @@ impl Shared {
     /// The name of a record.
     pub(crate) fn record_id(&self, number: u64) -> RecordId {
         let identity = self.identity();
-        let site = identity.site();
-        let site = u128::from_be_bytes(std::array::from_fn(|index| site[index]));
+        let site = short_site(identity.site());
         RecordId { site, incarnation: identity.incarnation_of(number), number }
+    }
+
+    /// What a row says; nothing where it is of a peer that is gone.
+    pub(crate) fn spoken(
+        &self,
+        journal: &Journal,
+        reporter: ReporterId,
+        row: &Row,
+        generation: u64,
+    ) -> Option<Spoken> {
+        let (name, record) = match reporter.slot() {
+            Some(slot) => {
+                let peers = journal.peers();
+                let (peer, (origin, _)) = peers.get(slot).zip(journal.heard(row.number).ok()?)?;
+                let Origin { incarnation, sequence, .. } = origin;
+                let record = RecordId { site: short_site(peer.site), incarnation, number: sequence };
+                (format!("{}#{}", peer.name, reporter.remote()), record)
+            }
+            None => {
+                let name = self.reporter(reporter).map_or_else(|| reporter.0.to_string(), |one| one.name);
+                (name, self.record_id(row.number))
+            }
+        };
+        let raw = u32::from(if row.word == Word::Ham { row.raw_ham } else { row.raw_spam });
+        Some(Spoken { reporter: name, word: row.word, weight: row.weight, raw, generation, record })
     }
 
     /// A case without digests of nothing.
@@ -138,6 +188,11 @@ impl Shared {
             sites: vec![site],
         }
     }
+}
+
+/// The half of a site's key that names it in records.
+fn short_site(site: [u8; 32]) -> u128 {
+    u128::from_be_bytes(std::array::from_fn(|index| site[index]))
 }
 
 /// The signatures of messages that say nothing: everybody sends them.

@@ -93,10 +93,12 @@ impl Ledger {
         self.change_life(LifeChange::Leave)
     }
 
-    /// Journals what is counted and begins a new life of the same network; durable when it returns. Own cells so far
-    /// are [frozen](Self::frozen_cells) ones then.
-    pub fn renew(&self) -> Result<(), WriteError> {
-        self.change_life(LifeChange::Renew)
+    /// Journals what is counted and begins a new life of the same network; durable when it returns. Records of the
+    /// present one after a sequence belong to the new one, and so do all own cells of the present generation: others
+    /// may hold them under the old life as well, so counts are too high by that, never too low. Cells of older
+    /// generations are [frozen](Self::frozen_cells).
+    pub fn renew(&self, after: u64) -> Result<(), WriteError> {
+        self.change_life(LifeChange::Renew { after })
     }
 
     fn change_life(&self, change: LifeChange) -> Result<(), WriteError> {

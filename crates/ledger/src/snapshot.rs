@@ -61,6 +61,12 @@ pub(crate) struct Head {
     pub(crate) time: u64,
     /// The life of the folder whose seen counts it has.
     pub(crate) incarnation: u64,
+    /// The serial number of the last record of a peer in it.
+    #[serde(default)]
+    pub(crate) heard: u64,
+    /// The tag of the table of peers that its tallies count by.
+    #[serde(default)]
+    pub(crate) peers: u64,
     /// For each generation of seen counts how many deltas are in it.
     pub(crate) seen: Vec<(u64, u64)>,
     /// Cells of earlier lives.
@@ -114,6 +120,8 @@ pub(crate) struct Taken {
     pub(crate) hidden_before: u64,
     pub(crate) time: u64,
     pub(crate) incarnation: u64,
+    pub(crate) heard: u64,
+    pub(crate) peers: u64,
     pub(crate) bulk: Vec<u8>,
 }
 
@@ -165,6 +173,8 @@ pub(crate) fn write(
         hidden_before: taken.hidden_before,
         time: taken.time,
         incarnation: taken.incarnation,
+        heard: taken.heard,
+        peers: taken.peers,
         seen,
         frozen,
         near: memory.near.numbers(),

@@ -9,6 +9,8 @@ use seenit_filter::hash::Hash128;
 use seenit_signature::Kind;
 
 use crate::config::LedgerConfig;
+use crate::exact::exact;
+use crate::journal::heard::Body;
 use crate::journal::{
     Batch, FORGETTING, Journal, JournalError, LASTING, MANY, PROTECTION, Row, RowKey, is_mark, row_key,
 };
@@ -17,8 +19,11 @@ use crate::memory::{Effect, Memory, units_of};
 use crate::record::{Before, Record, Verb, Word};
 use crate::reporter::{Reporter, ReporterId};
 use crate::signature::Case;
-use crate::tally::Tally;
 use crate::trust::{TRUSTED_MIN, settle};
+
+mod heard;
+
+use heard::{Heard, Hearing};
 
 /// Rows of one key that are looked at to find cases and earlier words: a signature that more reporters spoke of has
 /// been settled long ago.
@@ -29,7 +34,7 @@ const CASES_MAX: usize = 32;
 
 /// What a mark of memory becomes.
 #[derive(Clone, Copy, Debug)]
-enum Mark {
+pub(crate) enum Mark {
     Protected(bool),
     Many,
     Forgotten(u64),
@@ -68,6 +73,7 @@ pub(crate) struct Stage<'a> {
     marks: Vec<(Hash128, Mark)>,
     good_texts: Vec<u32>,
     added: u64,
+    hearing: Hearing,
 }
 
 /// What memory takes over once the batch is durable.
@@ -78,13 +84,14 @@ pub(crate) struct Outcome {
     effects: Vec<(Key, Effect)>,
     marks: Vec<(Hash128, Mark)>,
     good_texts: Vec<u32>,
+    pub(crate) heard: Heard,
 }
 
 impl<'a> Stage<'a> {
     pub(crate) fn new(
         (journal, memory, config): (&'a Journal, &'a Memory, &'a LedgerConfig),
         (generation, time): (u64, u64),
-        next: u64,
+        (next, next_heard): (u64, u64),
     ) -> Self {
         Stage {
             journal,
@@ -102,6 +109,7 @@ impl<'a> Stage<'a> {
             marks: Vec::new(),
             good_texts: Vec::new(),
             added: 0,
+            hearing: Hearing::new(journal.peers(), next_heard),
         }
     }
 
@@ -172,11 +180,12 @@ impl<'a> Stage<'a> {
             record.befores.push(before);
             let effect = Effect::of(&record, before, key.is_shingle());
             if !key.is_shingle() {
-                if let Some((row_key, row)) = many_taken_back(verb, key, number) {
+                if let Some((row_key, row)) = many_taken_back(&record, key, number) {
                     self.batch.row(generation, &row_key, &row)?;
                     self.rows.insert(row_key, (generation, row));
                 }
                 self.marks.extend(mark_of(verb, count).map(|mark| (key.hash, mark)));
+                self.hearing.note_own(verb, key.hash);
                 staged.keys.push(key);
             }
             self.effects.push((key, effect));
@@ -197,13 +206,14 @@ impl<'a> Stage<'a> {
         is_known: bool,
     ) -> Result<Before, JournalError> {
         if verb == Verb::Promote {
-            self.batch.bulk(self.generation, key.hash);
+            self.batch.bulk(self.generation, key.hash, 0);
             return Ok(Before { word: Word::None, weight: 0, counted: false });
         }
-        let row_key = row_key(key.hash, whose(verb, record.reporter));
+        let whose = whose(verb, record.reporter, key.is_shingle());
+        let row_key = row_key(key.hash, whose);
         let known = match self.rows.get(&row_key) {
             Some(&row) => Some(row),
-            None if is_known => self.newest_row(key.hash, whose(verb, record.reporter))?,
+            None if is_known => self.newest_row(key.hash, whose)?,
             None => None,
         };
         self.added += u64::from(!is_known && known.is_none() && !key.is_shingle());
@@ -213,7 +223,7 @@ impl<'a> Stage<'a> {
         self.batch.row(generation, &row_key, &row)?;
         self.rows.insert(row_key, (generation, row));
         // What a mark was before is no weight of a signature.
-        let is_mark = is_mark(whose(verb, record.reporter)) && !key.is_shingle();
+        let is_mark = is_mark(whose) && !key.is_shingle();
         let (word, weight) = if is_mark { (Word::None, 0) } else { before };
         Ok(Before { word, weight, counted })
     }
@@ -252,17 +262,17 @@ impl<'a> Stage<'a> {
                 for (_, reporter, row) in self.earlier_rows(key.hash, me)? {
                     let is_asked = counts(reporter) && !is_mark(reporter);
                     if is_asked && row.word == Word::Spam && numbers.len() < CASES_MAX {
-                        numbers.insert(row.number);
+                        numbers.insert((reporter.slot().is_some(), row.number));
                     }
                 }
             }
         }
         let mut whole = case;
-        for number in numbers {
-            let Some((_, record)) = self.journal.record(number)? else {
+        for (is_heard, number) in numbers {
+            let Some(reported) = self.case_of(is_heard, number)? else {
                 continue;
             };
-            for signature in record.case.iter() {
+            for signature in reported.iter() {
                 // A full case takes no more: what is beyond it stays as it is.
                 if whole.add(signature).is_err() {
                     break;
@@ -270,6 +280,17 @@ impl<'a> Stage<'a> {
             }
         }
         Ok(whole)
+    }
+
+    /// The case of a record, of this site's own or one that was heard.
+    fn case_of(&self, is_heard: bool, number: u64) -> Result<Option<Case>, JournalError> {
+        if !is_heard {
+            return Ok(self.journal.record(number)?.map(|(_, record)| record.case));
+        }
+        Ok(match self.journal.heard(number)? {
+            Some((_, Body::Counted(record))) => Some(record.case),
+            _ => None,
+        })
     }
 
     /// The rows of a key, newest generation first, of this batch before any.
@@ -351,7 +372,9 @@ impl<'a> Stage<'a> {
                 continue;
             }
             let mut rows = self.earlier_rows(key.hash, me)?;
-            rows.retain(|(_, reporter, row)| row.word != Word::None && !is_mark(*reporter));
+            // Peers' words settle nobody's trust here, nor are they settled.
+            let is_own = |reporter: ReporterId| !is_mark(reporter) && reporter.slot().is_none();
+            rows.retain(|(_, reporter, row)| row.word != Word::None && is_own(*reporter));
             if rows.iter().any(|(_, _, row)| row.weight >= TRUSTED_MIN) {
                 continue;
             }
@@ -384,44 +407,34 @@ impl<'a> Stage<'a> {
             effects: self.effects,
             marks: self.marks,
             good_texts: self.good_texts,
+            heard: self.hearing.heard,
         })
     }
 }
 
 impl Outcome {
-    /// Memory follows the journal.
-    pub(crate) fn apply(&self, memory: &Memory, journal: &Journal) {
-        let mut settled = HashSet::new();
+    /// Memory follows the journal. Fails where the journal cannot say what peers' words count for now.
+    pub(crate) fn apply(&self, memory: &Memory, journal: &Journal) -> Result<(), JournalError> {
+        let mut settled = self.heard.exact.clone();
         for &(key, effect) in &self.effects {
-            memory.apply(key, effect, &mut settled, || exact_tally(journal, key.hash).ok());
+            memory.apply(key, effect, &mut settled, || exact(journal, key.hash).ok());
         }
         for &(hash, mark) in &self.marks {
             apply_mark(memory, self.generation, hash, mark);
         }
         self.good_texts.iter().for_each(|&matched| memory.near.note_ham(matched));
-    }
-}
-
-/// Memory follows a record that it does not know yet; `settled` are keys whose tallies know all records already.
-pub(crate) fn replay(
-    memory: &Memory,
-    journal: &Journal,
-    generation: u64,
-    record: &Record,
-    settled: &mut HashSet<Hash128>,
-) {
-    let keys = memory.keys_of(&record.case);
-    for (key, &before) in keys.into_iter().zip(&record.befores) {
-        let effect = Effect::of(record, before, key.is_shingle());
-        memory.apply(key, effect, settled, || exact_tally(journal, key.hash).ok());
-        if let Some(mark) = mark_of(record.verb, record.count).filter(|_| !key.is_shingle()) {
-            apply_mark(memory, generation, key.hash, mark);
+        for &(generation, hash) in &self.heard.promoted {
+            memory.promote(generation, hash);
         }
+        for &hash in &self.heard.exact {
+            memory.put_exact(hash, &exact(journal, hash)?);
+        }
+        Ok(())
     }
 }
 
 /// The mark that a verb sets on each signature of its case.
-fn mark_of(verb: Verb, count: u64) -> Option<Mark> {
+pub(crate) fn mark_of(verb: Verb, count: u64) -> Option<Mark> {
     match verb {
         Verb::Protect => Some(Mark::Protected(true)),
         Verb::Unprotect => Some(Mark::Protected(false)),
@@ -432,7 +445,7 @@ fn mark_of(verb: Verb, count: u64) -> Option<Mark> {
     }
 }
 
-fn apply_mark(memory: &Memory, generation: u64, hash: Hash128, mark: Mark) {
+pub(crate) fn apply_mark(memory: &Memory, generation: u64, hash: Hash128, mark: Mark) {
     match mark {
         Mark::Protected(is_protected) => memory.mark(hash, |marks| marks.protected = is_protected),
         Mark::Many => memory.mark(hash, |marks| marks.many = true),
@@ -442,26 +455,6 @@ fn apply_mark(memory: &Memory, generation: u64, hash: Hash128, mark: Mark) {
         }
         Mark::Bulk => memory.promote(generation, hash),
     }
-}
-
-/// The tally of a signature as the journal knows it: the last words, and all raw totals.
-pub(crate) fn exact_tally(journal: &Journal, hash: Hash128) -> Result<Tally, JournalError> {
-    let (mut tally, mut spoken) = (Tally::default(), HashSet::new());
-    for generation in journal.live() {
-        for (reporter, row) in journal.rows_of(generation, hash, usize::MAX)? {
-            tally.raw_spam = tally.raw_spam.saturating_add(row.raw_spam.into());
-            tally.raw_ham = tally.raw_ham.saturating_add(row.raw_ham.into());
-            if is_mark(reporter) || !spoken.insert(reporter) {
-                continue;
-            }
-            match row.word {
-                Word::Spam => tally.spam = tally.spam.saturating_add(row.weight.into()),
-                Word::Ham => tally.ham = tally.ham.saturating_add(row.weight.into()),
-                Word::None => {}
-            }
-        }
-    }
-    Ok(tally)
 }
 
 fn word_of(verb: Verb) -> Word {
@@ -500,18 +493,22 @@ pub(crate) fn row_after(
     (row, counted)
 }
 
-/// A forgotten count begins at zero, so a forget takes MANY back as well: the row that says so.
-pub(crate) fn many_taken_back(verb: Verb, key: Key, number: u64) -> Option<(RowKey, Row)> {
-    let is_taken_back = verb == Verb::Forget && !key.is_shingle();
-    is_taken_back.then(|| (row_key(key.hash, MANY), Row { number, ..Row::default() }))
+/// A forgotten count begins at zero, so a forget takes its site's MANY back as well: the row that says so.
+pub(crate) fn many_taken_back(record: &Record, key: Key, number: u64) -> Option<(RowKey, Row)> {
+    let is_taken_back = record.verb == Verb::Forget && !key.is_shingle();
+    let many = whose(Verb::Many, record.reporter, false);
+    is_taken_back.then(|| (row_key(key.hash, many), Row { number, ..Row::default() }))
 }
 
-/// Whose row a verb writes: marks have rows of their own.
-pub(crate) fn whose(verb: Verb, reporter: ReporterId) -> ReporterId {
-    match verb {
-        Verb::Protect | Verb::Unprotect => PROTECTION,
-        Verb::Many => MANY,
-        Verb::Forget => FORGETTING,
-        Verb::Report | Verb::Revoke | Verb::Withdraw | Verb::Promote => reporter,
+/// Whose row a verb writes: marks have rows of their own, and a peer has one voice on a shingle.
+pub(crate) fn whose(verb: Verb, reporter: ReporterId, is_shingle: bool) -> ReporterId {
+    match (reporter.slot(), verb) {
+        (Some(slot), _) if is_shingle => ReporterId::voice_of(slot),
+        (Some(slot), Verb::Many) => ReporterId::many_of(slot),
+        (Some(slot), Verb::Forget) => ReporterId::forgetting_of(slot),
+        (None, Verb::Protect | Verb::Unprotect) => PROTECTION,
+        (None, Verb::Many) => MANY,
+        (None, Verb::Forget) => FORGETTING,
+        _ => reporter,
     }
 }

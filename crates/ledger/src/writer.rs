@@ -3,7 +3,7 @@
 //! Between writes it looks at the clock, journals deltas of seen counts, lets generations age, and takes snapshots.
 //! When the journal fails, writes are refused and reads go on; the journal is opened again when it may work.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, PoisonError};
@@ -20,13 +20,20 @@ use crate::identity::HighMark;
 use crate::journal::{Journal, JournalError};
 use crate::lives::LifeChange;
 use crate::memory::BULK_GENERATIONS;
+use crate::peers::table::Peers;
+use crate::peers::{Batch, Peer};
 use crate::record::Verb;
 use crate::reporter::{Reporter, ReporterId};
 use crate::share::{self, Shares};
 use crate::shared::Shared;
 use crate::signature::Case;
 use crate::snapshot::{self, Head};
-use crate::stage::{Stage, Staged, replay};
+use crate::stage::{Stage, Staged};
+
+mod hear;
+mod reopen;
+
+pub(crate) use hear::Share;
 
 /// Jobs that wait at most; beyond that a client is told to try again.
 pub(crate) const QUEUE_MAX: usize = 4096;
@@ -43,6 +50,9 @@ const RETRY: Duration = Duration::from_secs(5);
 /// Called when a write is durable or refused.
 pub(crate) type Done = Box<dyn FnOnce(Result<Receipt, WriteError>) + Send>;
 
+/// Called when something else is done, or cannot be.
+pub(crate) type Told = Box<dyn FnOnce(Result<(), WriteError>) + Send>;
+
 /// What the writer is asked for.
 pub(crate) enum Job {
     Write(Write, Done),
@@ -52,7 +62,10 @@ pub(crate) enum Job {
         standing: Standing,
         done: Box<dyn FnOnce(Result<Reporter, WriteError>) + Send>,
     },
-    Snapshot(Box<dyn FnOnce(Result<(), WriteError>) + Send>),
+    /// What was heard from peers, and what the link keeps of it.
+    Link(Batch, Told),
+    SetPeers(Vec<Peer>, Told),
+    Snapshot(Told),
     ConfirmClock,
     ChangeLife(LifeChange, Box<dyn FnOnce(Result<(), WriteError>) + Send>),
     Close,
@@ -72,7 +85,12 @@ pub(crate) struct Writer {
     /// The highest time that is kept in the journal.
     pub(crate) kept_secs: u64,
     pub(crate) mark: HighMark,
-    pub(crate) shares: Shares,
+    pub(crate) shares: Shares<ReporterId>,
+    pub(crate) peer_shares: Shares<(u16, Share)>,
+    /// The serial number of the next record that is heard from a peer.
+    pub(crate) next_heard: u64,
+    /// The peers that memory counts by.
+    pub(crate) peers: Arc<Peers>,
     /// A generation was hidden in part only: no snapshot is taken of that, so that a restart makes it right.
     pub(crate) is_unsure: bool,
 }
@@ -148,6 +166,7 @@ impl Writer {
                     self.tick();
                     done(self.snapshot());
                 }
+                Job::SetPeers(peers, done) => done(self.set_peers(&peers)),
                 Job::ConfirmClock => {
                     self.calendar.confirm(&*self.shared.clock);
                     self.tick();
@@ -173,8 +192,9 @@ impl Writer {
         // Only this thread changes them, after the commit.
         let known = shared.reporters.read().unwrap_or_else(PoisonError::into_inner);
         let (generation, time) = (self.calendar.generation(), self.calendar.secs());
-        let mut stage = Stage::new((&journal, &shared.memory, &shared.config), (generation, time), self.next);
-        let (mut waiting, mut added) = (Vec::new(), Vec::new());
+        let next = (self.next, self.next_heard);
+        let mut stage = Stage::new((&journal, &shared.memory, &shared.config), (generation, time), next);
+        let (mut waiting, mut added, mut linked) = (Vec::new(), Vec::new(), Vec::new());
         let mut failed = None;
         for job in jobs {
             let staged = match job {
@@ -194,6 +214,18 @@ impl Writer {
                     match put_reporter(&shared, &mut stage, &known, &added, &name, standing) {
                         Ok(reporter) => added.push((reporter, Some(done))),
                         Err(error) => done(Err(error)),
+                    }
+                    continue;
+                }
+                Job::Link(batch, done) => {
+                    match self.hear(&mut stage, &batch) {
+                        Ok(()) => linked.push(done),
+                        Err(Problem::Refused(error)) => done(Err(error)),
+                        Err(Problem::Journal(error)) => {
+                            linked.push(done);
+                            failed = Some(error);
+                            break;
+                        }
                     }
                     continue;
                 }
@@ -218,18 +250,26 @@ impl Writer {
         };
         match outcome {
             Ok(outcome) => {
-                outcome.apply(&shared.memory, &journal);
-                self.next = outcome.next;
-                shared.promoted.fetch_add(promoted.len() as u64, Relaxed);
+                let applied = outcome.apply(&shared.memory, &journal);
+                (self.next, self.next_heard) = (outcome.next, outcome.heard.next);
+                let heard = outcome.heard.promoted.iter().filter(|(of, _)| *of == generation).count();
+                shared.promoted.fetch_add((promoted.len() + heard) as u64, Relaxed);
                 shared.last.store(self.next - 1, Relaxed);
+                shared.heard.store(self.next_heard - 1, Relaxed);
+                if let Err(error) = applied {
+                    self.is_unsure = true;
+                    shared.state().refused = Some(WriteError::Journal(error.to_string()));
+                }
                 shared.reporters.write().unwrap_or_else(PoisonError::into_inner).extend(outcome.reporters);
                 answer(&shared, waiting, added);
+                linked.into_iter().for_each(|done| done(Ok(())));
             }
             Err(error) => {
                 let error = WriteError::Journal(error.to_string());
                 shared.state().refused = Some(error.clone());
                 waiting.into_iter().filter_map(|one| one.done).for_each(|done| done(Err(error.clone())));
                 added.into_iter().filter_map(|(_, done)| done).for_each(|done| done(Err(error.clone())));
+                linked.into_iter().for_each(|done| done(Err(error.clone())));
             }
         }
         forget_promoting(&shared, &promoted);
@@ -351,6 +391,7 @@ impl Writer {
         let mut batch = journal.batch();
         // With its last generation the journal would forget how far it was.
         batch.number("last", self.next - 1);
+        batch.number("heard", self.next_heard - 1);
         batch.commit()?;
         for generation in journal.generations() {
             if generation < kept.min(known) {
@@ -358,9 +399,9 @@ impl Writer {
             }
         }
         let mut batch = journal.batch();
-        journal.each_bulk(|generation, hash| {
+        journal.each_bulk(|generation, hash, slot| {
             if generation + BULK_GENERATIONS <= now {
-                batch.remove_bulk(generation, hash);
+                batch.remove_bulk(generation, hash, slot);
             }
         })?;
         batch.commit()
@@ -394,7 +435,7 @@ impl Writer {
             return Err("the journal failed while a generation aged: restart the server".into());
         }
         let mut bulk = Vec::new();
-        let added = journal.each_bulk(|generation, hash| {
+        let added = journal.each_believed_bulk(shared.config.bulk_threshold, |generation, hash| {
             bulk.extend(generation.to_be_bytes());
             bulk.extend(crate::journal::hash_bytes(hash));
         });
@@ -405,6 +446,8 @@ impl Writer {
             hidden_before: self.hidden_before,
             time: self.calendar.secs(),
             incarnation: shared.identity().incarnation().id,
+            heard: self.next_heard - 1,
+            peers: self.peers.tag,
             bulk,
         };
         let written = snapshot::write(&shared.folder, &shared.config, &shared.memory, taken);
@@ -412,58 +455,6 @@ impl Writer {
         snapshot::publish(&shared.folder, file).map_err(|error| error.to_string())?;
         self.heads = [Some(head), self.heads[0].take()];
         self.forget_deltas(shared, journal).map_err(|error| error.to_string())
-    }
-
-    /// Opens the journal again after a failure, and takes over what it has and memory does not.
-    fn reopen(&mut self) {
-        let shared = Arc::clone(&self.shared);
-        if free_bytes(&shared.folder).is_some_and(|free| free < shared.config.free_bytes_min) {
-            return;
-        }
-        // Nobody waits for the store: without it, checks are answered from memory.
-        let taken = shared.journal.write().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Err(journal)) = taken.map(Arc::try_unwrap) {
-            // Others still read it; it is tried again later.
-            *shared.journal.write().unwrap_or_else(PoisonError::into_inner) = Some(journal);
-            return;
-        }
-        match self.opened_again(&shared, &shared.folder.join(crate::open::JOURNAL_FOLDER)) {
-            Ok(journal) => {
-                *shared.journal.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(journal));
-                let mut state = shared.state();
-                state.refused = None;
-                state.recovery.push("the journal failed and was opened again".into());
-            }
-            Err(why) => shared.state().refused = Some(WriteError::Journal(why)),
-        }
-    }
-
-    fn opened_again(&mut self, shared: &Shared, path: &std::path::Path) -> Result<Journal, String> {
-        let journal = Journal::open(path).map_err(|error| error.to_string())?;
-        let text = |error: JournalError| error.to_string();
-        journal.ensure(self.calendar.generation()).map_err(text)?;
-        journal.hide_before(self.hidden_before);
-        // First everything that can fail, then what cannot.
-        let mut records = Vec::new();
-        for generation in journal.generations() {
-            let read = journal.each_record(generation, self.next, |_, record| {
-                records.push((generation, record));
-                Ok(())
-            });
-            read.map_err(text)?;
-        }
-        let last = journal.last_number().map_err(text)?;
-        let reporters =
-            crate::open::reporters(&journal, &shared.config).map_err(|error| error.to_string())?;
-        let mut settled = HashSet::new();
-        for (generation, record) in &records {
-            replay(&shared.memory, &journal, *generation, record, &mut settled);
-        }
-        self.next = self.next.max(last + 1);
-        shared.last.store(self.next - 1, Relaxed);
-        let reporters = reporters.into_iter().map(|one| (one.id, one));
-        *shared.reporters.write().unwrap_or_else(PoisonError::into_inner) = reporters.collect();
-        Ok(journal)
     }
 }
 
@@ -488,6 +479,7 @@ impl From<JournalError> for Problem {
 fn signature_bytes(job: &Job) -> usize {
     match job {
         Job::Write(write, _) => write.cases.iter().map(|case| case.bytes().len()).sum(),
+        Job::Link(batch, _) => batch.heard.iter().flat_map(|heard| &heard.records).map(Vec::len).sum(),
         _ => 0,
     }
 }
@@ -514,6 +506,7 @@ fn refuse_all(jobs: Vec<Job>, error: &WriteError, later: &mut Vec<Job>) {
         match job {
             Job::Write(_, done) => done(Err(error.clone())),
             Job::PutReporter { done, .. } => done(Err(error.clone())),
+            Job::Link(_, done) | Job::SetPeers(_, done) => done(Err(error.clone())),
             Job::Promote(_) => {}
             other => later.push(other),
         }

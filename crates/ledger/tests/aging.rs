@@ -117,3 +117,19 @@ fn a_forgotten_count_is_subtracted_only_while_it_is_counted() {
     ledger.see(&[exact(1)], 6).expect("accepted");
     assert_eq!(ledger.check(&exact(1)).reasons[0].seen, Some(6));
 }
+
+/// Tallies that are made anew go through the newest rows first: an older row of the same mark took it away.
+#[test]
+fn many_said_on_two_days_outlives_tallies_that_are_made_anew() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    for _ in 0..2 {
+        write(&ledger, Verb::Many, LOCAL, exact(1)).expect("durable");
+        hands.pass(DAY);
+        settle(&ledger);
+    }
+    assert_eq!(ledger.check(&exact(1)).verdict, Verdict::Bulk);
+    drop(ledger);
+    seenit_ledger::rebuild(folder.path(), config(), hands.clone(), || ()).expect("rebuilt");
+    assert_eq!(open(folder.path(), &hands).check(&exact(1)).verdict, Verdict::Bulk);
+}

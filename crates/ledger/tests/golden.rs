@@ -92,7 +92,7 @@ fn makes_the_golden_folder() {
     let terms = Terms::private(&LedgerConfig { seen_capacity: 2000, ..config() }, [7; 16]);
     ledger.agree(NETWORK, &[(FIRST_DAY, terms.expect("a geometry"))]).expect("durable");
     ledger.see(&[case(4000)], 7).expect("accepted");
-    ledger.renew().expect("durable");
+    ledger.renew(u64::MAX).expect("durable");
     ledger.see(&[case(4000)], 2).expect("accepted");
     settle(&ledger);
     drop(ledger);

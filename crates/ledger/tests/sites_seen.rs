@@ -142,7 +142,7 @@ fn a_renewed_life_freezes_its_cells_until_somebody_else_counts_them() {
     write(&ledger, Verb::Report, LOCAL, case(20)).expect("durable");
     let first = ledger.incarnation();
     see(&ledger, 1, 5);
-    ledger.renew().expect("durable");
+    ledger.renew(u64::MAX).expect("durable");
     let second = ledger.incarnation();
     assert!(second > first);
     write(&ledger, Verb::Report, LOCAL, case(30)).expect("durable");
@@ -200,7 +200,7 @@ fn others_cells_are_raised_and_put_also_of_generations_that_nothing_was_seen_in(
     ledger.raise_others(FIRST_DAY - 1, &gains).expect("raised");
     assert_eq!(seen(&ledger, 1), 62);
     // A new life of the same network does not forget what others were told; another network does.
-    ledger.renew().expect("durable");
+    ledger.renew(u64::MAX).expect("durable");
     assert_eq!(seen(&ledger, 1), 62);
     ledger.put_others(FIRST_DAY - 1, Some(peer)).expect("of one kind");
     assert_eq!(seen(&ledger, 1), 32);
@@ -310,7 +310,7 @@ fn nothing_is_lost_between_two_lives() {
         let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || see(thread))).collect();
         ledger.agree(NETWORK, &terms()).expect("durable");
         for _ in 0..5 {
-            ledger.renew().expect("durable");
+            ledger.renew(u64::MAX).expect("durable");
         }
         ledger.leave().expect("durable");
         is_over.store(true, SeqCst);
@@ -366,7 +366,7 @@ fn an_older_copy_of_the_identity_begins_a_new_life() {
     let (folder, hands, ledger) = begun();
     let older = std::fs::read(folder.path().join("identity.json")).expect("readable");
     see(&ledger, 1, 5);
-    ledger.renew().expect("durable");
+    ledger.renew(u64::MAX).expect("durable");
     see(&ledger, 1, 2);
     let incarnation = ledger.incarnation();
     drop(ledger);
@@ -396,7 +396,7 @@ fn counts_are_never_below_the_truth_whatever_happens() {
                 0 => ledger.agree(NETWORK, &terms()).expect("durable"),
                 1 => ledger.agree(OTHER_NETWORK, &[(0, terms_of([9; 16]))]).expect("durable"),
                 2 => ledger.leave().expect("durable"),
-                3 | 4 => ledger.renew().expect("durable"),
+                3 | 4 => ledger.renew(u64::MAX).expect("durable"),
                 5 => settle(&ledger),
                 6 => {
                     hands.pass(DAY);

@@ -4,9 +4,10 @@
 //! gained since their last delta is journalled after that; until it is, they count here and are told to nobody.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Acquire;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
 use seenit_filter::GeometryError;
+use seenit_filter::cells::Cells;
 
 use super::parts::{Delta, Frozen, Generation, Live};
 use super::{Seen, SharedCounts};
@@ -134,6 +135,17 @@ impl Seen {
                 counts: Arc::clone(&part.counts),
             });
         }
+    }
+
+    /// Adds the cells of a life that has ended to those of the present one, of the same terms, where the generation is
+    /// still counted in: they are told again.
+    pub(crate) fn carry_over(&self, ended: &Ended) {
+        let Some(live) = self.live_of(ended.generation) else {
+            return;
+        };
+        ended.live.own.cells().for_each_nonzero(|cell, value| live.own.raise_cell(cell, value));
+        live.changed.store(true, Release);
+        self.drop_frozen(ended.incarnation, ended.generation);
     }
 
     /// Begins a life while nobody counts and all deltas are journalled.

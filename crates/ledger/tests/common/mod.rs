@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
+use seenit_ledger::peers::{Batch, Heard, Peer};
+use seenit_ledger::record::Record;
 use seenit_ledger::{Case, Clock, Ledger, LedgerConfig, Receipt, ReporterId, Verb, Write, WriteError};
 use seenit_signature::Kind;
 
@@ -124,4 +126,24 @@ pub fn copy_all(from: &Path, to: &Path) {
             fs::copy(entry.path(), target).expect("a copy");
         }
     }
+}
+
+/// The life of the folder of a peer that tests make up.
+pub const PEER_LIFE: u64 = 77;
+
+/// A peer with these caps.
+pub fn peer(slot: u16, spam: u32, ham: u32, seen: u64) -> Peer {
+    Peer { slot, site: [slot as u8; 32], name: format!("site{slot}"), spam, ham, seen }
+}
+
+/// What a reporter of another site said on a day, as it travels.
+pub fn said(verb: Verb, reporter: u32, weight: u8, day: u64, case: Case) -> Vec<u8> {
+    let (reporter, time) = (ReporterId(reporter), day * DAY + 1);
+    Record { verb, reporter, weight, time, count: 0, case, befores: Vec::new() }.travelling()
+}
+
+/// A batch of records of a made-up peer.
+pub fn heard(slot: u16, first: u64, records: Vec<Vec<u8>>) -> Batch {
+    let heard = Heard { slot, incarnation: PEER_LIFE, first, records };
+    Batch { heard: vec![heard], rows: Vec::new() }
 }

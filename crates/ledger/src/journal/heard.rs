@@ -1,0 +1,303 @@
+//! What the journal keeps of peers: their records, who they are, and what the link to them remembers.
+//!
+//! A record that was heard is kept under a serial number, the local count of all that was heard:
+//!
+//! ```text
+//! slot         2 bytes
+//! incarnation  8 bytes: the life of the peer's folder
+//! sequence     8 bytes: its position among the records of that life
+//! counted      1 byte: 0 where it is counted, else why not (see `Uncounted`)
+//! record       as it is counted here (see `record`): with own befores; one that is not counted as it came
+//! ```
+//!
+//! Numbers have their highest byte first.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLockReadGuard};
+
+use fjall::{Database, Keyspace};
+use seenit_filter::hash::Hash128;
+
+use super::{Batch, Journal, JournalError, RowKey, log_options, number_of, odd_row};
+use crate::peers::table::Peers;
+use crate::record::Record;
+
+/// Where the table of peers lies in `meta`.
+const PEERS: &str = "peers";
+
+/// Where a record comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) slot: u16,
+    pub(crate) incarnation: u64,
+    pub(crate) sequence: u64,
+}
+
+/// Why a record is kept but not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Uncounted {
+    /// The peer has had its share of new signatures.
+    Share,
+    /// The tally is full.
+    Full,
+    /// It cannot be read, or nothing in it could be anybody's opinion.
+    Unreadable,
+}
+
+impl Uncounted {
+    pub(crate) const ALL: [Uncounted; 3] = [Uncounted::Share, Uncounted::Full, Uncounted::Unreadable];
+
+    fn code(self) -> u8 {
+        self as u8 + 1
+    }
+}
+
+/// A record as it was heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    Counted(Record),
+    /// As it came.
+    Uncounted(Uncounted, Vec<u8>),
+}
+
+/// The keyspaces of what was heard, by generation.
+pub(super) fn opened(database: &Database) -> Result<BTreeMap<u64, Keyspace>, fjall::Error> {
+    let mut heard = BTreeMap::new();
+    for name in database.list_keyspace_names() {
+        if let Some(number) = name.strip_prefix("heard-").and_then(|number| number.parse().ok()) {
+            heard.insert(number, database.keyspace(&name, log_options)?);
+        }
+    }
+    Ok(heard)
+}
+
+impl Journal {
+    fn heard_spaces(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Keyspace>> {
+        self.heard.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes all keyspaces of a generation that a peer's record needs, unless they are there.
+    pub(crate) fn ensure_heard(&self, number: u64) -> Result<(), JournalError> {
+        self.ensure(number)?;
+        if !self.heard_spaces().contains_key(&number) {
+            let made = self.database.keyspace(&format!("heard-{number}"), log_options)?;
+            self.heard.write().unwrap_or_else(PoisonError::into_inner).insert(number, made);
+        }
+        Ok(())
+    }
+
+    pub(super) fn drop_heard(&self, number: u64) -> Result<(), JournalError> {
+        let removed = self.heard.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        Ok(removed.map_or(Ok(()), |heard| self.database.delete_keyspace(heard))?)
+    }
+
+    /// Calls `visit` with every record of a generation that was heard, from a serial number on, in order.
+    pub(crate) fn each_heard(
+        &self,
+        generation: u64,
+        from: u64,
+        mut visit: impl FnMut(u64, Origin, Body) -> Result<(), JournalError>,
+    ) -> Result<(), JournalError> {
+        let Some(heard) = self.heard_spaces().get(&generation).cloned() else {
+            return Ok(());
+        };
+        for item in heard.range(from.to_be_bytes()..) {
+            let (key, value) = item.into_inner()?;
+            let serial = number_of(&key)?;
+            let (origin, body) = decode(serial, &value)?;
+            visit(serial, origin, body)?;
+        }
+        Ok(())
+    }
+
+    /// What was heard under a serial number.
+    pub(crate) fn heard(&self, serial: u64) -> Result<Option<(Origin, Body)>, JournalError> {
+        for heard in self.heard_spaces().values().rev() {
+            if let Some(bytes) = heard.get(serial.to_be_bytes())? {
+                return decode(serial, &bytes).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The serial number of what was heard last, dropped generations and removed peers included.
+    pub(crate) fn last_heard(&self) -> Result<u64, JournalError> {
+        let mut highest = self.number("heard")?.unwrap_or(0);
+        for heard in self.heard_spaces().values() {
+            if let Some(last) = heard.last_key_value() {
+                highest = highest.max(number_of(&last.key()?)?);
+            }
+        }
+        Ok(highest)
+    }
+
+    /// Calls `visit` with every bulk mark of this site and of peers that are believed, once for each generation.
+    pub(crate) fn each_believed_bulk(
+        &self,
+        threshold: u64,
+        mut visit: impl FnMut(u64, Hash128),
+    ) -> Result<(), JournalError> {
+        let (peers, mut last) = (self.peers(), None);
+        self.each_bulk(|generation, hash, slot| {
+            // Marks of one signature follow each other.
+            if peers.believes_bulk(slot, threshold) && last != Some((generation, hash)) {
+                last = Some((generation, hash));
+                visit(generation, hash);
+            }
+        })
+    }
+
+    /// The peers whose words count.
+    pub(crate) fn peers(&self) -> Arc<Peers> {
+        self.peers.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on these peers' words count: memory is made right by whoever says so.
+    pub(crate) fn count_peers(&self, peers: Arc<Peers>) {
+        *self.peers.write().unwrap_or_else(PoisonError::into_inner) = peers;
+    }
+
+    /// Counts by the table of peers that is stored.
+    pub(super) fn read_peers(&self) -> Result<(), JournalError> {
+        if let Some(json) = self.meta.get(PEERS)? {
+            let peers = serde_json::from_slice(&json);
+            let peers: Peers = peers.map_err(|error| JournalError::Rows(format!("the peers: {error}")))?;
+            self.count_peers(Arc::new(peers));
+        }
+        Ok(())
+    }
+
+    /// A value that the link keeps.
+    pub(crate) fn link_row(&self, key: &[u8]) -> Result<Option<Vec<u8>>, JournalError> {
+        // The store takes no empty keys.
+        let value = if key.is_empty() { None } else { self.link.get(key)? };
+        Ok(value.map(|value| value.to_vec()))
+    }
+
+    /// Calls `visit` with what the link keeps under keys that begin so, in order, until it says false.
+    pub(crate) fn link_rows(
+        &self,
+        prefix: &[u8],
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), JournalError> {
+        for item in self.link.prefix(prefix) {
+            let (key, value) = item.into_inner()?;
+            if !visit(&key, &value) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Batch<'_> {
+    /// Keeps what was heard; the generation is there (see `ensure_heard`).
+    pub(crate) fn heard(
+        &mut self,
+        generation: u64,
+        serial: u64,
+        origin: Origin,
+        body: &Body,
+    ) -> Result<(), JournalError> {
+        let heard = self.heard_space(generation)?;
+        self.value.clear();
+        self.value.extend(origin.slot.to_be_bytes());
+        self.value.extend(origin.incarnation.to_be_bytes());
+        self.value.extend(origin.sequence.to_be_bytes());
+        match body {
+            Body::Counted(record) => {
+                self.value.push(0);
+                record.encode(&mut self.value);
+            }
+            Body::Uncounted(why, bytes) => {
+                self.value.push(why.code());
+                self.value.extend(bytes);
+            }
+        }
+        self.batch.insert(&heard, serial.to_be_bytes(), self.value.as_slice());
+        Ok(())
+    }
+
+    pub(crate) fn remove_heard(&mut self, generation: u64, serial: u64) -> Result<(), JournalError> {
+        let heard = self.heard_space(generation)?;
+        self.batch.remove(&heard, serial.to_be_bytes());
+        Ok(())
+    }
+
+    pub(crate) fn remove_row(&mut self, generation: u64, key: &RowKey) -> Result<(), JournalError> {
+        let index = self.keyspaces(generation)?.index.clone();
+        self.batch.remove(&index, *key);
+        Ok(())
+    }
+
+    /// Keeps a value of the link, or deletes it.
+    pub(crate) fn link(&mut self, key: &[u8], value: Option<&[u8]>) {
+        match value {
+            Some(value) => self.batch.insert(&self.journal.link, key, value),
+            None => self.batch.remove(&self.journal.link, key),
+        }
+    }
+
+    pub(crate) fn peers(&mut self, peers: &Peers) -> Result<(), JournalError> {
+        let json = serde_json::to_vec(peers);
+        let json = json.map_err(|error| JournalError::Rows(format!("the peers: {error}")))?;
+        self.batch.insert(&self.journal.meta, PEERS, json);
+        Ok(())
+    }
+
+    fn heard_space(&mut self, generation: u64) -> Result<Keyspace, JournalError> {
+        self.touched.insert(generation);
+        let heard = self.journal.heard_spaces().get(&generation).cloned();
+        heard.ok_or_else(|| JournalError::Rows(format!("nothing is heard in generation {generation}")))
+    }
+}
+
+fn decode(serial: u64, bytes: &[u8]) -> Result<(Origin, Body), JournalError> {
+    let (slot, rest) = bytes.split_first_chunk::<2>().ok_or_else(odd_row)?;
+    let (incarnation, rest) = rest.split_first_chunk::<8>().ok_or_else(odd_row)?;
+    let (sequence, rest) = rest.split_first_chunk::<8>().ok_or_else(odd_row)?;
+    let (&code, rest) = rest.split_first().ok_or_else(odd_row)?;
+    let origin = Origin {
+        slot: u16::from_be_bytes(*slot),
+        incarnation: u64::from_be_bytes(*incarnation),
+        sequence: u64::from_be_bytes(*sequence),
+    };
+    let body = match Uncounted::ALL.into_iter().find(|why| why.code() == code) {
+        Some(why) => Body::Uncounted(why, rest.to_vec()),
+        None if code == 0 => {
+            let record = Record::decode(rest);
+            Body::Counted(record.map_err(|why| JournalError::Rows(format!("heard record {serial}: {why}")))?)
+        }
+        None => return Err(odd_row()),
+    };
+    Ok((origin, body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_from_before_there_were_peers_opens() {
+        let folder = tempfile::tempdir().expect("a folder");
+        {
+            let database = Database::builder(folder.path()).open().expect("a store");
+            for name in ["log-5", "index-5", "bulk", "seen", "reporters", "meta"] {
+                database.keyspace(name, super::super::options).expect("a keyspace");
+            }
+        }
+        let journal = Journal::open(folder.path()).expect("a journal");
+        assert_eq!((journal.generations(), journal.last_heard().expect("readable")), (vec![5], 0));
+        assert!(journal.peers().is_empty() && journal.link_row(b"key").expect("readable").is_none());
+        journal.ensure_heard(5).expect("made");
+        let (origin, body) =
+            (Origin { slot: 3, incarnation: 4, sequence: 5 }, Body::Uncounted(Uncounted::Full, vec![7]));
+        let mut batch = journal.batch();
+        batch.heard(5, 1, origin, &body).expect("staged");
+        batch.commit().expect("durable");
+        drop(journal);
+        let journal = Journal::open(folder.path()).expect("a journal");
+        assert_eq!(journal.last_heard().expect("readable"), 1);
+        assert_eq!(journal.heard(1).expect("readable"), Some((origin, body)));
+    }
+}

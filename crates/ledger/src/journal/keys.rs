@@ -1,0 +1,58 @@
+//! All rows of a key together, key by key: the rows of all generations, merged.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use seenit_filter::hash::Hash128;
+
+use super::{Journal, JournalError, Row, decode_row, hash_bytes, odd_row, split_row_key};
+use crate::reporter::ReporterId;
+
+/// A row, whose it is, and of which generation.
+pub(crate) type Said = (u64, ReporterId, Row);
+
+impl Journal {
+    /// Calls `visit` with every key, and with all rows on it of the generations that count, newest generation first.
+    pub(crate) fn each_key(
+        &self,
+        mut visit: impl FnMut(Hash128, &[Said]) -> Result<(), JournalError>,
+    ) -> Result<(), JournalError> {
+        let mut sources: Vec<(u64, fjall::Iter)> = {
+            let (live, generations) = (self.live(), self.read());
+            let index = |number: u64| Some((number, generations.get(&number)?.index.iter()));
+            live.into_iter().filter_map(index).collect()
+        };
+        let mut waiting = BinaryHeap::new();
+        let mut next_rows: Vec<Option<(Hash128, ReporterId, Row)>> = Vec::new();
+        for (source, (_, iter)) in sources.iter_mut().enumerate() {
+            let row = next_row(iter)?;
+            waiting.extend(row.map(|(hash, ..)| Reverse((hash_bytes(hash), source))));
+            next_rows.push(row);
+        }
+        let mut rows: Vec<Said> = Vec::new();
+        let mut last = None;
+        while let Some(Reverse((_, source))) = waiting.pop() {
+            let (generation, iter) = &mut sources[source];
+            let Some((hash, reporter, row)) = next_rows[source].take() else {
+                continue;
+            };
+            if let Some(last) = last.replace(hash).filter(|last| *last != hash) {
+                visit(last, &rows)?;
+                rows.clear();
+            }
+            rows.push((*generation, reporter, row));
+            next_rows[source] = next_row(iter)?;
+            waiting.extend(next_rows[source].map(|(hash, ..)| Reverse((hash_bytes(hash), source))));
+        }
+        last.map_or(Ok(()), |last| visit(last, &rows))
+    }
+}
+
+fn next_row(iter: &mut fjall::Iter) -> Result<Option<(Hash128, ReporterId, Row)>, JournalError> {
+    let Some(item) = iter.next() else {
+        return Ok(None);
+    };
+    let (key, value) = item.into_inner()?;
+    let (hash, reporter) = split_row_key(&key).ok_or_else(odd_row)?;
+    Ok(Some((hash, reporter, decode_row(&value)?)))
+}

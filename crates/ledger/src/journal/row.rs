@@ -1,0 +1,132 @@
+//! Rows of the index: what a reporter said last of a key, in one generation.
+
+use seenit_filter::hash::Hash128;
+
+use crate::record::Word;
+use crate::reporter::ReporterId;
+
+/// Bytes of an index key.
+pub(crate) const ROW_KEY_BYTES: usize = 20;
+
+/// The name of a row of the index.
+pub(crate) type RowKey = [u8; ROW_KEY_BYTES];
+
+/// The generation of what does not age: protections.
+pub(crate) const LASTING: u64 = u64::MAX;
+
+/// Whose word a protection is, in the index.
+pub(crate) const PROTECTION: ReporterId = ReporterId(u32::MAX);
+/// Whose word MANY is.
+pub(crate) const MANY: ReporterId = ReporterId(u32::MAX - 1);
+/// Whose word a forget is.
+pub(crate) const FORGETTING: ReporterId = ReporterId(u32::MAX - 2);
+
+/// What a row says that is nobody's word on a signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MarkRow {
+    Protection,
+    Many,
+    Forgetting,
+}
+
+/// Which mark the rows of a reporter are: none, where it is somebody's account. Peers' marks lie under their slots.
+pub(crate) fn mark_row(reporter: ReporterId) -> Option<MarkRow> {
+    match (reporter.slot(), reporter) {
+        (None, PROTECTION) => Some(MarkRow::Protection),
+        (None, MANY) => Some(MarkRow::Many),
+        (None, FORGETTING) => Some(MarkRow::Forgetting),
+        (Some(slot), _) if reporter == ReporterId::many_of(slot) => Some(MarkRow::Many),
+        (Some(slot), _) if reporter == ReporterId::forgetting_of(slot) => Some(MarkRow::Forgetting),
+        _ => None,
+    }
+}
+
+/// Whether its rows are marks, and it is nobody's account.
+pub(crate) fn is_mark(reporter: ReporterId) -> bool {
+    mark_row(reporter).is_some()
+}
+
+/// A hash as the journal keeps it.
+pub(crate) fn hash_bytes(hash: Hash128) -> [u8; 16] {
+    (u128::from(hash.hi) << 64 | u128::from(hash.lo)).to_be_bytes()
+}
+
+/// The hash that these bytes keep.
+pub(crate) fn hash_of(bytes: [u8; 16]) -> Hash128 {
+    let bits = u128::from_be_bytes(bytes);
+    Hash128 { hi: (bits >> 64) as u64, lo: bits as u64 }
+}
+
+/// The row of a reporter's word on a key.
+pub(crate) fn row_key(hash: Hash128, reporter: ReporterId) -> RowKey {
+    let mut key = [0; ROW_KEY_BYTES];
+    key[..16].copy_from_slice(&hash_bytes(hash));
+    key[16..].copy_from_slice(&reporter.0.to_be_bytes());
+    key
+}
+
+pub(super) fn split_row_key(key: &[u8]) -> Option<(Hash128, ReporterId)> {
+    let key: &RowKey = key.try_into().ok()?;
+    let (hash, reporter) = key.split_at(16);
+    Some((hash_of(hash.try_into().ok()?), ReporterId(u32::from_be_bytes(reporter.try_into().ok()?))))
+}
+
+/// A reporter's last word on a key in one generation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) word: Word,
+    /// Points of a signature, units of a shingle.
+    pub(crate) weight: u8,
+    /// Whether the key is a shingle, and counted in other filters than signatures.
+    pub(crate) is_shingle: bool,
+    /// Whether it is the first shingle of a text: texts are counted by it.
+    pub(crate) is_text: bool,
+    /// Whether it is one of rspamd's shingles.
+    pub(crate) is_rspamd: bool,
+    /// How often it said spam in this generation, up to the limit of raw totals.
+    pub(crate) raw_spam: u16,
+    /// How often it said ham.
+    pub(crate) raw_ham: u16,
+    /// The last record.
+    pub(crate) number: u64,
+    /// Of a forget: the seen count that is subtracted.
+    pub(crate) count: u64,
+}
+
+/// The bit of a row's word that says: a shingle.
+const SHINGLE: u8 = 0x80;
+/// And this one: the first of a text.
+const TEXT: u8 = 0x40;
+/// And this one: of rspamd's.
+const RSPAMD: u8 = 0x20;
+
+impl Row {
+    /// Appends word, weight, raw totals, number; and the count where there is one.
+    pub(crate) fn encode(&self, bytes: &mut Vec<u8>) {
+        let bits = [(self.is_shingle, SHINGLE), (self.is_text, TEXT), (self.is_rspamd, RSPAMD)];
+        let bits = bits.iter().filter(|(is_set, _)| *is_set).fold(0, |bits, (_, bit)| bits | bit);
+        bytes.extend([self.word.code() | bits, self.weight]);
+        bytes.extend(self.raw_spam.to_le_bytes());
+        bytes.extend(self.raw_ham.to_le_bytes());
+        bytes.extend(self.number.to_le_bytes());
+        if self.count > 0 {
+            bytes.extend(self.count.to_le_bytes());
+        }
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (head, count) = bytes.split_first_chunk::<14>()?;
+        let u16_at = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
+        Some(Row {
+            word: Word::from_code(head[0] & !(SHINGLE | TEXT | RSPAMD))?,
+            weight: head[1],
+            is_shingle: head[0] & SHINGLE != 0,
+            is_text: head[0] & TEXT != 0,
+            is_rspamd: head[0] & RSPAMD != 0,
+            raw_spam: u16_at(2),
+            raw_ham: u16_at(4),
+            number: u64::from_le_bytes(head[6..].try_into().ok()?),
+            count: if count.is_empty() { 0 } else { u64::from_le_bytes(count.try_into().ok()?) },
+        })
+    }
+}

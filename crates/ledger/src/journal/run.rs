@@ -1,0 +1,69 @@
+//! Own records in the order of their numbers, over all generations that are kept.
+
+use fjall::{Iter, Slice};
+
+use super::{Journal, JournalError, LASTING, number_of};
+use crate::record::Record;
+
+impl Journal {
+    /// Calls `visit` with own records that follow each other number by number: the first that is kept from `from` on,
+    /// and those after it up to `last`, until one is missing or `visit` says false.
+    pub(crate) fn run(
+        &self,
+        from: u64,
+        last: u64,
+        mut visit: impl FnMut(u64, Record) -> bool,
+    ) -> Result<(), JournalError> {
+        if from > last {
+            return Ok(());
+        }
+        let (aging, lasting): (Vec<_>, Vec<_>) = {
+            let generations = self.read();
+            let logs = generations.iter().map(|(&number, keyspaces)| (number, keyspaces.log.clone()));
+            logs.partition(|(number, _)| *number != LASTING)
+        };
+        // Numbers rise with the generations, but for what does not age.
+        let numbered = |iter: Iter| iter.map(numbered_item);
+        let range =
+            move |(_, log): (u64, fjall::Keyspace)| log.range(from.to_be_bytes()..=last.to_be_bytes());
+        let mut aging = aging.into_iter().map(range).flat_map(numbered).peekable();
+        let mut lasting = lasting.into_iter().map(range).flat_map(numbered).peekable();
+        let mut expected = None;
+        loop {
+            let is_lasting = match (aging.peek(), lasting.peek()) {
+                (Some(Ok((aging, _))), Some(Ok((lasting, _)))) => lasting < aging,
+                (None | Some(Ok(_)), Some(_)) => true,
+                _ => false,
+            };
+            let Some(item) = (if is_lasting { lasting.next() } else { aging.next() }) else {
+                return Ok(());
+            };
+            let (number, value) = item?;
+            if expected.is_some_and(|expected| expected != number) {
+                return Ok(());
+            }
+            let record = Record::decode(&value);
+            let record = record.map_err(|why| JournalError::Rows(format!("record {number}: {why}")))?;
+            if !visit(number, record) {
+                return Ok(());
+            }
+            expected = Some(number + 1);
+        }
+    }
+
+    /// The highest number below another that a record is kept under.
+    pub(crate) fn last_below(&self, end: u64) -> Result<Option<u64>, JournalError> {
+        let mut highest = None;
+        for keyspaces in self.read().values() {
+            if let Some(item) = keyspaces.log.range(..end.to_be_bytes()).next_back() {
+                highest = highest.max(Some(number_of(&item.key()?)?));
+            }
+        }
+        Ok(highest)
+    }
+}
+
+fn numbered_item(item: fjall::Guard) -> Result<(u64, Slice), JournalError> {
+    let (key, value) = item.into_inner()?;
+    Ok((number_of(&key)?, value))
+}

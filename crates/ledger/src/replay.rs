@@ -1,0 +1,86 @@
+//! Memory follows records that the journal has and it does not: after a snapshot, or after the journal failed.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use seenit_filter::hash::Hash128;
+
+use crate::exact::exact;
+use crate::journal::heard::Body;
+use crate::journal::{Journal, JournalError};
+use crate::memory::{BULK_GENERATIONS, Effect, Memory};
+use crate::peers::table::Peers;
+use crate::record::{Record, Verb};
+use crate::stage::{apply_mark, mark_of};
+
+/// A replay under way. What was heard comes first: its signatures are taken from the journal at the end, as all records
+/// left them, so that own records change nothing of them before.
+pub(crate) struct Replay<'a> {
+    memory: &'a Memory,
+    journal: &'a Journal,
+    peers: Arc<Peers>,
+    /// The present generation.
+    now: u64,
+    /// Recipients that make a signature bulk.
+    bulk_threshold: u64,
+    /// Keys whose tallies know all records, or will.
+    settled: HashSet<Hash128>,
+    exact: HashSet<Hash128>,
+}
+
+impl<'a> Replay<'a> {
+    pub(crate) fn new(memory: &'a Memory, journal: &'a Journal, now: u64, bulk_threshold: u64) -> Self {
+        let (settled, exact) = (HashSet::new(), HashSet::new());
+        Replay { memory, journal, peers: journal.peers(), now, bulk_threshold, settled, exact }
+    }
+
+    /// A record of a peer.
+    pub(crate) fn heard(&mut self, generation: u64, body: &Body) {
+        let Body::Counted(record) = body else {
+            return;
+        };
+        let slot = record.reporter.slot().unwrap_or(0);
+        for (key, before) in self.memory.keys_of(&record.case).into_iter().zip(&record.befores) {
+            if record.verb == Verb::Promote {
+                let is_counted = generation + BULK_GENERATIONS > self.now;
+                if is_counted && self.peers.believes_bulk(slot, self.bulk_threshold) {
+                    self.memory.promote(generation, key.hash);
+                }
+            } else if key.is_shingle() {
+                let weigh = |said| self.peers.weigh(record.reporter, said, true);
+                let now = Effect::of(record, *before, true).now;
+                self.memory.near.change(key, weigh((before.word, before.weight)), weigh(now));
+            } else {
+                self.settle_at_the_end(key.hash);
+            }
+        }
+    }
+
+    /// A record of this site.
+    pub(crate) fn own(&mut self, generation: u64, record: &Record) {
+        let (memory, journal) = (self.memory, self.journal);
+        for (key, &before) in memory.keys_of(&record.case).into_iter().zip(&record.befores) {
+            let effect = Effect::of(record, before, key.is_shingle());
+            memory.apply(key, effect, &mut self.settled, || exact(journal, key.hash).ok());
+            if let Some(mark) = mark_of(record.verb, record.count).filter(|_| !key.is_shingle()) {
+                apply_mark(memory, generation, key.hash, mark);
+            }
+            if record.verb == Verb::Forget && !key.is_shingle() && !self.peers.is_empty() {
+                self.settle_at_the_end(key.hash);
+            }
+        }
+    }
+
+    fn settle_at_the_end(&mut self, hash: Hash128) {
+        self.settled.insert(hash);
+        self.exact.insert(hash);
+    }
+
+    /// Takes over from the journal what peers' words count for.
+    pub(crate) fn finish(self) -> Result<(), JournalError> {
+        for &hash in &self.exact {
+            self.memory.put_exact(hash, &exact(self.journal, hash)?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,243 @@
+//! Staging what was heard from peers.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use seenit_filter::hash::Hash128;
+
+use super::{Stage, many_taken_back, row_after, whose};
+use crate::journal::heard::{Body, Origin};
+use crate::journal::{JournalError, Row, RowKey, row_key};
+use crate::keys::Key;
+use crate::memory::{BULK_GENERATIONS, Effect, units_of};
+use crate::peers::table::Peers;
+use crate::record::{Before, Record, Verb, Word};
+use crate::reporter::ReporterId;
+
+/// What a batch keeps of peers' records while it is made.
+pub(crate) struct Hearing {
+    pub(crate) peers: Arc<Peers>,
+    pub(crate) heard: Heard,
+    /// Rows of peers that this batch writes.
+    rows: HashMap<(u64, RowKey), Row>,
+    /// Peers' last words on shingles, and their generations.
+    voices: HashMap<RowKey, (u64, Row)>,
+    /// Signatures that nobody knew before this batch.
+    fresh: HashSet<Hash128>,
+}
+
+/// What memory takes over of peers' records.
+#[derive(Default)]
+pub(crate) struct Heard {
+    /// The serial number of the next record that is heard.
+    pub(crate) next: u64,
+    /// Signatures whose tallies are to be taken from the journal: caps hold for all words of a peer together.
+    pub(crate) exact: HashSet<Hash128>,
+    /// Bulk marks of peers that are believed.
+    pub(crate) promoted: HashSet<(u64, Hash128)>,
+}
+
+/// What a record would add to memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Gain {
+    pub(crate) signatures: u64,
+    pub(crate) texts: u64,
+    pub(crate) bulk: u64,
+}
+
+impl Hearing {
+    pub(super) fn new(peers: Arc<Peers>, next: u64) -> Self {
+        let heard = Heard { next, ..Heard::default() };
+        let (rows, voices, fresh) = (HashMap::new(), HashMap::new(), HashSet::new());
+        Hearing { peers, heard, rows, voices, fresh }
+    }
+
+    /// After an own forget it is the journal that knows what peers' marks still stand.
+    pub(super) fn note_own(&mut self, verb: Verb, hash: Hash128) {
+        if verb == Verb::Forget && !self.peers.is_empty() {
+            self.heard.exact.insert(hash);
+        }
+    }
+}
+
+impl Stage<'_> {
+    /// Bulk marks of peers that this batch adds to this generation's.
+    pub(crate) fn promoted(&self) -> u64 {
+        let of_today = |(generation, _): &&(u64, Hash128)| *generation == self.generation;
+        self.hearing.heard.promoted.iter().filter(of_today).count() as u64
+    }
+
+    /// What a record of a peer would add to memory.
+    pub(crate) fn gain(&self, generation: u64, record: &Record) -> Gain {
+        let (memory, hearing, mut gain) = (self.memory, &self.hearing, Gain::default());
+        for key in memory.keys_of(&record.case) {
+            match record.verb {
+                Verb::Withdraw => {}
+                Verb::Promote => {
+                    let is_there = memory.is_promoted(generation, key.hash)
+                        || hearing.heard.promoted.contains(&(generation, key.hash));
+                    gain.bulk += u64::from(!is_there);
+                }
+                _ if key.is_shingle() => {
+                    gain.texts += u64::from(key.is_text && units_of(record) > 0 && !memory.is_known(key));
+                }
+                _ => {
+                    let is_there = memory.is_known(key) || hearing.fresh.contains(&key.hash);
+                    gain.signatures += u64::from(!is_there);
+                }
+            }
+        }
+        gain
+    }
+
+    /// Stages what was heard. The record of a body that is counted gets its befores here.
+    pub(crate) fn hear(
+        &mut self,
+        generation: u64,
+        origin: Origin,
+        mut body: Body,
+    ) -> Result<(), JournalError> {
+        self.journal.ensure_heard(generation)?;
+        let serial = self.hearing.heard.next;
+        if let Body::Counted(record) = &mut body {
+            self.count_heard(generation, serial, origin.slot, record)?;
+        }
+        self.batch.heard(generation, serial, origin, &body)?;
+        self.hearing.heard.next += 1;
+        Ok(())
+    }
+
+    fn count_heard(
+        &mut self,
+        generation: u64,
+        serial: u64,
+        slot: u16,
+        record: &mut Record,
+    ) -> Result<(), JournalError> {
+        let keys = self.memory.keys_of(&record.case);
+        if record.verb == Verb::Forget {
+            record.count = self.seen_count(&record.case);
+        }
+        for key in keys {
+            let before = match record.verb {
+                Verb::Promote => self.promotion(generation, slot, key.hash),
+                _ if key.is_shingle() => self.voice(generation, serial, record, key)?,
+                _ => self.word(generation, serial, record, key)?,
+            };
+            record.befores.push(before);
+        }
+        Ok(())
+    }
+
+    /// A peer's bulk mark. It is kept in any case, and counts while the peer is believed.
+    fn promotion(&mut self, generation: u64, slot: u16, hash: Hash128) -> Before {
+        let is_believed = self.hearing.peers.believes_bulk(slot, self.config.bulk_threshold);
+        if generation + BULK_GENERATIONS > self.generation {
+            self.batch.bulk(generation, hash, slot);
+            if is_believed {
+                self.hearing.heard.promoted.insert((generation, hash));
+            }
+        }
+        Before { word: Word::None, weight: 0, counted: false }
+    }
+
+    /// A peer's word on a signature.
+    fn word(
+        &mut self,
+        generation: u64,
+        serial: u64,
+        record: &Record,
+        key: Key,
+    ) -> Result<Before, JournalError> {
+        let is_known = self.memory.is_known(key);
+        let counted = self.heard_row(generation, serial, record, key, is_known)?.1;
+        if let Some((row_key, row)) = many_taken_back(record, key, serial) {
+            self.put_heard_row(generation, row_key, row)?;
+        }
+        let before = Before { word: Word::None, weight: 0, counted };
+        let is_fresh = !is_known && self.hearing.fresh.insert(key.hash);
+        self.added += u64::from(is_fresh);
+        // Of a signature that nobody knew the word is all there is, unless the same reporter has taken it back since;
+        // marks are the journal's to tell.
+        let is_plain = matches!(record.verb, Verb::Report | Verb::Revoke | Verb::Withdraw);
+        if is_fresh && is_plain && !self.is_followed(generation, key.hash, record.reporter)? {
+            let mut effect = Effect::of(record, before, false);
+            effect.now = self.hearing.peers.weigh(record.reporter, effect.now, false);
+            self.effects.push((key, effect));
+        } else {
+            self.hearing.heard.exact.insert(key.hash);
+        }
+        Ok(before)
+    }
+
+    /// Whether a reporter said something of a key in a later generation.
+    fn is_followed(
+        &self,
+        generation: u64,
+        hash: Hash128,
+        reporter: ReporterId,
+    ) -> Result<bool, JournalError> {
+        if generation == self.generation {
+            return Ok(false);
+        }
+        let newest = self.journal.newest_row(&row_key(hash, reporter))?;
+        Ok(newest.is_some_and(|(newest, _)| newest > generation))
+    }
+
+    /// A peer's word on a shingle. A record whose word is not the last one changes nothing: what it says is what was
+    /// said before, then.
+    fn voice(
+        &mut self,
+        generation: u64,
+        serial: u64,
+        record: &Record,
+        key: Key,
+    ) -> Result<Before, JournalError> {
+        let row_id = row_key(key.hash, whose(record.verb, record.reporter, true));
+        let is_known = self.memory.is_known(key) || generation < self.generation;
+        let last = match self.hearing.voices.get(&row_id) {
+            Some(&last) => Some(last),
+            None if is_known => self.journal.newest_row(&row_id)?,
+            None => None,
+        };
+        let (row, _) = self.heard_row(generation, serial, record, key, is_known)?;
+        let said = match last {
+            Some((newer, _)) if newer > generation => (row.word, row.weight),
+            Some((_, last)) => (last.word, last.weight),
+            None => (Word::None, 0),
+        };
+        if last.is_none_or(|(newest, _)| newest <= generation) {
+            self.hearing.voices.insert(row_id, (generation, row));
+        }
+        let weigh = |said| self.hearing.peers.weigh(record.reporter, said, true);
+        let effect = Effect { before: weigh(said), now: weigh((row.word, row.weight)), raw: (0, 0) };
+        self.effects.push((key, effect));
+        Ok(Before { word: said.0, weight: said.1, counted: false })
+    }
+
+    /// Stages the row of a key, and says whether the record counts in raw totals.
+    fn heard_row(
+        &mut self,
+        generation: u64,
+        serial: u64,
+        record: &Record,
+        key: Key,
+        is_known: bool,
+    ) -> Result<(Row, bool), JournalError> {
+        let row_id = row_key(key.hash, whose(record.verb, record.reporter, key.is_shingle()));
+        let today = match self.hearing.rows.get(&(generation, row_id)) {
+            Some(&row) => Some(row),
+            None if is_known => self.journal.row(generation, &row_id)?,
+            None => None,
+        };
+        let (row, counted) = row_after(today, record, key, serial, self.config.raw_max);
+        self.put_heard_row(generation, row_id, row)?;
+        Ok((row, counted))
+    }
+
+    fn put_heard_row(&mut self, generation: u64, row_id: RowKey, row: Row) -> Result<(), JournalError> {
+        self.batch.row(generation, &row_id, &row)?;
+        self.hearing.rows.insert((generation, row_id), row);
+        Ok(())
+    }
+}

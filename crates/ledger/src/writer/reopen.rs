@@ -1,0 +1,163 @@
+//! A journal that failed is opened again.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError};
+
+use super::{Writer, free_bytes};
+use crate::error::WriteError;
+use crate::journal::{Journal, JournalError};
+use crate::replay::Replay;
+use crate::shared::Shared;
+
+impl Writer {
+    /// Opens the journal again after a failure, and takes over what it has and memory does not.
+    pub(super) fn reopen(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        if free_bytes(&shared.folder).is_some_and(|free| free < shared.config.free_bytes_min) {
+            return;
+        }
+        // Nobody waits for the store: without it, checks are answered from memory.
+        let taken = shared.journal.write().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Err(journal)) = taken.map(Arc::try_unwrap) {
+            // Others still read it; it is tried again later.
+            *shared.journal.write().unwrap_or_else(PoisonError::into_inner) = Some(journal);
+            return;
+        }
+        match self.opened_again(&shared, &shared.folder.join(crate::open::JOURNAL_FOLDER)) {
+            Ok(journal) => {
+                *shared.journal.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(journal));
+                let mut state = shared.state();
+                state.refused = None;
+                state.recovery.push("the journal failed and was opened again".into());
+            }
+            Err(why) => shared.state().refused = Some(WriteError::Journal(why)),
+        }
+    }
+
+    fn opened_again(&mut self, shared: &Shared, path: &std::path::Path) -> Result<Journal, String> {
+        let journal = Journal::open(path).map_err(|error| error.to_string())?;
+        let text = |error: JournalError| error.to_string();
+        journal.ensure(self.calendar.generation()).map_err(text)?;
+        journal.hide_before(self.hidden_before);
+        // First everything that can fail, then what cannot.
+        let (mut records, mut heard) = (Vec::new(), Vec::new());
+        for generation in journal.generations() {
+            let read = journal.each_record(generation, self.next, |_, record| {
+                records.push((generation, record));
+                Ok(())
+            });
+            read.map_err(text)?;
+            let read = journal.each_heard(generation, self.next_heard, |_, _, body| {
+                heard.push((generation, body));
+                Ok(())
+            });
+            read.map_err(text)?;
+        }
+        let last = journal.last_number().map_err(text)?;
+        let last_heard = journal.last_heard().map_err(text)?;
+        let reporters =
+            crate::open::reporters(&journal, &shared.config).map_err(|error| error.to_string())?;
+        // A change of peers whose commit failed may be in the journal. Memory counts by the table before it.
+        let stored = journal.peers();
+        let is_changed = stored.tag != self.peers.tag;
+        if is_changed {
+            journal.count_peers(Arc::clone(&self.peers));
+        }
+        let (now, threshold) = (self.calendar.generation(), shared.config.bulk_threshold);
+        let mut replay = Replay::new(&shared.memory, &journal, now, threshold);
+        heard.iter().for_each(|(generation, body)| replay.heard(*generation, body));
+        records.iter().for_each(|(generation, record)| replay.own(*generation, record));
+        self.next = self.next.max(last + 1);
+        self.next_heard = self.next_heard.max(last_heard + 1);
+        let mut followed = replay.finish();
+        if is_changed {
+            followed = followed.and_then(|()| self.follow(&journal, (&self.peers, &stored)));
+            self.peers = stored;
+        }
+        // Memory has followed in part only: no snapshot is taken of that.
+        followed.map_err(text).inspect_err(|_| self.is_unsure = true)?;
+        shared.heard.store(self.next_heard - 1, Relaxed);
+        shared.last.store(self.next - 1, Relaxed);
+        let reporters = reporters.into_iter().map(|one| (one.id, one));
+        *shared.reporters.write().unwrap_or_else(PoisonError::into_inner) = reporters.collect();
+        Ok(journal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::config::LedgerConfig;
+    use crate::journal::heard::{Body, Origin};
+    use crate::journal::row_key;
+    use crate::open::{Tallies, open};
+    use crate::peers::Peer;
+    use crate::record::{Record, Verb};
+    use crate::reporter::ReporterId;
+    use crate::signature::Case;
+    use crate::stage::Stage;
+
+    fn case() -> Case {
+        let mut case = Case::new();
+        case.push(seenit_signature::Kind::Pyzor, &[7; 20]).expect("a digest");
+        case.push(seenit_signature::Kind::Near1, &[9; 256]).expect("shingles");
+        case
+    }
+
+    fn peer(slot: u16, spam: u32) -> Peer {
+        Peer { slot, site: [slot as u8; 32], name: "other".into(), spam, ham: 10, seen: 0 }
+    }
+
+    /// Commits a report of a peer as a writer does whose commit is durable and says that it failed.
+    fn commit_unheard(writer: &Writer, slot: u16) {
+        let (shared, generation) = (&writer.shared, writer.calendar.generation());
+        let journal = shared.journal().expect("open");
+        let of = (&*journal, &shared.memory, &shared.config);
+        let time = (generation, writer.calendar.secs());
+        let mut stage = Stage::new(of, time, (writer.next, writer.next_heard));
+        let reporter = ReporterId::of_peer(slot, 3);
+        let (verb, time) = (Verb::Report, writer.calendar.secs());
+        let record = Record { verb, reporter, weight: 10, time, count: 0, case: case(), befores: Vec::new() };
+        let origin = Origin { slot, incarnation: 5, sequence: 1 };
+        stage.hear(generation, origin, Body::Counted(record)).expect("staged");
+        stage.commit().expect("durable");
+    }
+
+    fn spam(writer: &Writer) -> (u32, u64) {
+        let memory = &writer.shared.memory;
+        let hash = memory.keys_of(&case())[0].hash;
+        (memory.tally(hash).spam, memory.near.texts(seenit_signature::Kind::Near1)[0])
+    }
+
+    #[test]
+    fn what_was_heard_and_who_counts_is_taken_over_after_a_commit_that_seemed_to_fail() {
+        let (folder, (_jobs, receiver)) = (tempfile::tempdir().expect("a folder"), mpsc::channel());
+        let small =
+            LedgerConfig { capacity: 1000, seen_capacity: 1000, free_bytes_min: 0, ..Default::default() };
+        let clock = Arc::new(SystemClock::default());
+        let (_lock, mut writer) =
+            open(folder.path(), small, clock, Tallies::OfSnapshot, receiver).expect("a writer");
+        writer.set_peers(&[peer(1, 7), peer(2, 7)]).expect("durable");
+        commit_unheard(&writer, 1);
+        assert_eq!(spam(&writer), (0, 0));
+        writer.reopen();
+        assert_eq!((spam(&writer), writer.next_heard), ((7, 1), 2));
+        commit_unheard(&writer, 2);
+        {
+            let journal = writer.shared.journal().expect("open");
+            let mut batch = journal.batch();
+            let changed = journal.peers().changed_to(&[peer(2, 4)]).expect("a table");
+            batch.peers(&changed).expect("staged");
+            batch.commit().expect("durable");
+        }
+        writer.reopen();
+        assert_eq!((spam(&writer), writer.next_heard), ((4, 0), 3));
+        let journal = writer.shared.journal().expect("open");
+        let hash = writer.shared.memory.keys_of(&case())[0].hash;
+        let gone = row_key(hash, ReporterId::of_peer(1, 3));
+        assert_eq!((journal.newest_row(&gone).expect("readable"), writer.is_unsure), (None, false));
+    }
+}
