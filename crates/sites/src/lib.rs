@@ -46,6 +46,7 @@
 pub mod chain;
 mod digest;
 mod form;
+pub mod introduction;
 pub mod key;
 pub mod manifest;
 pub mod message;
