@@ -36,7 +36,7 @@ pub enum Site {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Admin {}
 
-/// A site, where the engine that carries messages asks who connects.
+/// A site or an admin, where the engine that carries messages asks who connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Engine {}
 
@@ -64,24 +64,32 @@ mod private {
 pub type SiteKey = PublicKey<Site>;
 /// What a network is.
 pub type AdminKey = PublicKey<Admin>;
-/// What the engine knows a site by.
+/// What the engine knows somebody by.
 pub type EngineKey = PublicKey<Engine>;
 /// What makes a site this site.
 pub type SiteSecret = SecretKey<Site>;
 /// What makes an admin this admin.
 pub type AdminSecret = SecretKey<Admin>;
 
-/// What a site proves to the engine that it is itself with.
+/// What somebody proves to the engine with who they are.
 pub type EngineSecret = SecretKey<Engine>;
 
-/// How the secret for the engine is derived.
-const ENGINE_CONTEXT: &str = "seenit 2026 engine key of a site v1";
+/// How secrets for the engine are derived.
+const SITE_ENGINE_CONTEXT: &str = "seenit 2026 engine key of a site v1";
+const ADMIN_ENGINE_CONTEXT: &str = "seenit 2026 engine key of an admin v1";
 
 impl SecretKey<Site> {
     /// The key for the engine: another one, because an engine has whatever it likes signed to see who connects, and
     /// what it likes could be a message between sites.
     pub fn engine(&self) -> EngineSecret {
-        EngineSecret::from_bytes(blake3::derive_key(ENGINE_CONTEXT, self.key.as_bytes()))
+        EngineSecret::from_bytes(blake3::derive_key(SITE_ENGINE_CONTEXT, self.key.as_bytes()))
+    }
+}
+
+impl SecretKey<Admin> {
+    /// The key for the engine, which is another one for the same reason.
+    pub fn engine(&self) -> EngineSecret {
+        EngineSecret::from_bytes(blake3::derive_key(ADMIN_ENGINE_CONTEXT, self.key.as_bytes()))
     }
 }
 

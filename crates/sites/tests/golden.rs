@@ -93,5 +93,6 @@ fn the_golden_digests_are_reproduced() {
     }
     writeln!(text, "sealing key of site 1: {}", site(1).sealing().public()).expect("as above");
     writeln!(text, "engine key of site 1: {}", site(1).engine().public()).expect("as above");
+    writeln!(text, "engine key of the admin: {}", admin().engine().public()).expect("as above");
     golden("digests-1.txt", text.as_bytes());
 }
