@@ -131,6 +131,11 @@ impl Identity {
         self.signing.verifying_key().to_bytes()
     }
 
+    /// What the site signs with.
+    pub(crate) fn site_secret(&self) -> [u8; 32] {
+        self.signing.to_bytes()
+    }
+
     /// The key that signatures are hashed with.
     pub(crate) fn hash_key(&self) -> SipKey {
         SipKey::new(self.hash_key)

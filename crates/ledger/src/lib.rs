@@ -49,6 +49,7 @@ pub mod clock;
 pub mod config;
 pub mod error;
 pub mod identity;
+mod introduce;
 mod journal;
 mod judge;
 mod keys;
@@ -76,6 +77,7 @@ pub use answers::{Explanation, Receipt, Sightings, SiteReceipt, Spoken, Stats, W
 pub use clock::{Clock, SystemClock};
 pub use config::LedgerConfig;
 pub use error::{OpenError, SignatureError, WriteError};
+pub use introduce::site_secret;
 pub use ledger::Ledger;
 pub use local::Local;
 pub use rebuild::rebuild;

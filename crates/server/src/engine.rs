@@ -38,6 +38,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+pub(crate) use connect::check_address;
 pub use connect::{Login, Servers};
 pub use names::{Names, Stream};
 pub use nkey::public as nkey;
@@ -323,7 +324,9 @@ async fn run(
     });
     while let Some(command) = commands.recv().await {
         match command {
-            Command::Publish { kind: Kind::Records, wanted } => publish::give(&shared, &records, wanted).await,
+            Command::Publish { kind: Kind::Records, wanted } => {
+                publish::give(&shared, &records, wanted).await
+            }
             Command::Publish { kind: Kind::Seen, wanted } => publish::give(&shared, &seen, wanted).await,
             Command::Say(said) => talk.say(said).await,
             Command::Object(wanted) => objects::give(&shared, &objects, wanted).await,

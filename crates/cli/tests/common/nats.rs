@@ -59,9 +59,8 @@ impl Nats {
                 let others = routes.iter().map(|port| format!("\"nats://127.0.0.1:{port}\" "));
                 let others: String = others.collect();
                 let own = routes[node];
-                text += &format!(
-                    "cluster {{ name: test, listen: \"127.0.0.1:{own}\", routes: [ {others}] }}\n"
-                );
+                text +=
+                    &format!("cluster {{ name: test, listen: \"127.0.0.1:{own}\", routes: [ {others}] }}\n");
             }
             fs::write(&config, text).expect("written");
             Node { name, config, port, monitor, process: None }

@@ -1,11 +1,13 @@
 //! Connecting to the engine: where, as whom, and how it is told when the connection comes and goes.
 
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions, Event};
+use async_nats::{Client, ConnectOptions, Event, ServerAddr};
 use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -63,6 +65,21 @@ pub enum Login {
 }
 
 impl Servers {
+    /// Those at these addresses. TLS is a must unless all are on this machine, or unless told otherwise.
+    pub fn new(
+        addresses: Vec<String>,
+        login: Login,
+        ca: Option<PathBuf>,
+        insecure_plaintext: bool,
+    ) -> Result<Self, EngineError> {
+        let mut may_be_plain = true;
+        for address in &addresses {
+            may_be_plain &= is_local(address).map_err(EngineError::Failed)?;
+        }
+        may_be_plain |= insecure_plaintext;
+        Ok(Servers { addresses, login, ca, may_be_plain })
+    }
+
     /// All that connecting takes, every file read. `events` is told of what happens to the connection.
     pub(super) fn options(&self, who: &str) -> Result<ConnectOptions, EngineError> {
         let options = self.login.add_to(ConnectOptions::new())?;
@@ -100,6 +117,22 @@ impl Servers {
     }
 }
 
+/// Refuses what is no address.
+pub(crate) fn check_address(address: &str) -> Result<(), String> {
+    is_local(address).map(drop)
+}
+
+/// Whether an address is on this machine; an error if it is no address.
+fn is_local(address: &str) -> Result<bool, String> {
+    let read = ServerAddr::from_str(address);
+    let read = read.map_err(|error| format!("{address:?} is no address of a server: {error}"))?;
+    if !["nats", "tls"].contains(&read.scheme()) {
+        return Err(format!("{address:?} is no address of a server: it begins with nats:// or tls://"));
+    }
+    let ip = read.host().trim_matches(['[', ']']).parse::<IpAddr>();
+    Ok(read.host() == "localhost" || ip.is_ok_and(|ip| ip.is_loopback()))
+}
+
 /// Pauses that double up to a few seconds.
 fn pause(attempts: usize) -> Duration {
     let millis = 50_u64.saturating_mul(1 << attempts.saturating_sub(1).min(10));
@@ -127,7 +160,8 @@ impl Login {
                 Ok(options.user_and_password(user.to_owned(), password.to_owned()))
             }
             _ => {
-                let why = "it holds neither credentials of NATS, nor the secret of an nkey, nor user:password";
+                let why =
+                    "it holds neither credentials of NATS, nor the secret of an nkey, nor user:password";
                 Err(EngineError::file(path, why))
             }
         }
@@ -182,6 +216,21 @@ mod tests {
         assert_eq!(pause(0), Duration::ZERO);
         assert_eq!(pause(2), Duration::from_millis(100));
         assert_eq!(pause(usize::MAX), Duration::from_secs(RETRY_SECS_MAX));
+    }
+
+    #[test]
+    fn addresses_of_this_machine_are_known() {
+        for address in ["nats://127.0.0.1:4222", "localhost", "[::1]:4222", "tls://127.1.2.3"] {
+            assert_eq!(is_local(address), Ok(true), "{address}");
+        }
+        assert_eq!(is_local("nats://nats.example.org"), Ok(false));
+        assert_eq!(is_local("nats://localhost.example.org"), Ok(false));
+        assert!(is_local("ws://127.0.0.1").is_err() && is_local("").is_err());
+        let servers = |address: &str, insecure| {
+            let login = Login::Key(EngineSecret::from_bytes([1; 32]));
+            Servers::new(vec![address.to_owned()], login, None, insecure).expect("an address").may_be_plain
+        };
+        assert!(servers("127.0.0.1", false) && servers("192.0.2.1", true) && !servers("192.0.2.1", false));
     }
 
     #[test]

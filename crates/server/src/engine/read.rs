@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::jetstream::stream::{Info, LastRawMessageErrorKind, Stream as Held};
 use async_nats::jetstream::message::StreamMessage;
+use async_nats::jetstream::stream::{Info, LastRawMessageErrorKind, Stream as Held};
 use futures_util::StreamExt;
 use tokio::sync::watch;
 use tokio::task::JoinSet;

@@ -48,9 +48,7 @@ pub(super) fn start(tasks: &mut JoinSet<()>, shared: &Shared) -> Talk {
         tasks.spawn(listen(shared.clone(), subject, recent.clone(), replies));
     }
     let arrived = shared.arrived.clone();
-    tasks.spawn(async move {
-        while arrived.send(recent.next().await).await.is_ok() {}
-    });
+    tasks.spawn(async move { while arrived.send(recent.next().await).await.is_ok() {} });
     Talk { shared: shared.clone(), replies }
 }
 

@@ -110,7 +110,10 @@ fn an_engine_that_comes_later_is_found() {
     nats.begin(0);
     nats.wait();
     one.up();
-    assert!(matches!(one.publish(Kind::Records, b"first", 0), Published::Failed(_)), "there is no stream yet");
+    assert!(
+        matches!(one.publish(Kind::Records, b"first", 0), Published::Failed(_)),
+        "there is no stream yet"
+    );
     make(&nats.urls(), 1);
     // What failed may have been kept by the connection and sent after all: that makes no second message.
     assert_eq!(one.insist(Kind::Records, b"first", 0), Published::Stored(1));

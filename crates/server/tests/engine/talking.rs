@@ -14,7 +14,11 @@ fn what_is_published_arrives_once_and_in_its_place() {
     let [mut one, mut two] = [1, 2].map(|seed| Running::start(&nats.urls(), seed, vec![]));
     assert_eq!(one.publish(Kind::Records, b"first", 0), Published::Stored(1));
     assert_eq!(one.publish(Kind::Records, b"first", 0), Published::Stored(1), "an acknowledgement was lost");
-    assert_eq!(two.publish(Kind::Records, b"theirs", 0), Published::Stored(2), "each has a subject of its own");
+    assert_eq!(
+        two.publish(Kind::Records, b"theirs", 0),
+        Published::Stored(2),
+        "each has a subject of its own"
+    );
     let last = Some((1, b"first".as_slice().into()));
     assert_eq!(one.publish(Kind::Records, b"second", 0), Published::Fenced { last: last.clone() });
     assert_eq!(one.publish(Kind::Records, b"second", 7), Published::Fenced { last });
