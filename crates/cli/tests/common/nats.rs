@@ -56,11 +56,11 @@ impl Nats {
                 store.display()
             );
             if nodes > 1 {
-                let others = routes.iter().map(|port| format!("\"nats://127.0.0.1:{port}\" "));
-                let others: String = others.collect();
+                let others = routes.iter().map(|port| format!("\"nats://127.0.0.1:{port}\""));
+                let others = others.collect::<Vec<_>>().join(", ");
                 let own = routes[node];
                 text +=
-                    &format!("cluster {{ name: test, listen: \"127.0.0.1:{own}\", routes: [ {others}] }}\n");
+                    &format!("cluster {{ name: test, listen: \"127.0.0.1:{own}\", routes: [ {others} ] }}\n");
             }
             fs::write(&config, text).expect("written");
             Node { name, config, port, monitor, process: None }

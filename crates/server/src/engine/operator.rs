@@ -90,10 +90,12 @@ impl Operator {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let options = servers.options(&network.to_string())?.max_reconnects(1);
         let connected = runtime.block_on(options.connect(servers.addresses.clone()));
-        let mut context =
-            jetstream::new(connected.map_err(|error| {
-                EngineError::Failed(format!("{}: {error}", servers.addresses.join(", ")))
-            })?);
+        let connected = connected
+            .map_err(|error| EngineError::Failed(format!("{}: {error}", servers.addresses.join(", "))))?;
+        // What is made here has tasks of its own.
+        let entered = runtime.enter();
+        let mut context = jetstream::new(connected);
+        drop(entered);
         context.set_timeout(MAKE_TIME.max(ANSWER_TIME));
         Ok(Operator { runtime, context, network, names: Names::of(&network) })
     }
