@@ -317,8 +317,9 @@ async fn run(
     tasks.spawn({
         let shared = shared.clone();
         async move {
+            let mut why = None;
             while let Some(event) = events.recv().await {
-                told(&shared, event, &news).await;
+                told(&shared, event, &news, &mut why).await;
             }
         }
     });
@@ -334,20 +335,20 @@ async fn run(
     }
 }
 
-/// Tells what happened to the connection.
-async fn told(shared: &Shared, event: Event, news: &read::News) {
+/// Tells what happened to the connection. `why` is what was said last of a connection that is not there.
+async fn told(shared: &Shared, event: Event, news: &read::News, why: &mut Option<String>) {
     let arrived = match event {
         Event::Connected => {
             tracing::info!("the engine is connected");
             news.look();
+            *why = None;
             Arrived::Up
         }
-        Event::Disconnected | Event::Closed => {
-            tracing::warn!("the connection to the engine is lost");
-            Arrived::Down("the connection is lost".to_owned())
-        }
+        Event::Disconnected | Event::Closed => down("the connection is lost".to_owned(), why),
+        // Each attempt to connect fails in the same way: once is enough.
+        Event::ClientError(error) if why.as_deref() == Some(&error.to_string()) => return,
+        Event::ClientError(error) => down(error.to_string(), why),
         Event::ServerError(error) => return tracing::warn!(%error, "the engine complains"),
-        Event::ClientError(error) => return tracing::debug!(%error, "the engine is not there"),
         Event::SlowConsumer(_) => {
             shared.dropped.heard.fetch_add(1, Ordering::Relaxed);
             return;
@@ -355,4 +356,10 @@ async fn told(shared: &Shared, event: Event, news: &read::News) {
         other => return tracing::debug!(event = %other, "the engine"),
     };
     let _ = shared.arrived.send(arrived).await;
+}
+
+fn down(now: String, why: &mut Option<String>) -> Arrived {
+    tracing::warn!(why = now, "the engine is not there");
+    *why = Some(now.clone());
+    Arrived::Down(now)
 }

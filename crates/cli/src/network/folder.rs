@@ -152,7 +152,7 @@ impl Folder {
         for entry in fs::read_dir(&folder).map_err(Problem::input(&folder))? {
             let name = entry.map_err(Problem::input(&folder))?.file_name();
             let number = name.to_str().and_then(|name| name.strip_prefix(kind)?.strip_prefix('-'));
-            let number = number.and_then(|name| name.strip_suffix(".bin")?.parse().ok());
+            let number: Option<u64> = number.and_then(|name| name.strip_suffix(".bin")?.parse().ok());
             numbers.extend(number);
         }
         Ok(numbers)

@@ -26,9 +26,9 @@ pub(crate) struct Streams {
     #[command(flatten)]
     nats: Nats,
     /// Servers that keep a copy: 3 in a cluster of three
-    #[arg(long, value_name = "N", default_value_t = Limits::default().replicas,
-        value_parser = clap::value_parser!(u8).range(1..=5).map(usize::from))]
-    replicas: usize,
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u8).range(1..=5))]
+    replicas: u8,
     /// Bytes that each of the streams of records and seen counts may have; the oldest messages go first
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().stream_bytes,
         value_parser = clap::value_parser!(u64).range(1 << 20..))]
@@ -64,7 +64,7 @@ pub(super) fn streams(arguments: &Streams) -> Result<ExitCode, Problem> {
     }
     let operator = arguments.nats.connect(&folder)?.ok_or_else(no_server)?;
     let limits = Limits {
-        replicas: arguments.replicas,
+        replicas: arguments.replicas.into(),
         stream_bytes: arguments.max_bytes,
         age_secs: arguments.max_age,
         bucket_bytes: arguments.bucket_bytes,

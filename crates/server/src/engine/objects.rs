@@ -3,6 +3,7 @@
 //! A bucket is an object store of NATS. It is read message by message, as streams are, and not by the library's own
 //! way: that makes a consumer, and follows links into other buckets.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use async_nats::jetstream::Context;
@@ -10,6 +11,7 @@ use async_nats::jetstream::object_store::{DeleteErrorKind, ObjectInfo, ObjectMet
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream as Held};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE;
+use futures_util::TryStreamExt;
 use seenit_sites::key::SiteKey;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -47,7 +49,13 @@ pub(super) fn start(tasks: &mut JoinSet<()>, shared: &Shared) -> mpsc::Sender<Wa
     let (sender, mut wanted) = mpsc::channel(WAITING_MAX);
     let shared = shared.clone();
     tasks.spawn(async move {
+        let mut is_swept = false;
         while let Some(wanted) = wanted.recv().await {
+            if !is_swept && matches!(wanted, Wanted::Put { .. }) {
+                let swept = in_time(sweep(&shared.context, &shared.names.bucket(&shared.site))).await;
+                is_swept =
+                    swept.inspect_err(|error| tracing::debug!(%error, "the bucket is not swept")).is_ok();
+            }
             if let Some(arrived) = done(&shared, wanted).await {
                 let _ = shared.arrived.send(arrived).await;
             }
@@ -94,6 +102,26 @@ fn logged<T>(done: &str, name: &str, result: Result<T, EngineError>) -> Option<T
 async fn in_time<T>(work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
     let late = |_| EngineError::Failed(format!("no end after {OBJECT_SECS} s"));
     tokio::time::timeout(Duration::from_secs(OBJECT_SECS), work).await.map_err(late)?
+}
+
+/// Takes away what a put that was cut short has left: chunks that no object names.
+async fn sweep(context: &Context, bucket: &str) -> Result<(), EngineError> {
+    let held = context.get_stream(format!("OBJ_{bucket}")).await.map_err(EngineError::of)?;
+    let (metas, chunks) = (format!("$O.{bucket}.M.*"), format!("$O.{bucket}.C."));
+    let mut named = HashSet::new();
+    let mut subjects = held.info_with_subjects(metas).await.map_err(EngineError::of)?;
+    while let Some((subject, _)) = subjects.try_next().await.map_err(EngineError::of)? {
+        let meta = held.get_last_raw_message_by_subject(&subject).await.map_err(EngineError::of)?;
+        let meta: ObjectInfo = serde_json::from_slice(&meta.payload).map_err(EngineError::of)?;
+        named.insert(format!("{chunks}{}", meta.nuid));
+    }
+    let mut subjects = held.info_with_subjects(format!("{chunks}*")).await.map_err(EngineError::of)?;
+    while let Some((subject, _)) = subjects.try_next().await.map_err(EngineError::of)? {
+        if !named.contains(&subject) {
+            held.purge().filter(subject).await.map_err(EngineError::of)?;
+        }
+    }
+    Ok(())
 }
 
 async fn put(context: &Context, bucket: &str, name: &str, bytes: &[u8]) -> Result<(), EngineError> {

@@ -5,5 +5,6 @@ mod nats;
 
 mod cluster;
 mod refusals;
+mod secure;
 mod site;
 mod talking;

@@ -96,6 +96,11 @@ fn strangers_do_not_connect() {
     let refused = Operator::connect(&servers, admin().public()).expect_err("a stranger").to_string();
     assert!(refused.contains("authorization violation"), "{refused}");
     let mut stranger = Running::start(&nats.urls(), 3, vec![]);
+    let why = stranger.find("a refusal", |arrived| match arrived {
+        Arrived::Down(why) => Some(why),
+        _ => None,
+    });
+    assert!(why.contains("authorization violation"), "{why}");
     assert!(matches!(stranger.publish(Kind::Records, b"me", 0), Published::Failed(_)));
 }
 
@@ -153,6 +158,30 @@ fn a_stream_that_was_made_anew_is_noticed() {
     let mut later = Running::start(&nats.urls(), 2, vec![old]);
     assert_eq!(later.read(), (bytes, place), "an old place is no place in the new stream");
     drop(operator(&nats.urls()));
+}
+
+#[test]
+fn what_a_put_that_was_cut_short_left_is_swept_away() {
+    let Some(nats) = Nats::start(1, &users()) else { return };
+    let operator = make(&nats.urls(), 1);
+    let names = Names::of(&admin().public());
+    let bucket = names.bucket(&site(1).public());
+    Runtime::new().expect("a runtime").block_on(async {
+        let (_, context, _) = connect(&nats.urls(), &site(1).engine()).await;
+        for _ in 0..3 {
+            let sent = context.publish(format!("$O.{bucket}.C.cutshort"), "half".into()).await.expect("sent");
+            sent.await.expect("its own bucket");
+        }
+    });
+    let messages = || operator.states(&[site(1).public()]).expect("states")[3].messages;
+    assert_eq!(messages(), 3);
+    let mut one = Running::start(&nats.urls(), 1, vec![]);
+    assert!(one.put("first", b"bytes") && one.put("second", b"more"));
+    assert_eq!(messages(), 4, "two objects of a chunk each");
+    drop(one);
+    let mut again = Running::start(&nats.urls(), 1, vec![]);
+    assert!(again.put("third", b""));
+    assert_eq!(again.object(1, "first"), Some(b"bytes".to_vec()), "what has a name stays");
 }
 
 #[test]
