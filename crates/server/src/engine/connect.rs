@@ -74,7 +74,7 @@ impl Servers {
     ) -> Result<Self, EngineError> {
         let mut may_be_plain = true;
         for address in &addresses {
-            may_be_plain &= is_local(address).map_err(EngineError::Failed)?;
+            may_be_plain &= is_local(address).map_err(|why| EngineError::of(format!("{address:?} {why}")))?;
         }
         may_be_plain |= insecure_plaintext;
         Ok(Servers { addresses, login, ca, may_be_plain })
@@ -122,14 +122,14 @@ pub(crate) fn check_address(address: &str) -> Result<(), String> {
     is_local(address).map(drop)
 }
 
-/// Whether an address is on this machine; an error if it is no address.
+/// Whether an address is on this machine; why not, if it is no address.
 fn is_local(address: &str) -> Result<bool, String> {
-    let read = ServerAddr::from_str(address);
-    let read = read.map_err(|error| format!("{address:?} is no address of a server: {error}"))?;
-    if !["nats", "tls"].contains(&read.scheme()) {
-        return Err(format!("{address:?} is no address of a server: it begins with nats:// or tls://"));
+    let none = "is no address of a server, such as tls://nats.example.org:4222";
+    let read = ServerAddr::from_str(address).map_err(|_| none.to_owned())?;
+    if !["nats", "tls"].contains(&read.scheme()) || address.is_empty() || read.host().is_empty() {
+        return Err(none.to_owned());
     }
-    let ip = read.host().trim_matches(['[', ']']).parse::<IpAddr>();
+    let ip = read.host().parse::<IpAddr>();
     Ok(read.host() == "localhost" || ip.is_ok_and(|ip| ip.is_loopback()))
 }
 
