@@ -246,6 +246,6 @@ mod tests {
         assert!(read("nothing of that\n").expect_err("no login").to_string().contains("user:password"));
         assert!(read("-----BEGIN NATS USER JWT-----\n").is_err());
         let missing = Login::File(folder.path().join("none")).add_to(ConnectOptions::new());
-        assert!(missing.err().expect("no file").to_string().contains("no such file"));
+        assert!(missing.map(drop).expect_err("no file").to_string().contains("no such file"));
     }
 }
