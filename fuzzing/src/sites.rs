@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use ed25519_dalek::{Signer, SigningKey};
 use seenit_sites::Standing;
+use seenit_sites::introduction::Introduction;
 use seenit_sites::key::{AdminSecret, SiteSecret};
 use seenit_sites::manifest::{Manifest, Manifests};
 use seenit_sites::message::{Head, Message};
@@ -43,7 +44,7 @@ static ROSTER: LazyLock<Roster> = LazyLock::new(|| {
 /// # Panics
 /// When a law is broken.
 pub fn check_roster(input: &[u8]) {
-    let Some(bytes) = paper(input) else { return };
+    let Some(bytes) = paper(input, &ADMIN) else { return };
     let network = ADMIN_SECRET.public();
     let Ok(roster) = Roster::decode(&bytes, &network) else { return };
     assert!(roster.members().len() <= SITES_MAX);
@@ -56,12 +57,24 @@ pub fn check_roster(input: &[u8]) {
     assert!(Roster::decode(&flipped(&bytes), &network).is_err(), "one bit flipped makes it none");
 }
 
+/// Reads an introduction and holds it against every law.
+///
+/// # Panics
+/// When a law is broken.
+pub fn check_introduction(input: &[u8]) {
+    let Some(bytes) = paper(input, &SITES[1]) else { return };
+    let Ok(introduction) = Introduction::decode(&bytes) else { return };
+    assert_eq!(introduction.bytes(), bytes);
+    assert_eq!(introduction.to_string().parse().as_ref(), Ok(&introduction), "a line has one reading");
+    assert!(Introduction::decode(&flipped(&bytes)).is_err(), "one bit flipped makes it none");
+}
+
 /// Reads a manifest, opens it, and holds it against every law.
 ///
 /// # Panics
 /// When a law is broken.
 pub fn check_manifest(input: &[u8]) {
-    let Some(bytes) = paper(input) else { return };
+    let Some(bytes) = paper(input, &ADMIN) else { return };
     let network = ADMIN_SECRET.public();
     let Ok(manifest) = Manifest::decode(&bytes, &network) else { return };
     assert_eq!(manifest.bytes(), bytes);
@@ -113,13 +126,13 @@ fn check_path(bytes: &[u8]) {
     assert!(!proves || tree.path(path.page()) == Some(path), "a page has one path");
 }
 
-/// The paper of an input, signed by the admin if its mode asks for that.
-fn paper(input: &[u8]) -> Option<Vec<u8>> {
+/// The paper of an input, signed with a secret if its mode asks for that.
+fn paper(input: &[u8], secret: &[u8; 32]) -> Option<Vec<u8>> {
     let (&mode, rest) = input.split_first()?;
     let mut bytes = rest.to_vec();
     if mode & SIGN != 0 {
         let (body, signature) = bytes.split_last_chunk_mut::<SIGNATURE_BYTES>()?;
-        *signature = SigningKey::from_bytes(&ADMIN).sign(body).to_bytes();
+        *signature = SigningKey::from_bytes(secret).sign(body).to_bytes();
     }
     Some(bytes)
 }

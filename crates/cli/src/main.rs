@@ -8,6 +8,7 @@ mod filter;
 mod keys;
 mod lab;
 mod mapped;
+mod network;
 mod network_key;
 mod output;
 mod problem;
@@ -39,6 +40,9 @@ enum Command {
     /// Train, ask and evaluate a model of the words of spam and of good mail
     #[command(subcommand)]
     Words(words::Command),
+    /// Form a network of sites: who belongs to it, how far each is believed, and where they meet
+    #[command(subcommand)]
+    Network(network::Command),
     /// Run the papers' experiments, each table beside the printed one
     #[command(subcommand)]
     Lab(lab::Command),
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         Command::Site(command) => site::run(&command),
         Command::Filter(command) => filter::run(command),
         Command::Lab(command) => lab::run(command),
+        Command::Network(command) => network::run(&command),
         Command::Sign(arguments) => sign::run(&arguments),
         Command::Words(command) => words::run(&command),
     };

@@ -11,6 +11,7 @@ use seenit_ledger::OpenError;
 use seenit_mailbox::MailError;
 use seenit_server::StartError;
 use seenit_server::config::ConfigError;
+use seenit_server::engine::EngineError;
 use seenit_words::WordsError;
 
 use crate::client::AskError;
@@ -85,6 +86,15 @@ pub(crate) enum Problem {
     /// Exit 69, 65, 71 or 74: a data folder that cannot be opened.
     #[error("{0}")]
     Ledger(#[from] OpenError),
+    /// Exit 65: a file of the admin's that is damaged, or no file of the admin's.
+    #[error("{}: {why}", path.display())]
+    Paper { path: PathBuf, why: String },
+    /// Exit 65: a line that is no introduction, or papers that cannot be signed.
+    #[error("{0}")]
+    Refused(String),
+    /// Exit 75, or 66 for a file: the engine between sites.
+    #[error("{0}")]
+    Engine(#[from] EngineError),
     /// Exit 66: an input that cannot be opened.
     #[error("cannot open {}: {error}", path.display())]
     Input { path: PathBuf, error: io::Error },
@@ -160,6 +170,9 @@ impl Problem {
             Problem::Server { .. } | Problem::Value(_) => 2,
             Problem::Token { .. } => 65,
             Problem::Config(_) => 78,
+            Problem::Paper { .. } | Problem::Refused(_) => 65,
+            Problem::Engine(EngineError::File { .. }) => 66,
+            Problem::Engine(_) => 75,
             Problem::Input { error, .. } | Problem::Io { error, .. } if no_memory(error) => 71,
             Problem::Input { .. } => 66,
             Problem::Output { .. } => 73,

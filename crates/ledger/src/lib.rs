@@ -50,6 +50,7 @@ pub mod config;
 pub mod error;
 mod exact;
 pub mod identity;
+mod introduce;
 mod journal;
 mod judge;
 mod keys;
@@ -83,6 +84,7 @@ pub use answers::{Explanation, Receipt, Sightings, SiteReceipt, Spoken, Stats, W
 pub use clock::{Clock, SystemClock};
 pub use config::LedgerConfig;
 pub use error::{OpenError, ReadError, SignatureError, WriteError};
+pub use introduce::site_secret;
 pub use ledger::Ledger;
 pub use local::Local;
 pub use rebuild::rebuild;

@@ -3,6 +3,7 @@
 mod document;
 mod ledger_keys;
 mod listen;
+mod network;
 mod place;
 mod section;
 mod sections;
@@ -16,6 +17,7 @@ use seenit_ledger::config::LedgerConfig;
 use serde::{Deserialize, Serialize};
 
 pub use listen::Listen;
+pub use network::Network;
 pub use sections::{
     DCC_PORT, Dcc, FUZZY_PORT, Format, Fuzzy, HTTP_PORT, Http, Level, Limits, Log, PYZOR_PORT, Pyzor,
     RAZOR_PORT, Razor, Tls,
@@ -46,6 +48,8 @@ pub struct Config {
     pub limits: Limits,
     /// What is logged.
     pub log: Log,
+    /// The network of sites that this one belongs to.
+    pub network: Network,
 }
 
 /// A configuration that is refused.
@@ -113,6 +117,7 @@ impl Config {
         self.fuzzy.check()?;
         self.limits.check()?;
         self.tls.check()?;
+        self.network.check()?;
         self.check_listeners()
     }
 

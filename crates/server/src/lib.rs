@@ -17,6 +17,7 @@
 pub mod accounts;
 mod clients;
 pub mod config;
+pub mod engine;
 mod http;
 mod limits;
 mod listen;

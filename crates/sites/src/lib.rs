@@ -49,6 +49,7 @@ pub mod beat;
 pub mod chain;
 mod digest;
 mod form;
+pub mod introduction;
 pub mod key;
 pub mod list;
 pub mod manifest;

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use made::{admin, hash_key, manifest, member, roster, site, state};
 use seenit_sites::chain::Chain;
+use seenit_sites::introduction::Introduction;
 use seenit_sites::manifest::Manifest;
 use seenit_sites::message::{Message, Stream};
 use seenit_sites::root::{Path, Tree, leaf};
@@ -29,6 +30,18 @@ fn the_golden_roster_is_reproduced_and_read() {
     let read = Roster::decode(&bytes, &admin().public()).expect("the golden roster");
     assert_eq!((read.version(), read.members().len()), (7, 3));
     assert_eq!(read.member(&site(2).public()), Some(&member(2)));
+}
+
+#[test]
+fn the_golden_introduction_is_reproduced_and_read() {
+    let written = Introduction::sign(&site(2), member(2).name);
+    let bytes = golden("introduction-1.bin", written.bytes());
+    let line = golden("introduction-1.txt", format!("{written}\n").as_bytes());
+    let read = Introduction::decode(&bytes).expect("the golden introduction");
+    assert_eq!((read.site(), read.sealing()), (&member(2).site, &member(2).sealing));
+    assert_eq!(read.name(), &member(2).name);
+    let line = String::from_utf8(line).expect("text");
+    assert_eq!(line.trim_end().parse(), Ok(read));
 }
 
 #[test]
@@ -79,5 +92,7 @@ fn the_golden_digests_are_reproduced() {
         writeln!(text, "link after {} records: {}", chain.records(), chain.link()).expect("as above");
     }
     writeln!(text, "sealing key of site 1: {}", site(1).sealing().public()).expect("as above");
+    writeln!(text, "engine key of site 1: {}", site(1).engine().public()).expect("as above");
+    writeln!(text, "engine key of the admin: {}", admin().engine().public()).expect("as above");
     golden("digests-1.txt", text.as_bytes());
 }

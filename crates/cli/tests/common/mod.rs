@@ -3,6 +3,7 @@
 
 pub(crate) mod clients;
 pub(crate) mod documented;
+pub(crate) mod nats;
 pub(crate) mod serving;
 
 use std::fs;

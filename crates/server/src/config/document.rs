@@ -1,10 +1,10 @@
 //! The configuration explained: every key, its default, what it means.
 
-use super::{Config, Dcc, Fuzzy, Http, Key, Limits, Log, Pyzor, Razor, Tls, ledger_keys};
+use super::{Config, Dcc, Fuzzy, Http, Key, Limits, Log, Network, Pyzor, Razor, Tls, ledger_keys};
 
 type Texts = &'static [(&'static str, &'static [&'static str])];
 
-const SECTIONS: [(&str, &str, Texts); 9] = [
+const SECTIONS: [(&str, &str, Texts); 10] = [
     ("ledger", "What is remembered and how it is judged.", ledger_keys::KEYS),
     ("http", "Where HTTP listens and whom it answers.", Http::KEYS),
     ("pyzor", "Where Pyzor's clients are answered.", Pyzor::KEYS),
@@ -18,6 +18,11 @@ const SECTIONS: [(&str, &str, Texts); 9] = [
         Limits::KEYS,
     ),
     ("log", "What is logged, to standard error. Never a message's text.", Log::KEYS),
+    (
+        "network",
+        "The network of sites that this one belongs to. Without `key` it stands alone.",
+        Network::KEYS,
+    ),
 ];
 
 /// The width of comments in the file.

@@ -273,7 +273,7 @@ impl Limits {
     }
 }
 
-fn within(key: &str, value: u64, least: u64, most: u64, why: &str) -> Result<(), Wrong> {
+pub(super) fn within(key: &str, value: u64, least: u64, most: u64, why: &str) -> Result<(), Wrong> {
     if (least..=most).contains(&value) { Ok(()) } else { Err(Wrong::of(key, value, why)) }
 }
 

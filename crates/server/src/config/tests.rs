@@ -27,7 +27,9 @@ fn the_documented_keys_are_all_keys() {
     let all = Config::documented()
         .replace(unset, "")
         .replace("#key = \"\"\n", "")
-        .replace("#whitelist = \"\"\n", "");
+        .replace("#whitelist = \"\"\n", "")
+        .replace("#credentials = \"\"\n", "")
+        .replace("#ca = \"\"\n", "");
     let lines = all.lines().map(|line| match line.strip_prefix('#') {
         Some(code) if !code.starts_with(' ') => code,
         _ => line,
@@ -59,6 +61,21 @@ fn beyond_loopback_it_takes_tls_or_a_word() {
     Config::parse(&format!("{open}insecure_plaintext = true\n")).expect("told so");
     Config::parse(&format!("{open}[tls]\ncertificate = \"a\"\nkey = \"b\"\n")).expect("TLS");
     assert!(refused("[tls]\nkey = \"b\"\n").starts_with("line 2: tls.key = b: needs tls.certificate"));
+}
+
+#[test]
+fn a_network_is_a_key_and_where_to_meet() {
+    let key = "key = \"8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c\"\n";
+    let network = |lines: &str| format!("[network]\n{lines}");
+    let both = Config::parse(&network(&format!("{key}nats = [\"tls://nats.example.org\"]\n")));
+    assert!(both.expect("a network").network.key().is_some());
+    assert!(Config::default().network.key().is_none(), "a site stands alone unless told otherwise");
+    assert!(refused(&network(key)).starts_with("line 2: network.key = 8a88"));
+    assert!(refused(&network("nats = [\"a\"]\n")).starts_with("line 2: network.nats = a: needs network.key"));
+    assert!(refused(&network("key = \"12\"\n")).starts_with("line 2: network.key = 12: a key is 64"));
+    let wrong = refused(&network(&format!("{key}nats = [\"http://a\"]\n")));
+    assert!(wrong.starts_with("line 3: network.nats = http://a: is no address of a server"), "{wrong}");
+    assert!(refused(&network("snapshot_secs = 1\n")).contains("must be from 60 to 604800"));
 }
 
 #[test]

@@ -1,0 +1,149 @@
+//! Real nats-servers for a test: one or a cluster, on free ports of loopback, gone when the test ends.
+//!
+//! Used by the tests of two crates, so it uses nothing of either.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// How long a server may take to be ready: a cluster elects a leader first.
+const READY_SECS: u64 = 30;
+
+/// Servers of one cluster, or one alone.
+pub(crate) struct Nats {
+    folder: TempDir,
+    nodes: Vec<Node>,
+}
+
+struct Node {
+    name: String,
+    config: PathBuf,
+    port: u16,
+    monitor: u16,
+    process: Option<Child>,
+}
+
+impl Nats {
+    /// Starts so many, each with these lines in its configuration. Nothing where nats-server is not installed.
+    pub(crate) fn start(nodes: usize, lines: &str) -> Option<Self> {
+        let mut nats = Nats::prepare(nodes, lines)?;
+        (0..nodes).for_each(|node| nats.begin(node));
+        nats.wait();
+        Some(nats)
+    }
+
+    /// The same, but none of them runs yet.
+    pub(crate) fn prepare(nodes: usize, lines: &str) -> Option<Self> {
+        if Command::new("nats-server").arg("--version").stdout(Stdio::null()).status().is_err() {
+            eprintln!("skipped: nats-server is not installed");
+            return None;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let ports = free_ports(3 * nodes);
+        let routes = &ports[..nodes];
+        let of = |node: usize| {
+            let (name, port, monitor) = (format!("n{node}"), ports[nodes + node], ports[2 * nodes + node]);
+            let config = folder.path().join(format!("{name}.conf"));
+            let store = folder.path().join(format!("store-{name}"));
+            let mut text = format!(
+                "server_name: {name}\nlisten: \"127.0.0.1:{port}\"\nhttp: \"127.0.0.1:{monitor}\"\n\
+                 jetstream {{ store_dir: \"{}\", max_mem: 64MB, max_file: 2GB }}\n{lines}\n",
+                store.display()
+            );
+            if nodes > 1 {
+                let others = routes.iter().map(|port| format!("\"nats://127.0.0.1:{port}\""));
+                let others = others.collect::<Vec<_>>().join(", ");
+                let own = routes[node];
+                text +=
+                    &format!("cluster {{ name: test, listen: \"127.0.0.1:{own}\", routes: [ {others} ] }}\n");
+            }
+            fs::write(&config, text).expect("written");
+            Node { name, config, port, monitor, process: None }
+        };
+        let nodes = (0..nodes).map(of).collect();
+        Some(Nats { folder, nodes })
+    }
+
+    /// Where clients connect.
+    pub(crate) fn urls(&self) -> Vec<String> {
+        self.nodes.iter().map(|node| format!("nats://127.0.0.1:{}", node.port)).collect()
+    }
+
+    /// Starts one that does not run.
+    pub(crate) fn begin(&mut self, node: usize) {
+        let log = self.folder.path().join(format!("{}.log", self.nodes[node].name));
+        let log = fs::File::options().create(true).append(true).open(log).expect("a log");
+        let node = &mut self.nodes[node];
+        let mut command = Command::new("nats-server");
+        command.arg("-c").arg(&node.config).stdout(Stdio::null()).stderr(log);
+        node.process = Some(command.spawn().expect("nats-server starts"));
+    }
+
+    /// Ends one as a power cut would.
+    pub(crate) fn kill(&mut self, node: usize) {
+        if let Some(mut process) = self.nodes[node].process.take() {
+            process.kill().expect("it is ours");
+            process.wait().expect("it ends");
+        }
+    }
+
+    /// Stops one: it keeps its connections and says nothing, as behind a network that is cut.
+    pub(crate) fn stop(&self, node: usize) {
+        self.signal(node, "STOP");
+    }
+
+    /// Lets it go on.
+    pub(crate) fn go_on(&self, node: usize) {
+        self.signal(node, "CONT");
+    }
+
+    fn signal(&self, node: usize, signal: &str) {
+        let process = self.nodes[node].process.as_ref().expect("it runs");
+        let sent = Command::new("kill").args(["-s", signal, &process.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
+    }
+
+    /// Waits until all that run are ready.
+    pub(crate) fn wait(&self) {
+        let until = Instant::now() + Duration::from_secs(READY_SECS);
+        for node in self.nodes.iter().filter(|node| node.process.is_some()) {
+            while !is_healthy(node.monitor) {
+                assert!(Instant::now() < until, "{} is not ready:\n{}", node.name, self.log(&node.name));
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+    }
+
+    fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join(format!("{name}.log"))).unwrap_or_default()
+    }
+}
+
+impl Drop for Nats {
+    fn drop(&mut self) {
+        (0..self.nodes.len()).for_each(|node| self.kill(node));
+    }
+}
+
+/// Ports that nobody has now. All are held until all are known, so that no two are the same.
+pub(crate) fn free_ports(count: usize) -> Vec<u16> {
+    let held: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
+    held.iter().map(|listener| listener.local_addr().expect("bound").port()).collect()
+}
+
+fn is_healthy(port: u16) -> bool {
+    let ask = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+        stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    ask().is_ok_and(|answer| answer.contains(" 200 OK"))
+}

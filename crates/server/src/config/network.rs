@@ -1,0 +1,61 @@
+//! The section of the network that a site belongs to.
+
+use std::path::PathBuf;
+
+use seenit_sites::key::AdminKey;
+
+use super::Wrong;
+use super::section::section;
+use super::sections::within;
+use crate::engine;
+
+/// Servers of one engine that are worth a try.
+const SERVERS_MAX: usize = 16;
+
+section! {
+    /// The network of sites that this one belongs to.
+    pub struct Network {
+        /// The admin's public key, which is the network: 64 digits that `seenit network create` printed. Without it a
+        /// site stands alone.
+        pub key: Option<String> = None,
+        /// Servers of NATS where the sites meet, such as "tls://nats.example.org:4222". Beyond loopback they must
+        /// speak TLS.
+        pub nats: Vec<String> = Vec::new(),
+        /// A file that only its owner may read, with credentials of NATS, the secret of an nkey, or `user:password`.
+        /// Without it, a key made from the site's own is used, which the admin knows from the introduction.
+        pub credentials: Option<PathBuf> = None,
+        /// A PEM file with the authority of the servers' certificates. Without it, those that the system trusts.
+        pub ca: Option<PathBuf> = None,
+        /// Whether to speak to servers beyond loopback without TLS: only where something else encrypts.
+        pub insecure_plaintext: bool = false,
+        /// Seconds between the snapshots that this site keeps on the engine for newcomers.
+        pub snapshot_secs: u64 = 3600,
+    }
+}
+
+impl Network {
+    /// The network, if there is one.
+    pub fn key(&self) -> Option<AdminKey> {
+        self.key.as_ref().and_then(|key| key.parse().ok())
+    }
+
+    pub(super) fn check(&self) -> Result<(), Wrong> {
+        let secs = "must be from 60 to 604800 seconds";
+        within("network.snapshot_secs", self.snapshot_secs, 60, 7 * 86_400, secs)?;
+        for address in &self.nats {
+            engine::check_address(address).map_err(|why| Wrong::of("network.nats", address, &why))?;
+        }
+        match (&self.key, self.nats.as_slice()) {
+            (Some(key), servers) => {
+                let read = key.parse::<AdminKey>();
+                read.map_err(|error| Wrong::of("network.key", key, &error.to_string()))?;
+                if !(1..=SERVERS_MAX).contains(&servers.len()) {
+                    return Err(Wrong::of("network.key", key, "needs 1 to 16 servers in network.nats"));
+                }
+                Ok(())
+            }
+            (None, [first, ..]) => Err(Wrong::of("network.nats", first, "needs network.key beside it")),
+            (None, []) => Ok(()),
+        }
+    }
+}

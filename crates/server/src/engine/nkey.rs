@@ -1,0 +1,60 @@
+//! Keys as nats-server writes them: a byte or two that say whose, the key, a checksum, in base 32.
+
+use seenit_sites::key::{EngineKey, EngineSecret};
+
+/// What a user's public key begins with: the letter U.
+const USER: u8 = 20 << 3;
+/// What every secret begins with: the letter S.
+const SEED: u8 = 18 << 3;
+
+const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/// The public key of a user: `U...`.
+pub fn public(key: &EngineKey) -> String {
+    encode(&[USER], &key.to_bytes())
+}
+
+/// The secret of a user: `SU...`.
+pub(super) fn seed(secret: &EngineSecret) -> String {
+    // Five bits of "secret", then five bits of "user", so that both are letters.
+    encode(&[SEED | (USER >> 5), (USER & 31) << 3], &secret.to_bytes())
+}
+
+fn encode(prefix: &[u8], key: &[u8; 32]) -> String {
+    let mut bytes = [prefix, key].concat();
+    let sum = checksum(&bytes);
+    bytes.extend(sum.to_le_bytes());
+    base32(&bytes)
+}
+
+/// CRC-16 with the polynomial 0x1021, from 0 on.
+fn checksum(bytes: &[u8]) -> u16 {
+    bytes.iter().fold(0, |sum, byte| {
+        (0..8).fold(sum ^ (u16::from(*byte) << 8), |sum, _| {
+            if sum & 0x8000 == 0 { sum << 1 } else { (sum << 1) ^ 0x1021 }
+        })
+    })
+}
+
+/// Five bits to a letter, without padding.
+fn base32(bytes: &[u8]) -> String {
+    let bit = |at: usize| bytes.get(at / 8).map_or(0, |byte| byte >> (7 - at % 8) & 1);
+    let letters = (8 * bytes.len()).div_ceil(5);
+    let letter = |at: usize| (0..5).fold(0, |value, next| value << 1 | bit(5 * at + next));
+    (0..letters).map(|at| char::from(LETTERS[usize::from(letter(at))])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_written_as_the_engines_own_library_writes_them() {
+        for byte in [0, 1, 77, 255] {
+            let secret = EngineSecret::from_bytes([byte; 32]);
+            let theirs = nkeys::KeyPair::new_from_raw(nkeys::KeyPairType::User, [byte; 32]).expect("a key");
+            assert_eq!(public(&secret.public()), theirs.public_key());
+            assert_eq!(seed(&secret), theirs.seed().expect("a secret"));
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The engine between sites, with real nats-servers on loopback. Without nats-server, each test says so and is skipped.
+
+#[path = "../../../cli/tests/common/nats.rs"]
+mod nats;
+
+mod cluster;
+mod refusals;
+mod secure;
+mod site;
+mod talking;

@@ -1,0 +1,136 @@
+//! The introduction: what a site tells an admin who is to admit it. Signed by the site, so that nobody is admitted
+//! under a key that is not theirs.
+//!
+//! It travels by hand, in a mail or a chat, so it is one line of text.
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::form::{self, Bytes, FormError, Tag};
+use crate::key::{EngineKey, KEY_BYTES, KeyError, SIGNATURE_BYTES, SealingKey, SiteKey, SiteSecret};
+use crate::roster::{NAME_BYTES_MAX, Name, NameError};
+
+const TAG: Tag = *b"seenit introduce v1 ";
+
+/// The version of the format, in front of the line.
+const PREFIX: &str = "seenit-introduction-1:";
+
+/// The largest introduction: some 250 bytes, which are 500 letters.
+pub const INTRODUCTION_BYTES_MAX: usize = TAG.len() + 3 * KEY_BYTES + 1 + NAME_BYTES_MAX + SIGNATURE_BYTES;
+
+/// Why something is no introduction.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum IntroductionError {
+    /// Not a line of ours.
+    #[error("no introduction: it does not begin with {PREFIX}")]
+    Prefix,
+    /// Something else than digits.
+    #[error("no introduction: what follows {PREFIX} are no hexadecimal digits in lower case, two to a byte")]
+    Digits,
+    /// Not even the form, or not signed.
+    #[error("no introduction: {0}")]
+    Form(#[from] FormError),
+    /// A key that is none.
+    #[error("the introduction's key of the {role}: {error}")]
+    Key {
+        /// Which key.
+        role: &'static str,
+        /// Why.
+        error: KeyError,
+    },
+    /// A name that is none.
+    #[error("the introduction's name: {0}")]
+    Name(#[from] NameError),
+}
+
+/// An introduction, checked in full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Introduction {
+    site: SiteKey,
+    sealing: SealingKey,
+    engine: EngineKey,
+    name: Name,
+    bytes: Vec<u8>,
+}
+
+impl Introduction {
+    /// What a site says of itself.
+    pub fn sign(site: &SiteSecret, name: Name) -> Self {
+        let (key, sealing, engine) = (site.public(), site.sealing().public(), site.engine().public());
+        let mut bytes = TAG.to_vec();
+        bytes.extend(key.to_bytes());
+        bytes.extend(sealing.to_bytes());
+        bytes.extend(engine.to_bytes());
+        // A name's length fits by its making.
+        bytes.push(name.as_str().len() as u8);
+        bytes.extend(name.as_str().as_bytes());
+        site.sign(&mut bytes);
+        Introduction { site: key, sealing, engine, name, bytes }
+    }
+
+    /// Reads one. All of it is checked, the signature before all else but the key that made it.
+    pub fn decode(bytes: &[u8]) -> Result<Self, IntroductionError> {
+        form::at_most(bytes, INTRODUCTION_BYTES_MAX)?;
+        let mut head = Bytes(bytes);
+        head.tag(&TAG)?;
+        let site = SiteKey::from_bytes(&head.array()?)
+            .map_err(|error| IntroductionError::Key { role: "site", error })?;
+        let mut rest = Bytes(form::signed_by(bytes, &site)?);
+        rest.run(TAG.len() + KEY_BYTES)?;
+        let sealing = SealingKey::from_bytes(rest.array()?);
+        let engine = EngineKey::from_bytes(&rest.array()?)
+            .map_err(|error| IntroductionError::Key { role: "engine", error })?;
+        let length = usize::from(rest.u8()?);
+        // What is no UTF-8 has a letter that no name has, and that is what the error says.
+        let name = String::from_utf8_lossy(rest.run(length)?).parse()?;
+        rest.end()?;
+        Ok(Introduction { site, sealing, engine, name, bytes: bytes.to_vec() })
+    }
+
+    /// Who it is.
+    pub fn site(&self) -> &SiteKey {
+        &self.site
+    }
+
+    /// What secrets are sealed to it with.
+    pub fn sealing(&self) -> &SealingKey {
+        &self.sealing
+    }
+
+    /// What the engine knows it by.
+    pub fn engine(&self) -> &EngineKey {
+        &self.engine
+    }
+
+    /// What it would like to be called. The admin may think of another name.
+    pub fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// The bytes that are signed, and the signature.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl fmt::Display for Introduction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}{}", hex::encode(&self.bytes))
+    }
+}
+
+impl FromStr for Introduction {
+    type Err = IntroductionError;
+
+    fn from_str(text: &str) -> Result<Self, IntroductionError> {
+        let digits = text.strip_prefix(PREFIX).ok_or(IntroductionError::Prefix)?;
+        form::at_most(digits.as_bytes(), 2 * INTRODUCTION_BYTES_MAX)?;
+        if digits.bytes().any(|digit| digit.is_ascii_uppercase()) {
+            return Err(IntroductionError::Digits);
+        }
+        Introduction::decode(&hex::decode(digits).map_err(|_| IntroductionError::Digits)?)
+    }
+}
