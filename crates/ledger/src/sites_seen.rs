@@ -5,6 +5,7 @@ use std::sync::mpsc;
 use crate::error::WriteError;
 use crate::ledger::Ledger;
 use crate::lives::LifeChange;
+use crate::record::RecordId;
 use crate::seen::NoCells;
 use crate::terms::{Counts, Terms};
 use crate::writer::Job;
@@ -48,6 +49,15 @@ impl Ledger {
         };
         let told = identity.incarnations().iter().filter(|life| life.network == Some(network));
         told.map(|life| (life.id, (life.last.unwrap_or(last) + 1).saturating_sub(life.first))).collect()
+    }
+
+    /// The life that tells a network of a record, and the record's sequence in it; `None` where none does.
+    pub fn sequence_of(&self, id: RecordId) -> Option<(u64, u64)> {
+        let identity = self.shared.identity();
+        let network = identity.incarnation().network?;
+        let life = identity.life(identity.incarnation_of(id.number))?;
+        let is_own = self.shared.record_id(id.number).site == id.site;
+        (is_own && life.network == Some(network)).then(|| (life.id, id.number + 1 - life.first))
     }
 
     /// The present generation.

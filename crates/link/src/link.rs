@@ -42,6 +42,8 @@ pub struct Link<J> {
     pub(crate) now: u64,
     /// Why the journal could not be used the last time.
     pub(crate) trouble: Option<String>,
+    /// A commit failed, and may be durable all the same: what is held must be read again.
+    is_unsure: bool,
     pub(crate) out: Vec<Action>,
 }
 
@@ -65,6 +67,7 @@ impl<J: Journal> Link<J> {
             generation,
             now,
             trouble: None,
+            is_unsure: false,
             out: Vec::new(),
         };
         link.places = Places::open(&link.journal)?;
@@ -91,6 +94,11 @@ impl<J: Journal> Link<J> {
         self.journal
     }
 
+    /// The time of the last call.
+    pub fn time(&self) -> u64 {
+        self.now
+    }
+
     /// Whether this site is a member and knows the network's terms.
     pub fn is_member(&self) -> bool {
         let roster = self.papers.roster.as_ref();
@@ -99,7 +107,9 @@ impl<J: Journal> Link<J> {
 
     /// Something arrived. Whatever it is, it is checked; what is no sense changes nothing.
     pub fn hear(&mut self, now: u64, bytes: &[u8], reply: Option<ReplyTo>) -> Vec<Action> {
-        self.now = self.now.max(now);
+        if !self.begin(now) {
+            return std::mem::take(&mut self.out);
+        }
         let arrival = Arrival::of(bytes);
         let is_paper = matches!(arrival, Some(Arrival::Roster | Arrival::Manifest));
         let heard = match arrival.filter(|_| is_paper || self.is_member()) {
@@ -126,7 +136,9 @@ impl<J: Journal> Link<J> {
 
     /// Looks at what the journal has that is new, and at what is due.
     pub fn tick(&mut self, now: u64) -> Vec<Action> {
-        self.now = self.now.max(now);
+        if !self.begin(now) {
+            return std::mem::take(&mut self.out);
+        }
         let done = self.turn();
         let done = done.and_then(|()| if self.is_member() { self.work() } else { Ok(()) });
         self.finish(done)
@@ -143,6 +155,21 @@ impl<J: Journal> Link<J> {
         self.save_places()
     }
 
+    /// Begins the work of one call: false while the journal cannot be read after a failure.
+    pub(crate) fn begin(&mut self, now: u64) -> bool {
+        self.now = self.now.max(now);
+        if self.is_unsure {
+            let read = self.load().and_then(|()| self.fold_all());
+            self.is_unsure = read.is_err();
+            let done = read.and_then(|()| self.begin_chain());
+            if let Err(error) = done {
+                self.trouble = Some(error.0);
+                return false;
+            }
+        }
+        true
+    }
+
     /// What is to be done, after the work of one call.
     pub(crate) fn finish(&mut self, done: Result<(), JournalError>) -> Vec<Action> {
         match done {
@@ -153,7 +180,7 @@ impl<J: Journal> Link<J> {
                 }
                 self.trouble = Some(error.0);
                 // What memory holds of others may be ahead of the journal now, or behind it.
-                self.held = None;
+                (self.held, self.is_unsure) = (None, true);
             }
         }
         std::mem::take(&mut self.out)
@@ -263,7 +290,8 @@ impl<J: Journal> Link<J> {
         for ((slot, incarnation, stream), position) in found {
             if let Some(site) = self.papers.site_of(slot) {
                 let id = StreamId { site, incarnation, stream };
-                self.following.insert(id, Following::new(slot, position));
+                let fresh = || Following::new(slot, position.clone());
+                self.following.entry(id).or_insert_with(fresh).position = position.clone();
             }
         }
         Ok(())

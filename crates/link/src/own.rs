@@ -118,7 +118,9 @@ impl<J: Journal> Link<J> {
     /// The engine says what it holds last under our name, of one kind; nothing is published before. It says so again
     /// whenever something else is the last than what we thought.
     pub fn resume(&mut self, now: u64, kind: Kind, last: Option<&[u8]>) -> Vec<Action> {
-        self.now = self.now.max(now);
+        if !self.begin(now) {
+            return std::mem::take(&mut self.out);
+        }
         let done = self.take_up(kind, last);
         self.finish(done)
     }
@@ -158,7 +160,9 @@ impl<J: Journal> Link<J> {
 
     /// What came of something that was published.
     pub fn published(&mut self, now: u64, ticket: u64, outcome: Published) -> Vec<Action> {
-        self.now = self.now.max(now);
+        if !self.begin(now) {
+            return std::mem::take(&mut self.out);
+        }
         let done = self.settle(ticket, outcome);
         self.finish(done)
     }

@@ -19,8 +19,8 @@ use crate::link::Link;
 /// The name of the newest manifest in a site's store.
 pub const SNAPSHOT: &str = "snapshot";
 
-/// How often a snapshot is taken.
-const SNAPSHOT_MILLIS: u64 = 3_600_000;
+/// How often a snapshot is taken, unless somebody says otherwise.
+const SNAPSHOT_SECS: u64 = 3600;
 
 /// The first one is taken so long after the start.
 const FIRST_MILLIS: u64 = 5_000;
@@ -50,6 +50,7 @@ pub(crate) struct Packs {
     /// The digest of our newest manifest.
     pub(crate) published: Option<Digest>,
     due: u64,
+    secs: u64,
     names: BTreeSet<String>,
     /// Sites whose snapshots are wanted.
     wanted: VecDeque<SiteKey>,
@@ -64,6 +65,7 @@ impl Packs {
         Packs {
             published: None,
             due: now + FIRST_MILLIS,
+            secs: SNAPSHOT_SECS,
             names: BTreeSet::new(),
             wanted: VecDeque::new(),
             asked: None,
@@ -81,6 +83,11 @@ impl Packs {
 }
 
 impl<J: Journal> Link<J> {
+    /// Takes a snapshot every so many seconds.
+    pub fn set_snapshot_secs(&mut self, secs: u64) {
+        self.packs.secs = secs;
+    }
+
     /// A site was heard: if nothing is held of it, its snapshot is the quickest way to begin.
     pub(crate) fn meet(&mut self, site: SiteKey) {
         let has_any = self.following.iter().any(|(id, one)| id.site == site && one.position.applied > 0);
@@ -92,7 +99,7 @@ impl<J: Journal> Link<J> {
     /// Takes a snapshot when it is due, and fetches those that are wanted, one at a time.
     pub(crate) fn snapshot(&mut self) -> Result<(), JournalError> {
         if self.now >= self.packs.due {
-            self.packs.due = self.now + SNAPSHOT_MILLIS;
+            self.packs.due = self.now + self.packs.secs * 1000;
             self.publish_snapshot()?;
         }
         let is_late = |since: u64| self.now >= since + FETCH_MILLIS;
@@ -205,7 +212,9 @@ impl<J: Journal> Link<J> {
 
     /// An object that was asked for, or nothing.
     pub fn object(&mut self, now: u64, site: SiteKey, name: &str, bytes: Option<Vec<u8>>) -> Vec<Action> {
-        self.now = self.now.max(now);
+        if !self.begin(now) {
+            return std::mem::take(&mut self.out);
+        }
         let done = match (name, bytes) {
             (SNAPSHOT, bytes) => {
                 self.take_snapshot_manifest(site, bytes);

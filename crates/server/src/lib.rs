@@ -20,6 +20,7 @@ pub mod config;
 pub mod engine;
 mod http;
 mod limits;
+mod link;
 mod listen;
 pub mod log;
 mod metrics;
@@ -33,6 +34,7 @@ pub mod token;
 
 pub use clients::{ClientAddresses, ListError};
 pub use config::Config;
+pub use link::LinkError;
 pub use private_file::PrivateError;
 pub use server::{Running, Server, Signals, StartError};
 pub use tls::TlsError;

@@ -20,6 +20,7 @@ use crate::clients::{ClientAddresses, Clients, Desk, ListError, Sockets};
 use crate::config::{Config, Http, Wrong};
 use crate::http::State;
 use crate::limits::Networks;
+use crate::link::{LinkError, Site};
 use crate::listen::Listening;
 use crate::metrics::Metrics;
 use crate::operator;
@@ -71,6 +72,9 @@ pub enum StartError {
     /// The whitelist of DCC's clients.
     #[error("dcc.whitelist: {0}")]
     List(#[from] ListError),
+    /// The link to other sites.
+    #[error(transparent)]
+    Link(#[from] LinkError),
     /// No threads, or no random bits.
     #[error("the system does not give what a server needs: {0}")]
     System(String),
@@ -169,6 +173,9 @@ impl Server {
         let clients = Clients::start(client_sockets, desk, &self.data, &runtime, &stop)?;
         // Before anybody can ask for it.
         state.served.get_or_init(|| clients.served(&self.config));
+        if let Some(site) = Site::start(&self.config, &state.ledger, &*self.clock, runtime.handle())? {
+            state.site.get_or_init(|| site);
+        }
         let listeners = spawn_listeners(&runtime, &state, sockets, acceptor, &stop);
         tracing::info!(?addresses, clients = ?clients.addresses(), data = %self.data.display(), "serving");
         Ok(Running { runtime: Some(runtime), listeners, stop, addresses, token, token_files, clients, state })
@@ -192,6 +199,7 @@ impl Server {
             networks: Networks::new(&self.config.limits),
             metrics: Metrics::new(),
             served: OnceLock::new(),
+            site: OnceLock::new(),
             clock: Arc::clone(&self.clock),
             started: Instant::now(),
             at_a_time: Arc::new(Semaphore::new(self.config.http.at_a_time as usize)),
@@ -277,6 +285,7 @@ impl Running {
         };
         self.stop.send_replace(true);
         self.clients.stop();
+        self.state.site.get().into_iter().for_each(Site::stop);
         let deadline = Duration::from_secs(self.state.config.http.shutdown_secs);
         let mut listeners = std::mem::take(&mut self.listeners);
         let finished = runtime.block_on(async {
@@ -294,6 +303,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.token_files.iter().for_each(|path: &PathBuf| operator::remove(Path::new(path), &self.token));
+        self.state.site.get().into_iter().for_each(Site::stop);
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }

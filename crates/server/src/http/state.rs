@@ -12,6 +12,7 @@ use crate::accounts::Accounts;
 use crate::clients::Served;
 use crate::config::Config;
 use crate::limits::{Budget, Networks};
+use crate::link::Site;
 use crate::metrics::Metrics;
 use crate::network::{Network, plain};
 use crate::secrets::Secrets;
@@ -26,6 +27,8 @@ pub(crate) struct State {
     pub(crate) metrics: Metrics,
     /// Where other protocols are served: known once their ports are taken.
     pub(crate) served: OnceLock<Served>,
+    /// The link to other sites, where there is one.
+    pub(crate) site: OnceLock<Site>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) started: Instant,
     /// Work in blocking threads: signing, and questions to the journal.
