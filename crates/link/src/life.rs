@@ -13,11 +13,14 @@ use crate::journal::{Batch, Journal, JournalError};
 use crate::link::Link;
 use crate::rows;
 
-/// How often a site says that it lives.
+/// How often a site says that it lives, in a network of so many sites. In a larger one it says so less often, so that
+/// what each hears does not grow with their number.
 pub(crate) const BEAT_MILLIS: u64 = 2_000;
+const SITES_AT_EASE: u64 = 100;
 
-/// How soon it says so when it has applied records: others wait for that in receipts.
+/// How soon it says so when it has applied records: others wait for that in receipts. Likewise.
 const NEWS_MILLIS: u64 = 250;
+const SITES_AT_ONCE: u64 = 10;
 
 /// Two lives of a site that both spoke within this time are both alive.
 const ALIVE_MILLIS: u64 = 30_000;
@@ -53,7 +56,10 @@ impl Neighbour {
 impl<J: Journal> Link<J> {
     /// Says that we live, where we are, and how far with others.
     pub(crate) fn beat(&mut self) -> Result<(), JournalError> {
-        let due = if self.own.has_news { NEWS_MILLIS } else { BEAT_MILLIS };
+        let members = self.papers.roster.as_ref().map_or(1, |roster| roster.members().len() as u64);
+        let usual = BEAT_MILLIS * members.div_ceil(SITES_AT_EASE);
+        let soon = NEWS_MILLIS * members.div_ceil(SITES_AT_ONCE);
+        let due = if self.own.has_news { soon.min(usual) } else { usual };
         if self.now < self.own.beat_at + due {
             return Ok(());
         }

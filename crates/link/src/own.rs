@@ -64,6 +64,8 @@ pub(crate) struct Own {
     pub(crate) trees: BTreeMap<u64, OwnTree>,
     under_way: [Option<UnderWay>; 2],
     ticket: u64,
+    /// Bytes that were published since the start, of records and of seen counts.
+    pub(crate) bytes: [u64; 2],
     /// When this life began to listen.
     pub(crate) since: u64,
     /// Something of others was applied since the last beat.
@@ -84,6 +86,7 @@ impl Own {
             trees: BTreeMap::new(),
             under_way: [None, None],
             ticket: 0,
+            bytes: [0, 0],
             since: now,
             has_news: false,
             beat_at: 0,
@@ -94,8 +97,8 @@ impl Own {
     /// A new life: nothing of it is published yet.
     pub(crate) fn begin(&mut self, now: u64) {
         let (published, seen) = (self.published, self.seen_published.take());
-        let (ticket, is_agreed) = (self.ticket, self.is_agreed);
-        *self = Own { ticket, is_agreed, ..Own::new(now) };
+        let (ticket, is_agreed, bytes) = (self.ticket, self.is_agreed, self.bytes);
+        *self = Own { ticket, is_agreed, bytes, ..Own::new(now) };
         // What the engine holds is known already: of this life nothing.
         (self.published, self.seen_published) = (published.map(|_| 0), seen.map(|_| BTreeMap::new()));
     }
@@ -226,6 +229,7 @@ impl<J: Journal> Link<J> {
 
     fn publish_step(&mut self, place: usize, messages: VecDeque<Vec<u8>>, done: (Stream, u64)) {
         let since = self.now;
+        self.own.bytes[place] += messages.iter().map(|message| message.len() as u64).sum::<u64>();
         self.own.under_way[place] = Some(UnderWay { ticket: 0, since, is_failed: false, messages, done });
         self.hand_over(place);
     }

@@ -414,7 +414,12 @@ impl<J: Journal> Link<J> {
         self.hold(&id)?;
         let root = self.held.as_ref().map(|held| held.tree.root());
         let Some(following) = self.following.get(&id) else { return Ok(()) };
-        let Some((head, bytes)) = following.newest.clone() else { return Ok(()) };
+        let newest = following.newest.clone();
+        let is_signed = |(_, bytes): &(Head, Vec<u8>)| {
+            self.papers.roster.as_ref().is_some_and(|roster| Head::decode(bytes, roster).is_ok())
+        };
+        // It came in a beat, and is a proof for others only by its own signature.
+        let Some((head, bytes)) = newest.filter(is_signed) else { return Ok(()) };
         if root != Some(head.state().root) {
             self.mismatched(&id, "its pages have another root than the one it signed")?;
             return Ok(());

@@ -25,6 +25,10 @@ pub struct NetworkStatus {
     pub records: u64,
     /// The same.
     pub published: u64,
+    /// Bytes of records that were published since the start.
+    pub records_bytes: u64,
+    /// Bytes of seen counts.
+    pub seen_bytes: u64,
     /// The other members.
     pub sites: Vec<SiteStatus>,
     /// What somebody should look at.
@@ -122,6 +126,8 @@ impl<J: Journal> Link<J> {
             incarnation: self.journal.incarnation(),
             records: self.journal.lives().last().map_or(0, |(_, end)| *end),
             published: self.own.published(),
+            records_bytes: self.own.bytes[0],
+            seen_bytes: self.own.bytes[1],
             alarms: self.alarms(now),
             sites,
         }

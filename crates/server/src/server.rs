@@ -250,6 +250,11 @@ impl Running {
         &self.state.ledger
     }
 
+    /// How the network is doing, where there is one.
+    pub fn network(&self) -> Option<seenit_link::NetworkStatus> {
+        self.state.site.get().map(|site| site.status().status)
+    }
+
     /// The accounts.
     pub fn accounts(&self) -> &Arc<Accounts> {
         &self.state.accounts

@@ -52,7 +52,17 @@ impl<'a> Serving<'a> {
     }
 
     pub(crate) fn start_with(folder: &'a Folder, options: &str) -> Self {
+        Serving::start_in(folder, options, &[])
+    }
+
+    /// The same with variables in its environment.
+    pub(crate) fn start_in(
+        folder: &'a Folder,
+        options: &str,
+        environment: &[(&'static str, String)],
+    ) -> Self {
         let mut command = folder.command(&format!("serve --data {DATA} --http 127.0.0.1:0 --json {options}"));
+        command.envs(environment.iter().cloned());
         let log = std::fs::File::create(folder.path("log")).expect("the folder is writable");
         let mut process = Guarded(command.stdout(Stdio::piped()).stderr(log).spawn().expect("seenit starts"));
         let mut out = BufReader::new(process.0.stdout.take().expect("piped"));

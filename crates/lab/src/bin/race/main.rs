@@ -1,6 +1,7 @@
 //! Races: our filters against other crates' filters, our deltas against the fewest bytes that can say
 //! it, our signatures against reading the message at all; two stores for the journal against each other; the whole
-//! server against what is expected of it, and against the servers of other protocols' own.
+//! server against what is expected of it, and against the servers of other protocols' own; three sites against
+//! the time until all know.
 
 mod contender;
 mod counting;
@@ -16,6 +17,7 @@ mod rivals;
 mod seenit;
 mod server;
 mod sign;
+mod sites;
 mod store;
 mod targets;
 
@@ -54,6 +56,9 @@ enum Command {
     /// Datagrams of Pyzor, rspamd's fuzzy check and DCC: requests a second and stored bytes, against pyzord and rspamd.
     #[command(after_help = protocols::EXAMPLES)]
     Protocols(protocols::ProtocolsArgs),
+    /// Three sites and an engine: time until all know, bytes a signature against the entropy.
+    #[command(after_help = sites::EXAMPLES)]
+    Sites(sites::SitesArgs),
 }
 
 fn main() -> ExitCode {
@@ -65,6 +70,7 @@ fn main() -> ExitCode {
         Command::Store(args) => store::run(&args),
         Command::Server(args) => server::run(&args),
         Command::Protocols(args) => protocols::run(&args),
+        Command::Sites(args) => sites::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

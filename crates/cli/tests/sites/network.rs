@@ -1,0 +1,195 @@
+//! Three sites as processes, an engine of one or three nodes, and the admin's folder.
+
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::common::Folder;
+use crate::common::nats::Nats;
+use crate::common::serving::{Serving, mail};
+
+/// How long anything may take: nodes of the engine elect a leader, and what was missed is asked for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Sites.
+pub(crate) const SITES: usize = 3;
+
+/// Everything.
+pub(crate) struct Network {
+    pub(crate) nats: Nats,
+    /// A folder for each site, which outlive their processes.
+    folders: &'static [Folder],
+    pub(crate) sites: Vec<Option<Serving<'static>>>,
+    admin: Folder,
+}
+
+impl Network {
+    /// Forms a network on an engine of so many nodes. Nothing where nats-server is not installed.
+    pub(crate) fn form(nodes: usize) -> Option<Self> {
+        let admin = Folder::new();
+        well(&admin, "network create --folder admin --capacity 20000");
+        // Processes borrow their folders; both go when the network is dropped.
+        let folders: &'static [Folder] = (0..SITES).map(|_| Folder::new()).collect::<Vec<_>>().leak();
+        for (number, folder) in folders.iter().enumerate() {
+            let said = well(folder, &format!("network introduce --data data --name site{number}"));
+            well(&admin, &format!("network admit --folder admin {}", said.trim_end()));
+        }
+        let permissions = well(&admin, "network streams --folder admin --print-permissions");
+        let nats = Nats::start(nodes, &permissions)?;
+        let urls = nats.urls().iter().map(|url| format!(" --nats {url}")).collect::<String>();
+        well(&admin, &format!("network streams --folder admin --replicas {nodes}{urls}"));
+        well(&admin, &format!("network publish --folder admin{urls}"));
+        let key = admin_key(&admin);
+        let servers: Vec<String> = nats.urls().iter().map(|url| format!("{url:?}")).collect();
+        let config = format!("[network]\nkey = \"{key}\"\nnats = [{}]\n", servers.join(", "));
+        folders.iter().for_each(|folder| fs::write(folder.path("seenit.toml"), &config).expect("written"));
+        let mut network = Network { nats, folders, sites: (0..SITES).map(|_| None).collect(), admin };
+        (0..SITES).for_each(|site| network.start(site));
+        network.until("all are members", |network| {
+            (0..SITES).all(|site| network.status(site)["member"] == true && network.has_heard_all(site))
+        });
+        Some(network)
+    }
+
+    /// Starts a site that does not run.
+    pub(crate) fn start(&mut self, site: usize) {
+        self.start_in(site, &[]);
+    }
+
+    /// The same with variables in its environment.
+    pub(crate) fn start_in(&mut self, site: usize, environment: &[(&'static str, String)]) {
+        let options = format!("{} --config seenit.toml", crate::common::serving::HTTP_ALONE);
+        self.sites[site] = Some(Serving::start_in(&self.folders[site], &options, environment));
+    }
+
+    /// A path in a site's folder.
+    pub(crate) fn path(&self, site: usize, name: &str) -> std::path::PathBuf {
+        self.folders[site].path(name)
+    }
+
+    /// Ends a site as a power cut would.
+    pub(crate) fn kill(&mut self, site: usize) {
+        if let Some(mut serving) = self.sites[site].take() {
+            serving.process.signal("KILL");
+            serving.process.wait();
+        }
+    }
+
+    /// Copies a site's folder elsewhere, or back.
+    pub(crate) fn copy(&self, site: usize, from: &str, to: &str) {
+        let folder = &self.folders[site];
+        let _ = fs::remove_dir_all(folder.path(to));
+        let copied = Command::new("cp").arg("-a").arg(folder.path(from)).arg(folder.path(to)).status();
+        assert!(copied.expect("cp runs").success());
+    }
+
+    pub(crate) fn serving(&self, site: usize) -> &Serving<'static> {
+        self.sites[site].as_ref().expect("it runs")
+    }
+
+    /// A message that only this seed has, in the folders of all sites; its name.
+    pub(crate) fn mail(&self, seed: u64) -> String {
+        let name = format!("mail-{seed}");
+        self.folders.iter().for_each(|folder| fs::write(folder.path(&name), mail(seed)).expect("written"));
+        name
+    }
+
+    /// Reports or revokes, durably; the id of the record.
+    pub(crate) fn say(&self, site: usize, verb: &str, file: &str) -> String {
+        let ran = self.serving(site).run(&format!("{verb} --json {file}"));
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.json()[0]["receipt"]["id"].as_str().expect("an id").to_owned()
+    }
+
+    /// Counts recipients.
+    pub(crate) fn see(&self, site: usize, file: &str, recipients: u64) {
+        let ran = self.serving(site).run(&format!("see --recipients {recipients} {file}"));
+        assert_eq!(ran.code, 0, "{}", ran.err);
+    }
+
+    pub(crate) fn verdict(&self, site: usize, file: &str) -> String {
+        self.serving(site).verdict(file).0
+    }
+
+    /// Recipients that a site counts.
+    pub(crate) fn seen(&self, site: usize, file: &str) -> u64 {
+        let rows = self.serving(site).run(&format!("check --json {file}")).json();
+        let reasons = rows[0]["reasons"].as_array().cloned().unwrap_or_default();
+        reasons.iter().filter_map(|reason| reason["seen"].as_u64()).max().unwrap_or(0)
+    }
+
+    pub(crate) fn receipt(&self, site: usize, id: &str) -> Value {
+        self.serving(site).run(&format!("receipt --json {id}")).json()
+    }
+
+    pub(crate) fn status(&self, site: usize) -> Value {
+        self.serving(site).run("sites --json").json()
+    }
+
+    fn has_heard_all(&self, site: usize) -> bool {
+        let status = self.status(site);
+        let sites = status["sites"].as_array().expect("a list");
+        sites.len() == SITES - 1 && sites.iter().all(|one| !one["silent_secs"].is_null())
+    }
+
+    /// Waits until something is so.
+    pub(crate) fn until(&self, what: &str, is_so: impl Fn(&Network) -> bool) {
+        let until = Instant::now() + PATIENCE;
+        while !is_so(self) {
+            if Instant::now() > until {
+                let told = |site: usize| match &self.sites[site] {
+                    Some(_) => format!("{:#}\n{}", self.status(site), self.log(site)),
+                    None => "not running".into(),
+                };
+                let told: Vec<String> = (0..SITES).map(told).collect();
+                panic!("it is waited in vain that {what}:\n{}", told.join("\n"));
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Waits until all sites agree with all others, and have said all they know.
+    pub(crate) fn agree(&self) {
+        self.until("all agree", |network| {
+            (0..SITES).all(|site| {
+                let status = network.status(site);
+                let agrees = |one: &Value| one["agrees"] == true && one["has_of_ours"] == status["records"];
+                status["sites"].as_array().expect("a list").iter().all(agrees)
+            })
+        });
+    }
+
+    /// What a site said in its log.
+    pub(crate) fn log(&self, site: usize) -> String {
+        String::from_utf8_lossy(&self.folders[site].read("log")).into_owned()
+    }
+
+    /// Takes a site out of the roster.
+    pub(crate) fn remove(&self, site: usize) {
+        let urls = self.nats.urls().iter().map(|url| format!(" --nats {url}")).collect::<String>();
+        well(&self.admin, &format!("network remove --folder admin site{site}{urls}"));
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        self.sites.clear();
+        for folder in self.folders {
+            // What cannot be removed is in a temporary folder.
+            let _ = fs::remove_dir_all(folder.path(""));
+        }
+    }
+}
+
+fn well(folder: &Folder, words: &str) -> String {
+    let ran = folder.run(words);
+    assert_eq!(ran.code, 0, "{words}: {}", ran.err);
+    ran.out
+}
+
+fn admin_key(admin: &Folder) -> String {
+    let status = admin.run("network status --folder admin --json").json();
+    status["network"].as_str().expect("a key").to_owned()
+}

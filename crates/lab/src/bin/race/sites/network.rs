@@ -1,0 +1,176 @@
+//! Three sites, an engine, and an admin who lets them in.
+
+use std::error::Error;
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use seenit_ledger::SystemClock;
+use seenit_server::config::Listen;
+use seenit_server::engine::{Limits, Login, Names, Operator, Paper, Servers};
+use seenit_server::{ClientAddresses, Config, Running, Server};
+use seenit_sites::key::{AdminSecret, SiteSecret};
+use seenit_sites::manifest::{Geometry, HashKey, Manifest, Terms};
+use seenit_sites::roster::{Caps, Member, Roster};
+use tempfile::TempDir;
+
+use crate::process::folder_on_disk;
+
+/// How many sites there are.
+pub(crate) const SITES: usize = 3;
+/// The chance that a stranger is counted.
+const RATE: f64 = 0.01;
+/// How long sites may take to agree.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The engine's server. Dropped, it ends.
+struct Nats {
+    process: Child,
+    url: String,
+}
+
+impl Nats {
+    fn start(folder: &Path) -> Result<Self, Box<dyn Error>> {
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        let (config, store) = (folder.join("nats.conf"), folder.join("nats"));
+        let text = format!(
+            "listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\", max_mem: 64MB, max_file: 4GB }}\n",
+            store.display()
+        );
+        fs::write(&config, text)?;
+        let mut command = Command::new("nats-server");
+        command.arg("-c").arg(&config).stdout(Stdio::null()).stderr(Stdio::null());
+        let process = command.spawn().map_err(|error| format!("nats-server: {error}"))?;
+        Ok(Nats { process, url: format!("nats://127.0.0.1:{port}") })
+    }
+}
+
+impl Drop for Nats {
+    fn drop(&mut self) {
+        // It is ours, and has nothing that anybody needs.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A network that runs.
+pub(crate) struct Network {
+    pub(crate) sites: Vec<Running>,
+    _nats: Nats,
+    _folder: TempDir,
+}
+
+impl Network {
+    /// Starts everything, and waits until all sites are members.
+    pub(crate) fn form(capacity: u64) -> Result<Self, Box<dyn Error>> {
+        let folder = folder_on_disk()?;
+        let nats = Nats::start(folder.path())?;
+        let admin = AdminSecret::from_bytes([1; 32]);
+        let data = |number: usize| folder.path().join(format!("site{number}"));
+        let secret = |number: usize| seenit_ledger::site_secret(&data(number), &SystemClock::default());
+        let secrets = (0..SITES).map(secret).collect::<Result<Vec<_>, _>>()?;
+        let members = secrets.iter().map(|secret| SiteSecret::from_bytes(*secret)).enumerate();
+        let members =
+            members.map(|(number, secret)| member(number, &secret)).collect::<Result<Vec<_>, _>>()?;
+        let keys: Vec<_> = members.iter().map(|member| member.site).collect();
+        let operator = operator(&nats, &admin)?;
+        operator.make(&keys, &Limits::default())?;
+        operator.publish(&papers(&admin, members, capacity)?)?;
+        let sites = (0..SITES).map(|number| serve(&data(number), &nats.url, &admin));
+        let sites = sites.collect::<Result<Vec<_>, _>>()?;
+        let network = Network { sites, _nats: nats, _folder: folder };
+        network.wait("sites become members", |status| {
+            status.member && status.sites.iter().all(|one| one.silent_secs.is_some())
+        })?;
+        // Before it speaks, a site listens.
+        std::thread::sleep(Duration::from_secs(3));
+        Ok(network)
+    }
+
+    /// Waits until what each holds of the others is what they signed.
+    pub(crate) fn wait_for_agreement(&self) -> Result<(), Box<dyn Error>> {
+        self.wait("sites agree", |status| {
+            status.published == status.records && status.sites.iter().all(|one| one.agrees == Some(true))
+        })
+    }
+
+    fn wait(
+        &self,
+        what: &str,
+        is_so: impl Fn(&seenit_link::NetworkStatus) -> bool,
+    ) -> Result<(), Box<dyn Error>> {
+        let until = Instant::now() + PATIENCE;
+        while !self.sites.iter().filter_map(Running::network).all(|status| is_so(&status)) {
+            if Instant::now() > until {
+                let all: Vec<_> = self.sites.iter().filter_map(Running::network).collect();
+                return Err(format!(
+                    "it is waited in vain that {what}: {}",
+                    serde_json::to_string_pretty(&all)?
+                )
+                .into());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Ok(())
+    }
+
+    /// Bytes of records and of seen counts that all sites published.
+    pub(crate) fn published_bytes(&self) -> (u64, u64) {
+        let bytes =
+            self.sites.iter().filter_map(Running::network).map(|one| (one.records_bytes, one.seen_bytes));
+        bytes.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
+    /// Bytes of a record as it travels, without what stands around it.
+    pub(crate) fn record_bytes(&self) -> Result<f64, Box<dyn Error>> {
+        let ledger = self.sites[0].ledger();
+        let run = ledger.records(ledger.incarnation(), 0, 1 << 16)?;
+        let bytes: usize = run.records.iter().map(Vec::len).sum();
+        Ok(bytes as f64 / run.records.len().max(1) as f64)
+    }
+}
+
+fn member(number: usize, secret: &SiteSecret) -> Result<Member, Box<dyn Error>> {
+    let caps = Caps { spam: 10, ham: 10, seen: 1_000_000 };
+    let (site, sealing) = (secret.public(), secret.sealing().public());
+    Ok(Member { site, sealing, name: format!("site{number}").parse()?, caps })
+}
+
+fn operator(nats: &Nats, admin: &AdminSecret) -> Result<Operator, Box<dyn Error>> {
+    let servers = Servers::new(vec![nats.url.clone()], Login::Key(admin.engine()), None, false)?;
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match Operator::connect(&servers, admin.public()) {
+            Ok(operator) => return Ok(operator),
+            Err(error) if Instant::now() > until => return Err(error.into()),
+            Err(_) => std::thread::sleep(Duration::from_millis(100)),
+        }
+    }
+}
+
+fn papers(admin: &AdminSecret, members: Vec<Member>, capacity: u64) -> Result<Vec<Paper>, Box<dyn Error>> {
+    let roster = Roster::sign(admin, 1, members)?;
+    let geometry = Geometry::sized(capacity, RATE, 3, 64)?;
+    let terms = Terms { first_generation: 0, generation_secs: 86_400, geometry };
+    let manifest = Manifest::sign(admin, 1, terms, &roster, &HashKey::from_bytes([2; 16]), [3; 32])?;
+    let names = Names::of(&admin.public());
+    Ok(vec![
+        Paper { subject: names.manifest(1), bytes: manifest.bytes().to_vec() },
+        Paper { subject: names.roster(), bytes: roster.bytes().to_vec() },
+    ])
+}
+
+fn serve(data: &Path, url: &str, admin: &AdminSecret) -> Result<Running, Box<dyn Error>> {
+    let mut config = Config::default();
+    config.network.key = Some(admin.public().to_string());
+    config.network.nats = vec![url.to_owned()];
+    config.ledger.free_bytes_min = 0;
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let mut clients = ClientAddresses::default();
+    let off = Some(Listen::Off);
+    (clients.pyzor, clients.dcc, clients.razor, clients.fuzzy) = (off, off, off, off);
+    let server = Server::new(config, data).http(any).clients(clients).token_folder(data);
+    Ok(server.start()?)
+}
