@@ -163,6 +163,9 @@ fn terms_for_a_generation_that_had_none_begin_a_new_life() {
     see(&ledger, 1, 1);
     tick(&ledger);
     assert_eq!((seen(&ledger, 1), ledger.shared_generations()), (6, vec![(FIRST_DAY, 1)]));
+    let (mut once, case) = (ledger.empty_cells(FIRST_DAY).expect("shared"), exact(1));
+    once.insert(SipKey::new(KEY).hash(&case.iter().next().expect("a signature")));
+    assert!(is_same(&followed(&ledger, FIRST_DAY).0, &once), "others are told of nothing before");
     assert!(ledger.frozen_cells().expect("copies").is_empty(), "they were counted privately");
     assert_eq!(seen(&open(killed(folder.path()).path(), &hands), 1), 6);
 }
