@@ -70,8 +70,8 @@ fn is_empty(counts: &Counts) -> bool {
 
 /// Brings seen counts up to date. `taken_in` is the life of the snapshot that they come from. What was counted in an
 /// earlier life than the present one is frozen, but for what the life after it took over: its own deltas have that, or,
-/// where it was cut off before the first of them, it takes it over again. Says whether deltas of the present life are missing: then it must not
-/// go on, since it would give their numbers to others.
+/// where it was cut off before the first of them, it takes it over again. Says whether deltas of the present life are
+/// missing: then it must not go on, since it would give their numbers to others.
 pub(crate) fn seen(
     memory: &Memory,
     taken_in: Option<u64>,
