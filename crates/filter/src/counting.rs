@@ -100,6 +100,26 @@ impl fmt::Display for Count {
 /// Room for the addresses of a key with few probes: quicker to make than room for [`MAX_K`].
 const FEW_PROBES: usize = 8;
 
+/// The cut of cells at `least`.
+fn cut_of<L: Layout, C: Cells>(
+    layout: L,
+    cells: &C,
+    fingerprint: Fingerprint,
+    least: u64,
+) -> Result<Filter<L>, CutError> {
+    if least == 0 || least > cells.cap() {
+        return Err(CutError::Threshold { least, cap: cells.cap() });
+    }
+    let mut cut = Filter::new(layout, None, fingerprint, HugePages::Default)?;
+    let words = cut.words_mut();
+    cells.for_each_nonzero(|cell, value| {
+        if value >= least {
+            words[word_of(cell)] |= bit_of(cell);
+        }
+    });
+    Ok(cut)
+}
+
 /// The addresses of one key's cells, in probe order; the same may come twice.
 #[inline(always)]
 fn gathered<'a, L: Layout, C: Cells>(
@@ -271,17 +291,7 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
     /// The *cut* at `least`: a plain filter whose bit i says that cell i holds `least` or more. It answers
     /// "was this key counted at least so often?" for every key exactly as this filter does.
     pub fn at_least(&self, least: u64) -> Result<Filter<L>, CutError> {
-        if least == 0 || least > self.cells.cap() {
-            return Err(CutError::Threshold { least, cap: self.cells.cap() });
-        }
-        let mut cut = Filter::new(self.layout, None, self.fingerprint, HugePages::Default)?;
-        let words = cut.words_mut();
-        self.cells.for_each_nonzero(|cell, value| {
-            if value >= least {
-                words[word_of(cell)] |= bit_of(cell);
-            }
-        });
-        Ok(cut)
+        cut_of(self.layout, &self.cells, self.fingerprint, least)
     }
 
     /// The chance that a key that was never inserted counts `least` or more: the share of cells that do, to the

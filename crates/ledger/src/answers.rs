@@ -114,11 +114,11 @@ pub struct Stats {
     pub capacity: u64,
     /// The false-positive rate that the tally has now.
     pub tally_rate: f64,
-    /// Signatures seen in this generation, estimated.
+    /// Signatures seen in this generation, estimated: here, or by all other sites together where those are more.
     pub seen: u64,
     /// Signatures a generation was made for.
     pub seen_capacity: u64,
-    /// The false-positive rate of seen counts now: of counts of one.
+    /// The false-positive rate of seen counts now: of counts of one, other sites' added.
     pub seen_rate: f64,
     /// Bulk signatures, estimated.
     pub bulk: u64,

@@ -32,8 +32,12 @@ pub(crate) struct Incarnation {
     pub(crate) id: u64,
     /// The first number of its records.
     pub(crate) first: u64,
-    /// The last one that the journal had when it ended.
+    /// The last one that the journal had when it ended, and that is still its own.
     pub(crate) last: Option<u64>,
+    /// The last one that was ever named under it, where the next life took records of it over.
+    pub(crate) named: Option<u64>,
+    /// The generation whose seen cells the next life goes on counting in, as its own.
+    pub(crate) carried_over: Option<u64>,
     /// The network that it is told to, by its admin's key; `None` of a private one.
     pub(crate) network: Option<[u8; 32]>,
     /// The network's terms by the first generation they hold for.
@@ -43,13 +47,25 @@ pub(crate) struct Incarnation {
 impl Incarnation {
     /// A life that nobody is told of.
     pub(crate) fn private(id: u64, first: u64) -> Self {
-        Incarnation { id, first, last: None, network: None, terms: Vec::new() }
+        Incarnation::new(id, first, (None, Vec::new()))
+    }
+
+    fn new(id: u64, first: u64, (network, terms): (Option<[u8; 32]>, Vec<(u64, Terms)>)) -> Self {
+        Incarnation { id, first, last: None, named: None, carried_over: None, network, terms }
     }
 
     /// The network's terms for a generation; `None` where it is counted under private ones.
     pub(crate) fn terms_at(&self, generation: u64) -> Option<&Terms> {
         terms_at(&self.terms, generation)
     }
+}
+
+/// How a life ends: see [`Incarnation`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ending {
+    pub(crate) last: u64,
+    pub(crate) named: Option<u64>,
+    pub(crate) carried_over: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -68,6 +84,10 @@ struct StoredIncarnation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    named: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    carried_over: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     network: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     terms: Vec<StoredTerms>,
@@ -79,6 +99,8 @@ impl StoredIncarnation {
             id: life.id,
             first: life.first,
             last: life.last,
+            named: life.named,
+            carried_over: life.carried_over,
             network: life.network.map(hex::encode),
             terms: life.terms.iter().map(|(first, terms)| StoredTerms::new(*first, terms)).collect(),
         }
@@ -92,7 +114,8 @@ impl StoredIncarnation {
             network = Some(key);
         }
         let terms = self.terms.iter().map(StoredTerms::read).collect::<Result<_, _>>()?;
-        Ok(Incarnation { id: self.id, first: self.first, last: self.last, network, terms })
+        let StoredIncarnation { id, first, last, named, carried_over, .. } = *self;
+        Ok(Incarnation { id, first, last, named, carried_over, network, terms })
     }
 }
 
@@ -170,23 +193,25 @@ impl Identity {
         now_secs: u64,
     ) -> Result<(), OpenError> {
         let Incarnation { network, terms, .. } = self.incarnation().clone();
-        *self = self.with_life((last, first), now_secs, (network, terms));
+        let ending = Ending { last, ..Ending::default() };
+        *self = self.with_life(ending, (first, now_secs), (network, terms));
         self.save(folder)
     }
 
     /// The identity with one more life, not saved yet.
     pub(crate) fn with_life(
         &self,
-        (last, first): (u64, u64),
-        now_secs: u64,
-        (network, terms): (Option<[u8; 32]>, Vec<(u64, Terms)>),
+        ending: Ending,
+        (first, now_secs): (u64, u64),
+        of: (Option<[u8; 32]>, Vec<(u64, Terms)>),
     ) -> Self {
         let mut next = self.clone();
         let id = now_secs.max(self.incarnation().id + 1);
         if let Some(ended) = next.incarnations.last_mut() {
-            ended.last = Some(last);
+            ended.last = Some(ending.last);
+            (ended.named, ended.carried_over) = (ending.named, ending.carried_over);
         }
-        next.incarnations.push(Incarnation { id, first, last: None, network, terms });
+        next.incarnations.push(Incarnation::new(id, first, of));
         next
     }
 
@@ -225,6 +250,12 @@ impl Identity {
     pub(crate) fn incarnation_of(&self, number: u64) -> u64 {
         let born = self.incarnations.iter().rev().find(|one| one.first <= number);
         born.unwrap_or(&self.incarnations[0]).id
+    }
+
+    /// Whether a record may have been named under a life: it belongs to it, or did until a later one took it over.
+    pub(crate) fn names(&self, incarnation: u64, number: u64) -> bool {
+        let did = |life: &Incarnation| life.named.is_some_and(|last| (life.first..=last).contains(&number));
+        self.incarnation_of(number) == incarnation || self.life(incarnation).is_some_and(did)
     }
 
     /// The site's public key.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use crate::error::{OpenError, WriteError};
-use crate::identity::Identity;
+use crate::identity::{Ending, Identity};
 use crate::journal::{Journal, JournalError};
 use crate::open_seen::FORGOTTEN_IN;
 use crate::seen::{Change, Ended};
@@ -20,7 +20,8 @@ pub(crate) enum LifeChange {
     Agree { network: [u8; 32], terms: Vec<(u64, Terms)> },
     /// A private one.
     Leave,
-    /// A new one of the same network, to which records of the present one after a sequence belong, and all its cells.
+    /// A new one of the same network, to which records of the present one after a sequence belong, and what it counted
+    /// in the present generation.
     Renew { after: u64 },
 }
 
@@ -77,7 +78,9 @@ impl Writer {
         let (network, terms) = match change {
             LifeChange::Renew { after } => {
                 let first = present.first.saturating_add(after).min(self.next);
-                self.begin_life(&shared, &journal, first, (present.network, present.terms))?;
+                let carried_over = present.terms_at(shared.generation()).map(|_| shared.generation());
+                let of = (present.network, present.terms);
+                self.begin_life(&shared, &journal, (first, carried_over), of)?;
                 return self.journal_deltas(&shared, &journal).map_err(|error| failed(&shared, &error));
             }
             LifeChange::Leave if present.network.is_none() => return Ok(()),
@@ -94,7 +97,7 @@ impl Writer {
             }
             LifeChange::Agree { network, terms } => (Some(network), terms),
         };
-        self.begin_life(&shared, &journal, self.next, (network, terms))
+        self.begin_life(&shared, &journal, (self.next, None), (network, terms))
     }
 
     fn put_terms(&self, shared: &Shared, terms: Vec<(u64, Terms)>) -> Result<(), WriteError> {
@@ -106,21 +109,22 @@ impl Writer {
     }
 
     /// Ends the present life: what it counted is journalled and frozen. Only when the new one is durable does anybody
-    /// count in it. A new life of the same network, with records of the old one from `first` on, takes its cells along:
-    /// what of them others hold cannot be told apart, so they are said again, and counts are too high by that.
+    /// count in it. Records of the old one from `first` on are the new one's. So are the cells of a generation that is
+    /// `carried_over`: what of them others hold cannot be told apart, so all of it is told again. Until the first delta
+    /// of the new life has them, those of the old one do, and a start takes them over once more.
     fn begin_life(
         &mut self,
         shared: &Shared,
         journal: &Journal,
-        first: u64,
-        (network, terms): (Option<[u8; 32]>, Vec<(u64, Terms)>),
+        (first, carried_over): (u64, Option<u64>),
+        of: (Option<[u8; 32]>, Vec<(u64, Terms)>),
     ) -> Result<(), WriteError> {
         self.journal_deltas(shared, journal).map_err(|error| failed(shared, &error))?;
-        let (records, now) = ((first - 1, first), self.calendar.secs());
-        let is_same = network.is_some() && shared.identity().incarnation().network == network;
-        let identity = shared.identity().with_life(records, now, (network, terms));
+        let named = (first < self.next).then_some(self.next - 1);
+        let ending = Ending { last: first - 1, named, carried_over };
+        let identity = shared.identity().with_life(ending, (first, self.calendar.secs()), of);
         let life = identity.incarnation().clone();
-        let beginning = shared.memory.seen.prepare(life, Some(shared.generation()));
+        let beginning = shared.memory.seen.prepare(life, Some(shared.generation()), carried_over);
         let beginning = beginning.map_err(|error| WriteError::Cells(error.to_string()))?;
         identity.save(&shared.folder).map_err(not_kept)?;
         put_identity(shared, identity);
@@ -128,9 +132,6 @@ impl Writer {
         if let Err(error) = self.journal_last(shared, journal, &ended) {
             // The new life has begun all the same. Cells of the old one count here, and nobody is told of them.
             failed(shared, &error);
-        }
-        if is_same {
-            ended.iter().for_each(|one| shared.memory.seen.carry_over(one));
         }
         Ok(())
     }

@@ -89,7 +89,7 @@ pub(crate) fn open(
     if seen(&opened.memory, opened.seen_of, &identity, &journal, now, &mut recovery)? {
         let (end, after) = (last.max(position), opened.seen_of.map_or(0, |known| known + 1));
         identity.begin_incarnation(folder, (end, end + 1), clock.now_secs().max(after))?;
-        opened.memory.seen.begin(identity.incarnation().clone())?;
+        opened.memory.seen.begin(identity.incarnation().clone(), None)?;
     }
     opened.memory.seen.advance(now)?;
     let reporters = reporters(&journal, &config)?;

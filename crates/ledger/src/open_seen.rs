@@ -27,7 +27,7 @@ pub(crate) fn restore_seen(
     identity: &Identity,
 ) -> Result<(), SnapshotError> {
     let head = &snapshot.head;
-    memory.seen.begin(life(identity, head.incarnation))?;
+    memory.seen.begin(life(identity, head.incarnation), None)?;
     for of in &head.frozen {
         put_frozen(memory, of, snapshot.frozen(of)?, identity)?;
     }
@@ -69,8 +69,9 @@ fn is_empty(counts: &Counts) -> bool {
 }
 
 /// Brings seen counts up to date. `taken_in` is the life of the snapshot that they come from. What was counted in an
-/// earlier life than the present one is frozen. Says whether deltas of the present life are missing: then it must not
-/// go on, since it would give their numbers to others.
+/// earlier life than the present one is frozen, but for what the life after it took over: its own deltas have that, or,
+/// where it was cut off before the first of them, it takes it over again. Says whether deltas of the present life are
+/// missing: then it must not go on, since it would give their numbers to others.
 pub(crate) fn seen(
     memory: &Memory,
     taken_in: Option<u64>,
@@ -95,9 +96,14 @@ pub(crate) fn seen(
         Ok::<bool, OpenError>(is_incomplete)
     };
     let mut is_incomplete = taken_in.map_or(Ok(false), &mut catch_up)?;
-    for life in identity.incarnations().iter().filter(|life| taken_in.is_none_or(|known| life.id > known)) {
-        memory.seen.begin(life.clone())?;
-        is_incomplete = catch_up(life.id)?;
+    let is_counted = |life: &Incarnation| taken_in.is_none_or(|known| life.id >= known);
+    let mut before: Option<&Incarnation> = None;
+    for life in identity.incarnations().iter().filter(|life| is_counted(life)) {
+        if taken_in != Some(life.id) {
+            memory.seen.begin(life.clone(), before.and_then(|before| before.carried_over))?;
+            is_incomplete = catch_up(life.id)?;
+        }
+        before = Some(life);
     }
     Ok(is_incomplete)
 }

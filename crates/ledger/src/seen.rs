@@ -12,7 +12,7 @@ mod parts;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use seenit_filter::GeometryError;
@@ -103,9 +103,10 @@ impl Seen {
         Ok(())
     }
 
-    /// Own cells as the last delta left them, and its number; empty ones where there are none.
+    /// Own cells as the last delta left them, and its number, while nobody counts; empty ones where there are none.
     pub(crate) fn taken(&self, number: u64) -> Result<(Counts, u64), GeometryError> {
-        match self.live_of(number) {
+        // Cells that were carried over, and that no delta has yet, are told from nothing.
+        match self.live_of(number).filter(|live| !live.changed.load(Acquire)) {
             Some(live) => Ok((live.own.snapshot()?, live.sequence())),
             None => Ok((self.terms_of(&self.life(), number).empty()?, 0)),
         }
@@ -221,19 +222,25 @@ impl Seen {
         Some(look(&journalled.0, journalled.1))
     }
 
-    /// Keys and the false-positive rate of the newest generation, read off its cells as the last delta left them.
+    /// Keys and the false-positive rate of the newest generation, read off its cells: own ones as the last delta left
+    /// them, and others'. Each were made for as many keys, so the fuller ones say how many there are; a stranger counts
+    /// where either are wrong, which is no more often than both rates together.
     pub(crate) fn fill(&self) -> (u64, f64) {
-        let live = self.live();
-        let Some((_, newest)) = live.last() else {
+        let Some((number, newest)) = self.live().pop() else {
             return (0, 0.0);
         };
-        let journalled = newest.journalled();
-        let Ok(cut) = journalled.0.at_least(1) else {
-            return (0, 0.0);
+        let (own, capacity) = {
+            let journalled = newest.journalled();
+            (journalled.0.at_least(1), journalled.0.promise().map_or(0, |promise| promise.capacity))
         };
-        let capacity = journalled.0.promise().map_or(0, |promise| promise.capacity);
-        let keys = cut.cardinality().map_or(capacity as f64 * 10.0, |estimate| estimate.value);
-        (keys as u64, cut.present_rate() * self.read().len() as f64)
+        let others = self.others(number).map(|others| others.at_least(1));
+        let (mut most, mut rate) = (0, 0.0);
+        for cut in std::iter::once(own).chain(others).flatten() {
+            let keys = cut.cardinality().map_or(capacity as f64 * 10.0, |estimate| estimate.value);
+            most = most.max(keys as u64);
+            rate += cut.present_rate();
+        }
+        (most, rate * self.read().len() as f64)
     }
 
     /// Signatures that the newest generation was made for, where a network says so.

@@ -434,6 +434,8 @@ impl Writer {
         if self.is_unsure {
             return Err("the journal failed while a generation aged: restart the server".into());
         }
+        // Cells that were carried over from another life are in a snapshot only when a delta of this one has them.
+        self.journal_deltas(shared, journal).map_err(|error| error.to_string())?;
         let mut bulk = Vec::new();
         let added = journal.each_believed_bulk(shared.config.bulk_threshold, |generation, hash| {
             bulk.extend(generation.to_be_bytes());

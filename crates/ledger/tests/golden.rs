@@ -9,14 +9,13 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use common::sites::NETWORK;
 use common::*;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use seenit_ledger::{LOCAL, LedgerConfig, Local, Terms, Verb, Verdict};
 use tempfile::TempDir;
-
-const NETWORK: [u8; 32] = [0xaa; 32];
 
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -41,7 +40,8 @@ fn a_snapshot_of_version_1_is_read() {
     assert_eq!(local.check(&case(4000)).reasons[0].seen, Some(25));
 }
 
-/// It was in a network when it was made: one private life, and two that were told.
+/// It was in a network when it was made, for the second time: two private lives, and three that were told, the last of
+/// which took over what the one before had counted.
 #[test]
 fn a_snapshot_of_version_2_is_read() {
     let folder = unpacked(2);
@@ -54,8 +54,12 @@ fn a_snapshot_of_version_2_is_read() {
     let frozen = ledger.frozen_cells().expect("copies");
     assert_eq!(
         frozen.iter().map(|part| (part.generation, part.sequence)).collect::<Vec<_>>(),
-        [(FIRST_DAY, 1)]
+        [(FIRST_DAY, 1)],
+        "what the first of them had"
     );
+    assert_eq!(ledger.shared_generations(), [(FIRST_DAY, 2)]);
+    let identity = fs::read_to_string(folder.path().join("identity.json")).expect("readable");
+    assert!(identity.contains("\"carried_over\": 20000"), "{identity}");
 }
 
 fn says_what_it_was_told(local: &Local) {
@@ -90,10 +94,14 @@ fn makes_the_golden_folder() {
     write(&ledger, Verb::Forget, LOCAL, case(6000)).expect("durable");
     ledger.see(&[case(6000)], 3).expect("accepted");
     let terms = Terms::private(&LedgerConfig { seen_capacity: 2000, ..config() }, [7; 16]);
-    ledger.agree(NETWORK, &[(FIRST_DAY, terms.expect("a geometry"))]).expect("durable");
+    let terms = [(FIRST_DAY, terms.expect("a geometry"))];
+    ledger.agree(NETWORK, &terms).expect("durable");
     ledger.see(&[case(4000)], 7).expect("accepted");
+    ledger.leave().expect("durable");
+    ledger.agree(NETWORK, &terms).expect("durable");
+    ledger.see(&[case(4000)], 1).expect("accepted");
     ledger.renew(u64::MAX).expect("durable");
-    ledger.see(&[case(4000)], 2).expect("accepted");
+    ledger.see(&[case(4000)], 1).expect("accepted");
     settle(&ledger);
     drop(ledger);
     fs::create_dir_all(golden()).expect("a folder");

@@ -2,68 +2,16 @@
 
 mod common;
 
-use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
+use common::sites::*;
 use common::*;
 use seenit_filter::cells::{Cells, SplitCells};
 use seenit_filter::counting::Refined;
 use seenit_filter::delta::{CountGain, Follower};
 use seenit_filter::hash::{KeyHasher, SipKey};
 use seenit_filter::{AnyLayout, random::SplitMix};
-use seenit_ledger::reporter::LOCAL;
-use seenit_ledger::{Counts, Ledger, LedgerConfig, Local, Terms, Verb};
-use tempfile::TempDir;
-
-const NETWORK: [u8; 32] = [0xaa; 32];
-const OTHER_NETWORK: [u8; 32] = [0xbb; 32];
-const KEY: [u8; 16] = [7; 16];
-
-fn terms_of(key: [u8; 16]) -> Terms {
-    Terms::private(&LedgerConfig { seen_capacity: 20_000, ..config() }, key).expect("a geometry")
-}
-
-/// The terms of the network from long ago on.
-fn terms() -> Vec<(u64, Terms)> {
-    vec![(FIRST_DAY - 100, terms_of(KEY))]
-}
-
-fn begun() -> (TempDir, Arc<Hands>, Ledger) {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
-    let ledger = open(folder.path(), &hands);
-    (folder, hands, ledger)
-}
-
-fn see(ledger: &Ledger, number: u64, recipients: u64) {
-    ledger.see(&[exact(number)], recipients).expect("accepted");
-}
-
-fn seen(ledger: &Ledger, number: u64) -> u64 {
-    let case = exact(number);
-    ledger.sightings(case.iter().next().expect("a signature")).recipients
-}
-
-/// What cells under the network's key count.
-fn counted(counts: &Counts, number: u64) -> u64 {
-    let case = exact(number);
-    counts.count(SipKey::new(KEY).hash(&case.iter().next().expect("a signature"))).value
-}
-
-/// Journals what was counted, without a snapshot: the second answer comes after the first one's batch was worked off.
-fn tick(ledger: &Ledger) {
-    ledger.confirm_clock().expect("asked");
-    for _ in 0..2 {
-        ledger.put_reporter("somebody", None).expect("durable");
-    }
-}
-
-/// The folder as a kill would leave it now.
-fn killed(folder: &Path) -> TempDir {
-    let copy = tempfile::tempdir().expect("a folder");
-    copy_all(folder, copy.path());
-    copy
-}
+use seenit_ledger::{Counts, Ledger, Local};
 
 /// What a peer has that followed all gains of a generation from the beginning.
 fn followed(ledger: &Ledger, generation: u64) -> (Counts, u64) {
@@ -132,51 +80,6 @@ fn agreeing_is_durable_when_it_returns_and_the_same_again_changes_nothing() {
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::metadata(folder.path().join("identity.json")).expect("there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "the file holds keys");
-}
-
-#[test]
-fn a_renewed_life_freezes_its_cells_until_somebody_else_counts_them() {
-    let (folder, hands, ledger) = begun();
-    ledger.agree(NETWORK, &terms()).expect("durable");
-    write(&ledger, Verb::Report, LOCAL, case(10)).expect("durable");
-    write(&ledger, Verb::Report, LOCAL, case(20)).expect("durable");
-    let first = ledger.incarnation();
-    see(&ledger, 1, 5);
-    ledger.renew(u64::MAX).expect("durable");
-    let second = ledger.incarnation();
-    assert!(second > first);
-    write(&ledger, Verb::Report, LOCAL, case(30)).expect("durable");
-    assert_eq!(ledger.lives(), [(first, 2), (second, 1)]);
-    see(&ledger, 1, 2);
-    assert_eq!(seen(&ledger, 1), 7);
-    let without_snapshot = {
-        tick(&ledger);
-        killed(folder.path())
-    };
-    settle(&ledger);
-    let with_snapshot = killed(folder.path());
-    drop(ledger);
-    for folder in [without_snapshot.path(), with_snapshot.path(), folder.path()] {
-        let again = open(folder, &hands);
-        assert_eq!((again.incarnation(), again.lives()), (second, vec![(first, 2), (second, 1)]));
-        assert_eq!(seen(&again, 1), 7);
-        let mut frozen = again.frozen_cells().expect("copies");
-        let part = frozen.pop().expect("the life before");
-        assert!(frozen.is_empty());
-        assert_eq!((part.incarnation, part.generation, part.sequence), (first, FIRST_DAY, 1));
-        assert_eq!(counted(&part.counts, 1), 5);
-        let own = again.own_cells(FIRST_DAY, |own, _| counted(own, 1));
-        assert_eq!(own, Some(2), "the new life began with nothing");
-        again.put_others(FIRST_DAY, Some(part.counts)).expect("of one kind");
-        assert_eq!(seen(&again, 1), 12, "counted twice until it is dropped, never below the truth");
-        again.drop_frozen(first, FIRST_DAY);
-        assert_eq!(seen(&again, 1), 7);
-        assert!(again.frozen_cells().expect("copies").is_empty());
-        // Others' cells are in no snapshot: whoever keeps them puts them again.
-        settle(&again);
-        drop(again);
-        assert_eq!(seen(&open(folder, &hands), 1), 2);
-    }
 }
 
 #[test]
@@ -260,6 +163,9 @@ fn terms_for_a_generation_that_had_none_begin_a_new_life() {
     see(&ledger, 1, 1);
     tick(&ledger);
     assert_eq!((seen(&ledger, 1), ledger.shared_generations()), (6, vec![(FIRST_DAY, 1)]));
+    let (mut once, case) = (ledger.empty_cells(FIRST_DAY).expect("shared"), exact(1));
+    once.insert(SipKey::new(KEY).hash(&case.iter().next().expect("a signature")));
+    assert!(is_same(&followed(&ledger, FIRST_DAY).0, &once), "others are told of nothing before");
     assert!(ledger.frozen_cells().expect("copies").is_empty(), "they were counted privately");
     assert_eq!(seen(&open(killed(folder.path()).path(), &hands), 1), 6);
 }

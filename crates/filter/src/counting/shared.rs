@@ -12,10 +12,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::ahead::Batch;
 use super::one_line::OneLine;
-use super::{Count, CountingFilter, Intuitive, Rule, count_in, gathered};
+use super::{Count, CountingFilter, Intuitive, Rule, count_in, cut_of, gathered};
 use crate::cells::{Cells, CellsMut, PackedCells, Packing, SharedCells, SharedPackedCells, SplitCells};
-use crate::error::{GeometryError, NotCounted};
-use crate::filter::Promise;
+use crate::error::{CutError, GeometryError, NotCounted};
+use crate::filter::{Filter, Promise};
 use crate::hash::{Fingerprint, Hash128, KeyHasher};
 use crate::layout::{AnyLayout, Layout};
 use crate::maths::MAX_K;
@@ -225,6 +225,12 @@ impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
                 add::<R, C, _>(&self.cells, &self.locks, key, 1);
             }
         }
+    }
+
+    /// The cut at `least`, as [`CountingFilter::at_least`] has it: of everything inserted before the call, and perhaps
+    /// part of what is inserted during it.
+    pub fn at_least(&self, least: u64) -> Result<Filter<L>, CutError> {
+        cut_of(self.layout, &self.cells, self.fingerprint, least)
     }
 
     /// Copies the cells into `empty`, cells of the same number and cap: everything inserted before the call, and

@@ -1,24 +1,26 @@
-//! From one life of the folder to the next: what was counted is frozen, and counting goes on in empty cells.
+//! From one life of the folder to the next: what was counted is frozen, and counting goes on in empty cells; or it goes
+//! on in the old ones, which are *carried over* and told again from nothing.
 //!
-//! Nobody counts while the cells are exchanged, so what the old ones hold then is all they will ever hold. What they
+//! Nobody counts while the cells are exchanged, so what frozen ones hold then is all they will ever hold. What they
 //! gained since their last delta is journalled after that; until it is, they count here and are told to nobody.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::Ordering::Acquire;
 
 use seenit_filter::GeometryError;
-use seenit_filter::cells::Cells;
 
 use super::parts::{Delta, Frozen, Generation, Live};
 use super::{Seen, SharedCounts};
 use crate::identity::Incarnation;
 use crate::journal::JournalError;
-use crate::terms::{Terms, terms_at};
+use crate::terms::{Counts, Terms, terms_at};
 
 /// A life that is about to begin, with cells for the present generation.
 pub(crate) struct Beginning {
     life: Incarnation,
     newest: Option<(u64, Arc<Live>)>,
+    /// A generation whose cells it goes on counting in, and cells in which nothing is counted: what it has told.
+    carried_over: Option<(u64, Counts)>,
 }
 
 /// Cells of a life that has ended.
@@ -81,16 +83,27 @@ impl Seen {
         }
     }
 
-    /// Makes ready for a life that counts in generation `newest`, where that has begun.
-    pub(crate) fn prepare(&self, life: Incarnation, newest: Option<u64>) -> Result<Beginning, GeometryError> {
-        let live =
-            |generation| Ok((generation, Arc::new(Live::new(self.terms_of(&life, generation).empty()?, 0)?)));
+    /// Makes ready for a life that counts in generation `newest`, where that has begun, and goes on with the cells of
+    /// generation `carried_over`, which has the same terms in it as in the present life.
+    pub(crate) fn prepare(
+        &self,
+        life: Incarnation,
+        newest: Option<u64>,
+        carried_over: Option<u64>,
+    ) -> Result<Beginning, GeometryError> {
+        let empty = |generation| self.terms_of(&life, generation).empty();
+        let carried_over = carried_over.filter(|generation| self.is_live(*generation));
+        let newest = newest.filter(|generation| carried_over != Some(*generation));
+        let live = |generation| Ok((generation, Arc::new(Live::new(empty(generation)?, 0)?)));
         let newest = newest.map(live).transpose()?;
-        Ok(Beginning { life, newest })
+        let told = |generation| Ok((generation, empty(generation)?));
+        let carried_over = carried_over.map(told).transpose()?;
+        Ok(Beginning { life, newest, carried_over })
     }
 
-    /// Begins a life. Own cells so far count as frozen ones, private until [`settle`](Self::settle) says otherwise.
-    pub(crate) fn enter(&self, Beginning { life, newest }: Beginning) -> Vec<Ended> {
+    /// Begins a life. Own cells that are not carried over count as frozen ones, private until
+    /// [`settle`](Self::settle) says otherwise.
+    pub(crate) fn enter(&self, Beginning { life, newest, mut carried_over }: Beginning) -> Vec<Ended> {
         let mut present = self.life();
         let mut all = self.write();
         let mut ended = Vec::new();
@@ -100,16 +113,20 @@ impl Seen {
             let mut next = Generation::new(self.under(&life, number), life.terms_at(number).is_some());
             next.others = generation.others.take().filter(|_| is_same);
             next.frozen = std::mem::take(&mut generation.frozen);
-            if let Some(live) = generation.live.take().filter(|live| live.is_touched()) {
-                let is_shared = generation.is_shared;
-                next.frozen.push(Arc::new(Frozen {
-                    incarnation: present.id,
-                    is_shared: false,
-                    sequence: live.sequence(),
-                    under: generation.under.clone(),
-                    counts: Arc::clone(&live.own),
-                }));
-                ended.push(Ended { incarnation: present.id, generation: number, is_shared, live });
+            match (generation.live.take(), carried_over.take_if(|(carried, _)| *carried == number)) {
+                (Some(live), Some((_, told))) => next.live = Some(Arc::new(live.carried_over(told))),
+                (Some(live), None) if live.is_touched() => {
+                    let (incarnation, is_shared) = (present.id, generation.is_shared);
+                    next.frozen.push(Arc::new(Frozen {
+                        incarnation,
+                        is_shared: false,
+                        sequence: live.sequence(),
+                        under: generation.under.clone(),
+                        counts: Arc::clone(&live.own),
+                    }));
+                    ended.push(Ended { incarnation, generation: number, is_shared, live });
+                }
+                _ => {}
             }
             *generation = next;
         }
@@ -137,21 +154,13 @@ impl Seen {
         }
     }
 
-    /// Adds the cells of a life that has ended to those of the present one, of the same terms, where the generation is
-    /// still counted in: they are told again.
-    pub(crate) fn carry_over(&self, ended: &Ended) {
-        let Some(live) = self.live_of(ended.generation) else {
-            return;
-        };
-        ended.live.own.cells().for_each_nonzero(|cell, value| live.own.raise_cell(cell, value));
-        live.changed.store(true, Release);
-        self.drop_frozen(ended.incarnation, ended.generation);
-    }
-
-    /// Begins a life while nobody counts and all deltas are journalled.
-    pub(crate) fn begin(&self, life: Incarnation) -> Result<(), GeometryError> {
-        let beginning = self.prepare(life, None)?;
-        self.enter(beginning).iter().for_each(|ended| self.settle(ended, None));
+    /// Begins a life while nobody counts. Cells that were carried over into the one before and that no delta has yet
+    /// were told to nobody, and stay private.
+    pub(crate) fn begin(&self, life: Incarnation, carried_over: Option<u64>) -> Result<(), GeometryError> {
+        let beginning = self.prepare(life, None, carried_over)?;
+        let ended = self.enter(beginning);
+        let told = ended.iter().filter(|one| !one.live.changed.load(Acquire));
+        told.for_each(|one| self.settle(one, None));
         Ok(())
     }
 

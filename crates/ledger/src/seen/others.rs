@@ -50,7 +50,7 @@ impl Seen {
         Ok(())
     }
 
-    fn others(&self, generation: u64) -> Option<Arc<SharedCounts>> {
+    pub(super) fn others(&self, generation: u64) -> Option<Arc<SharedCounts>> {
         self.read().get(&generation)?.others.clone()
     }
 

@@ -1,6 +1,8 @@
 //! A clock that tests set, and messages made of numbers.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses some of it")]
 
+pub mod sites;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;

@@ -190,4 +190,7 @@ fn raised_cells_are_the_sum_of_what_they_were_raised_by() {
     shared.raise_cell(1, u64::MAX);
     shared.raise_cell(CELLS, 1);
     assert_eq!(shared.cells().get(1), shared.cells().cap());
+    let (cut, copy) = (shared.at_least(1008), shared.snapshot().expect("memory").at_least(1008));
+    assert_eq!(cut.expect("a cut").words(), copy.expect("a cut").words());
+    assert!(shared.at_least(0).is_err());
 }
