@@ -113,8 +113,9 @@ pub trait Journal {
     /// Own cells of a generation as the last journalled gain left them, and its sequence.
     fn own_cells(&self, generation: u64, look: &mut dyn FnMut(&Counts, u64)) -> Result<(), JournalError>;
 
-    /// Begins a new life. Records of the present one after a sequence are the new one's; so are all own cells, because
-    /// what of them others have under the old life cannot be told apart. A count is too high by that, never too low.
+    /// Begins a new life. Records of the present one after a sequence are the new one's; so are own cells of the
+    /// present generation, because what of them others have under the old life cannot be told apart. A count is too
+    /// high by that, never too low.
     fn renew(&mut self, after: u64) -> Result<(), JournalError>;
 
     /// Own cells of earlier lives, as far as they are remembered, that the link has not taken over yet.
