@@ -5,7 +5,7 @@ mod made;
 use made::{admin, beat, flips, head, other_admin, roster, signed_anew, site, stream_id};
 use proptest::prelude::*;
 use seenit_sites::beat::{BEAT_BYTES_MAX, Beat, BeatError, HEADS_MAX, HOLDINGS_MAX, Holding, StreamId};
-use seenit_sites::message::{HEAD_BYTES, Message, MessageError, Stream};
+use seenit_sites::message::{HEAD_BYTES, Message, MessageError, SEQUENCE_MAX, Stream};
 use seenit_sites::{Arrival, Digest, FormError};
 
 /// Where the number of heads stands.
@@ -34,8 +34,8 @@ proptest! {
         incarnation: u64,
         time_secs: u64,
         snapshot: [u8; 32],
-        sequences in proptest::collection::vec(any::<u64>(), 0..4),
-        held in proptest::collection::vec((1..4_u8, any::<u64>(), proptest::option::of(any::<u64>()), any::<u64>(), any::<[u8; 8]>()), 0..20),
+        sequences in proptest::collection::vec(0..=SEQUENCE_MAX, 0..4),
+        held in proptest::collection::vec((1..4_u8, any::<u64>(), proptest::option::of(any::<u64>()), 0..=SEQUENCE_MAX, any::<[u8; 8]>()), 0..20),
     ) {
         let stream = |generation: Option<u64>| generation.map_or(Stream::Records, |generation| Stream::Seen { generation });
         let holding = |(seed, incarnation, generation, sequence, root): (u8, u64, Option<u64>, u64, [u8; 8])| Holding {
@@ -149,6 +149,8 @@ fn what_a_member_signed_by_mistake_is_named() {
     );
     assert_eq!(forge(HOLDINGS, &[2]), Err(FormError::Surplus(65).into()));
     assert!(forge(HOLDINGS, &[4]).is_err(), "the signature is no holding");
+    let sequence = HOLDINGS + 2 + 32 + 8 + 1 + 8;
+    assert_eq!(forge(sequence, &[0xff; 8]), Err(MessageError::Endless(u64::MAX).into()));
     let stream = HOLDINGS + 2 + 32 + 8;
     assert_eq!(forge(stream, &[3]), Err(MessageError::Stream(3).into()));
     assert_eq!(forge(stream + 1, &[1]), Err(MessageError::Generation(1).into()));

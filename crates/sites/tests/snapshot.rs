@@ -4,7 +4,7 @@ mod made;
 
 use made::{admin, flips, other_admin, roster, signed_anew, site, snapshot, stream_id};
 use proptest::prelude::*;
-use seenit_sites::message::{MessageError, Stream};
+use seenit_sites::message::{MessageError, SEQUENCE_MAX, Stream};
 use seenit_sites::snapshot::{
     PACK_BYTES, PACKS_MAX, SECTIONS_MAX, SNAPSHOT_BYTES_MAX, Section, Snapshot, SnapshotError, pack_digest,
     snapshot_digest,
@@ -34,11 +34,12 @@ proptest! {
     fn what_is_read_is_what_was_signed(
         time_secs: u64,
         sections in proptest::collection::vec(
-            (any::<u64>(), proptest::option::of(any::<u64>()), any::<[u64; 3]>(), any::<[[u8; 32]; 2]>(), 0..3_000_000_u64),
+            (any::<u64>(), proptest::option::of(any::<u64>()), any::<[u32; 3]>(), any::<[[u8; 32]; 2]>(), 0..3_000_000_u64),
             0..6,
         ),
     ) {
-        let section = |(incarnation, generation, [manifest, start, sequence], [link, root], bytes): (u64, Option<u64>, [u64; 3], [[u8; 32]; 2], u64)| {
+        let section = |(incarnation, generation, [manifest, start, sequence], [link, root], bytes): (u64, Option<u64>, [u32; 3], [[u8; 32]; 2], u64)| {
+            let [manifest, start, sequence] = [manifest, start, sequence].map(u64::from);
             let stream = generation.map_or(Stream::Records, |generation| Stream::Seen { generation });
             let id = seenit_sites::beat::StreamId { incarnation, ..stream_id(2, stream) };
             Section { id, manifest, start, start_link: Digest(link), sequence, root: Digest(root), bytes }
@@ -128,6 +129,9 @@ fn what_a_member_signed_by_mistake_is_named() {
     let packs = SECTIONS + 2 + 2 * SECTION_BYTES;
     assert_eq!(forge(packs, &[1]), Err(FormError::Surplus(32).into()));
     assert_eq!(forge(packs, &[5]), Err(FormError::Cut.into()));
+    let sequence = SECTIONS + 2 + SECTION_BYTES - 8 - 32 - 8;
+    let endless = SEQUENCE_MAX + 1;
+    assert_eq!(forge(sequence, &endless.to_le_bytes()), Err(MessageError::Endless(endless).into()));
     // As many bytes as no number has, and one more than there are packs for.
     let size = |sections, packs| Err(SnapshotError::Size { sections, packs });
     let bytes = SECTIONS + 2 + SECTION_BYTES - 8;

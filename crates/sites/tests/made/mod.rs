@@ -7,7 +7,7 @@ use seenit_sites::Digest;
 use seenit_sites::beat::{Beat, Holding, StreamId};
 use seenit_sites::key::{AdminSecret, SIGNATURE_BYTES, SiteSecret};
 use seenit_sites::manifest::{Geometry, HashKey, Manifest, Terms};
-use seenit_sites::message::{Head, Message, State, Stream};
+use seenit_sites::message::{Head, Message, SEQUENCE_MAX, State, Stream};
 use seenit_sites::roster::{Caps, Member, Roster};
 use seenit_sites::snapshot::{PACK_BYTES, Section, Snapshot, pack_digest};
 
@@ -80,7 +80,7 @@ pub fn beat() -> Beat {
         time_secs: 1_728_000_123,
         snapshot: Digest([9; 32]),
         heads: vec![head(2, records, 42), head(2, seen, 9)],
-        holdings: vec![holding(1, records, 17), holding(1, seen, 3), holding(3, records, u64::MAX)],
+        holdings: vec![holding(1, records, 17), holding(1, seen, 3), holding(3, records, SEQUENCE_MAX)],
     }
 }
 
