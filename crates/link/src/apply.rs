@@ -48,7 +48,8 @@ impl<J: Journal> Link<J> {
         Ok(())
     }
 
-    /// Where more waits than there is room for, that of the site which has most of it makes room: it is asked for again.
+    /// Where more waits than there is room for, that of the site which has most of it makes room: it is asked for
+    /// again.
     fn make_room(&mut self, id: &StreamId) {
         if self.following.get(id).is_none_or(|following| following.waiting.is_empty()) {
             return;

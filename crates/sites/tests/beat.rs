@@ -28,6 +28,17 @@ fn forge(at: usize, with: &[u8]) -> Result<Beat, BeatError> {
     decode(&signed_anew(&bytes, bytes.len() - 64, 2))
 }
 
+fn any_holding() -> impl Strategy<Value = Holding> {
+    let stream = proptest::option::of(any::<u64>())
+        .prop_map(|generation| generation.map_or(Stream::Records, |generation| Stream::Seen { generation }));
+    (1..4_u8, any::<u64>(), stream, 0..=SEQUENCE_MAX, any::<[u8; 8]>()).prop_map(
+        |(seed, incarnation, stream, sequence, root)| {
+            let id = StreamId { site: site(seed).public(), incarnation, stream };
+            Holding { id, sequence, root }
+        },
+    )
+}
+
 proptest! {
     #[test]
     fn what_is_read_is_what_was_signed(
@@ -35,21 +46,15 @@ proptest! {
         time_secs: u64,
         snapshot: [u8; 32],
         sequences in proptest::collection::vec(0..=SEQUENCE_MAX, 0..4),
-        held in proptest::collection::vec((1..4_u8, any::<u64>(), proptest::option::of(any::<u64>()), 0..=SEQUENCE_MAX, any::<[u8; 8]>()), 0..20),
+        held in proptest::collection::vec(any_holding(), 0..20),
     ) {
-        let stream = |generation: Option<u64>| generation.map_or(Stream::Records, |generation| Stream::Seen { generation });
-        let holding = |(seed, incarnation, generation, sequence, root): (u8, u64, Option<u64>, u64, [u8; 8])| Holding {
-            id: StreamId { site: site(seed).public(), incarnation, stream: stream(generation) },
-            sequence,
-            root,
-        };
         let beat = Beat {
             site: site(2).public(),
             incarnation,
             time_secs,
             snapshot: Digest(snapshot),
             heads: sequences.into_iter().map(|sequence| head(2, Stream::Records, sequence)).collect(),
-            holdings: held.into_iter().map(holding).collect(),
+            holdings: held,
         };
         let bytes = signed(&beat);
         prop_assert_eq!(Arrival::of(&bytes), Some(Arrival::Beat));

@@ -4,6 +4,7 @@ mod made;
 
 use made::{admin, flips, other_admin, roster, signed_anew, site, snapshot, stream_id};
 use proptest::prelude::*;
+use seenit_sites::beat::StreamId;
 use seenit_sites::message::{MessageError, SEQUENCE_MAX, Stream};
 use seenit_sites::snapshot::{
     PACK_BYTES, PACKS_MAX, SECTIONS_MAX, SNAPSHOT_BYTES_MAX, Section, Snapshot, SnapshotError, pack_digest,
@@ -29,22 +30,24 @@ fn forge(at: usize, with: &[u8]) -> Result<Snapshot, SnapshotError> {
     decode(&signed_anew(&bytes, bytes.len() - 64, 2))
 }
 
+fn any_section() -> impl Strategy<Value = Section> {
+    let stream = proptest::option::of(any::<u64>())
+        .prop_map(|generation| generation.map_or(Stream::Records, |generation| Stream::Seen { generation }));
+    let digest = || any::<[u8; 32]>().prop_map(Digest);
+    let numbers = (any::<u64>(), any::<u64>(), 0..=SEQUENCE_MAX, 0..=SEQUENCE_MAX, 0..3_000_000_u64);
+    (stream, numbers, digest(), digest()).prop_map(|(stream, numbers, start_link, root)| {
+        let (incarnation, manifest, start, sequence, bytes) = numbers;
+        let id = StreamId { incarnation, ..stream_id(2, stream) };
+        Section { id, manifest, start, start_link, sequence, root, bytes }
+    })
+}
+
 proptest! {
     #[test]
     fn what_is_read_is_what_was_signed(
         time_secs: u64,
-        sections in proptest::collection::vec(
-            (any::<u64>(), proptest::option::of(any::<u64>()), any::<[u32; 3]>(), any::<[[u8; 32]; 2]>(), 0..3_000_000_u64),
-            0..6,
-        ),
+        sections in proptest::collection::vec(any_section(), 0..6),
     ) {
-        let section = |(incarnation, generation, [manifest, start, sequence], [link, root], bytes): (u64, Option<u64>, [u32; 3], [[u8; 32]; 2], u64)| {
-            let [manifest, start, sequence] = [manifest, start, sequence].map(u64::from);
-            let stream = generation.map_or(Stream::Records, |generation| Stream::Seen { generation });
-            let id = seenit_sites::beat::StreamId { incarnation, ..stream_id(2, stream) };
-            Section { id, manifest, start, start_link: Digest(link), sequence, root: Digest(root), bytes }
-        };
-        let sections: Vec<Section> = sections.into_iter().map(section).collect();
         let bytes: u64 = sections.iter().map(|section| section.bytes).sum();
         let packs = (0..bytes.div_ceil(PACK_BYTES as u64)).map(|pack| pack_digest(&pack.to_le_bytes())).collect();
         let snapshot = Snapshot { site: site(2).public(), time_secs, sections, packs };
