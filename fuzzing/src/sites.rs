@@ -7,18 +7,23 @@
 use std::sync::LazyLock;
 
 use ed25519_dalek::{Signer, SigningKey};
-use seenit_sites::Standing;
+use seenit_sites::ask::{ANSWER_BYTES_MAX, ASK_BYTES_MAX, Answer, Ask, PAGES_ASKED_MAX};
+use seenit_sites::beat::{Beat, HEADS_MAX, HOLDINGS_MAX};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::{AdminSecret, SiteSecret};
 use seenit_sites::manifest::{Manifest, Manifests};
 use seenit_sites::message::{Head, Message};
-use seenit_sites::root::{Path, Tree, leaf};
+use seenit_sites::root::{BRANCH_PAGES, Branch, Path, Tree, leaf};
 use seenit_sites::roster::{Roster, SITES_MAX};
+use seenit_sites::snapshot::{PACKS_MAX, SECTIONS_MAX, Snapshot};
+use seenit_sites::{Arrival, Standing, list, part};
 
 /// The mode's bit that asks for a signature that fits.
 const SIGN: u8 = 1;
 /// The mode's bit that asks for a length and a digest of the payload that fit.
 const FIT_PAYLOAD: u8 = 2;
+/// The mode's bit that asks for signatures of a beat's heads that fit.
+const SIGN_HEADS: u8 = 2;
 
 const SIGNATURE_BYTES: usize = 64;
 /// Where the length of a message's payload stands, then its digest, then the signature.
@@ -26,6 +31,9 @@ const PAYLOAD_LENGTH_AT: usize = 165;
 const PAYLOAD_DIGEST_AT: usize = 169;
 const MESSAGE_SIGNATURE_AT: usize = 201;
 const MESSAGE_HEAD_BYTES: usize = 265;
+/// Where the number of a beat's heads stands, then the heads, then the number of its holdings, of so many bytes each.
+const BEAT_HEADS_AT: usize = 132;
+const HOLDING_BYTES: usize = 65;
 
 /// The secrets that the golden files were made with, and the seeds.
 const ADMIN: [u8; 32] = [200; 32];
@@ -112,6 +120,107 @@ pub fn check_message(input: &[u8]) {
     if let Some(secret) = signers.iter().find(|secret| secret.public() == *message.site()) {
         let again = Message::sign(secret, ROSTER.network(), state, previous, message.payload());
         assert_eq!(again, Ok(bytes.clone()), "a message has one encoding");
+    }
+}
+
+/// Reads a beat and holds it against every law.
+///
+/// # Panics
+/// When a law is broken.
+pub fn check_beat(input: &[u8]) {
+    let Some((&mode, rest)) = input.split_first() else { return };
+    let mut rest = rest.to_vec();
+    if mode & SIGN_HEADS != 0 {
+        let heads = rest.get_mut(BEAT_HEADS_AT + 2..).unwrap_or_default();
+        heads.chunks_exact_mut(MESSAGE_HEAD_BYTES).take(HEADS_MAX).for_each(|head| forge_message(head, SIGN));
+    }
+    let Some(bytes) = paper(&[&[mode], rest.as_slice()].concat(), &SITES[1]) else { return };
+    let Ok(beat) = Beat::decode(&bytes, &ROSTER) else { return };
+    assert_eq!(Arrival::of(&bytes), Some(Arrival::Beat));
+    assert!(beat.heads.len() <= HEADS_MAX && beat.holdings.len() <= HOLDINGS_MAX);
+    assert!(beat.heads.iter().all(|(head, _)| *head.site() == beat.site));
+    assert!(Beat::decode(&flipped(&bytes), &ROSTER).is_err(), "one bit flipped makes it none");
+    let secret = SiteSecret::from_bytes(SITES[1]);
+    let holdings_at = BEAT_HEADS_AT + 2 + beat.heads.len() * MESSAGE_HEAD_BYTES + 2;
+    let said = bytes.len() - SIGNATURE_BYTES - holdings_at;
+    // A holding of a site that is not in the roster is passed over, and not written again.
+    if secret.public() == beat.site && said == beat.holdings.len() * HOLDING_BYTES {
+        assert_eq!(beat.sign(&secret, ROSTER.network()), Ok(bytes), "a beat has one encoding");
+    }
+}
+
+/// Reads an ask and holds it against every law.
+///
+/// # Panics
+/// When a law is broken.
+pub fn check_ask(bytes: &[u8]) {
+    let Ok(ask) = Ask::decode(bytes, &ROSTER) else { return };
+    assert_eq!(Arrival::of(bytes), Some(Arrival::Ask));
+    assert!(bytes.len() <= ASK_BYTES_MAX);
+    assert_eq!(ask.encode(), bytes, "an ask has one encoding");
+    if let Ask::Pages { pages, .. } = &ask {
+        assert!(pages.len() <= PAGES_ASKED_MAX);
+    }
+    assert_ne!(Ask::decode(&flipped(bytes), &ROSTER), Ok(ask), "one bit flipped asks for something else");
+}
+
+/// Reads an answer, and the same bytes as a branch and as a part of a list, and holds them against every law.
+///
+/// # Panics
+/// When a law is broken.
+pub fn check_answer(bytes: &[u8]) {
+    check_branch(bytes);
+    check_part(bytes);
+    let Ok(answer) = Answer::decode(bytes, &ROSTER) else { return };
+    assert_eq!(Arrival::of(bytes), Some(Arrival::Answer));
+    assert!(bytes.len() <= ANSWER_BYTES_MAX);
+    assert_eq!(answer.encode(), bytes, "an answer has one encoding");
+    let nothing = Tree::of([]).root();
+    match &answer {
+        Answer::Leaves { branch, .. } => assert!(!branch.leads_to(&nothing), "leaves are not nothing"),
+        Answer::Pages { pages, .. } => {
+            assert!(pages.len() <= PAGES_ASKED_MAX);
+            assert!(pages.iter().all(|(path, page)| !path.leads_to(&nothing, page)), "pages are not nothing");
+        }
+        Answer::Message(_) | Answer::Expired { .. } => {}
+    }
+    assert_ne!(Answer::decode(&flipped(bytes), &ROSTER), Ok(answer), "one bit flipped says something else");
+}
+
+/// Reads the manifest of a snapshot and holds it against every law.
+///
+/// # Panics
+/// When a law is broken.
+pub fn check_snapshot(input: &[u8]) {
+    let Some(bytes) = paper(input, &SITES[1]) else { return };
+    let Ok(snapshot) = Snapshot::decode(&bytes, &ROSTER) else { return };
+    assert_eq!(Arrival::of(&bytes), Some(Arrival::Snapshot));
+    assert!(snapshot.sections.len() <= SECTIONS_MAX && snapshot.packs.len() <= PACKS_MAX);
+    assert!(snapshot.sections.iter().all(|section| section.id.site == snapshot.site));
+    assert!(Snapshot::decode(&flipped(&bytes), &ROSTER).is_err(), "one bit flipped makes it none");
+    let secret = SiteSecret::from_bytes(SITES[1]);
+    if secret.public() == snapshot.site {
+        assert_eq!(snapshot.sign(&secret, ROSTER.network()), Ok(bytes), "a snapshot has one encoding");
+    }
+}
+
+/// Any bytes are a branch that says the same when it is written again, or none.
+fn check_branch(bytes: &[u8]) {
+    let Ok(branch) = Branch::decode(bytes) else { return };
+    let mut again = Vec::new();
+    branch.encode(&mut again);
+    assert_eq!(again, bytes, "a branch has one encoding");
+    assert!(branch.leaves().len() as u64 <= BRANCH_PAGES && branch.first() < branch.pages());
+}
+
+/// Any bytes are a part of a list that says the same when it is written again, or none.
+fn check_part(bytes: &[u8]) {
+    let Ok((number, count, body)) = part::part(bytes) else { return };
+    assert!(number < count && count <= part::PARTS_MAX);
+    for items in (0..4).filter_map(|count| list::items(body, count).ok()) {
+        let mut again = Vec::new();
+        items.iter().for_each(|item| list::push(&mut again, item));
+        assert_eq!(again, body, "a list has one encoding");
     }
 }
 

@@ -178,3 +178,19 @@ impl<J: Journal> Link<J> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_as_many_as_a_second_has_and_no_more() {
+        let (mut patience, now) = (Patience::default(), 1_800_000_000_000);
+        let burst = (0..1000).filter(|_| patience.take(now)).count();
+        assert_eq!(burst as u64, ANSWERS_PER_SECOND, "not as many as all seconds before had");
+        // Asked every millisecond, it gives no more than when asked once a second.
+        let given = (1..=10_000).filter(|millis| patience.take(now + millis)).count();
+        assert_eq!(given as u64, 10 * ANSWERS_PER_SECOND);
+        assert!(!patience.take(now), "a clock that goes back gives nothing");
+    }
+}

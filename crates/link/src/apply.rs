@@ -1,8 +1,11 @@
 //! What others say: taken in order, once, and only as far as it leads where its site signed that it leads.
 
+use std::collections::BTreeMap;
+
 use seenit_filter::cells::Cells;
 use seenit_sites::beat::StreamId;
 use seenit_sites::chain::Chain;
+use seenit_sites::key::SiteKey;
 use seenit_sites::message::{Head, Message, Stream};
 use seenit_sites::{list, part};
 
@@ -15,6 +18,9 @@ use crate::rows;
 
 /// How far ahead a peer's generation may be: its clock is ahead of ours, or ours behind.
 const SKEW_GENERATIONS: u64 = 1;
+
+/// Bytes of steps that wait, of all streams together.
+pub(crate) const WAITING_BYTES_MAX: usize = 64 << 20;
 
 impl<J: Journal> Link<J> {
     /// A message, from whomever.
@@ -37,7 +43,29 @@ impl<J: Journal> Link<J> {
         {
             following.wait(&head, place, bytes);
         }
-        self.drain(&id)
+        self.drain(&id)?;
+        self.make_room(&id);
+        Ok(())
+    }
+
+    /// Where more waits than there is room for, that of the site which has most of it makes room: it is asked for
+    /// again.
+    fn make_room(&mut self, id: &StreamId) {
+        if self.following.get(id).is_none_or(|following| following.waiting.is_empty()) {
+            return;
+        }
+        let mut of_sites: BTreeMap<SiteKey, usize> = BTreeMap::new();
+        for (id, following) in &self.following {
+            *of_sites.entry(id.site).or_default() += following.waiting_bytes();
+        }
+        if of_sites.values().sum::<usize>() <= WAITING_BYTES_MAX {
+            return;
+        }
+        let most = of_sites.into_iter().max_by_key(|(_, bytes)| *bytes).map(|(site, _)| site);
+        let of_most = self.following.iter_mut().filter(|(id, _)| Some(id.site) == most);
+        if let Some((_, following)) = of_most.max_by_key(|(_, following)| following.waiting_bytes()) {
+            following.waiting.clear();
+        }
     }
 
     /// A heartbeat: what its site has, as it signed it.
@@ -67,16 +95,21 @@ impl<J: Journal> Link<J> {
     /// Whether a generation of a peer's can be counted.
     pub(crate) fn is_countable(&mut self, id: &StreamId, generation: u64, manifest: u64) -> bool {
         let (now, oldest) = (self.journal.now(), self.journal.oldest());
-        if generation > now.saturating_add(SKEW_GENERATIONS) {
+        if self.is_ahead(generation) {
             let name = self.papers.name_of(&id.site);
-            let neighbour = self.neighbours.entry(id.site).or_default();
-            if neighbour.skewed != Some(generation) {
-                neighbour.skewed = Some(generation);
+            let skewed = self.neighbours.entry(id.site).or_default().skewed.replace(generation);
+            // Once, and not for each generation that somebody comes up with.
+            if !skewed.is_some_and(|before| self.is_ahead(before)) {
                 self.warn(format!("{name} speaks of generation {generation}, and it is {now} here: refused"));
             }
             return false;
         }
         generation >= oldest && self.papers.manifests.applies(manifest, generation)
+    }
+
+    /// Whether a generation is farther ahead than clocks may be apart.
+    pub(crate) fn is_ahead(&self, generation: u64) -> bool {
+        generation > self.journal.now().saturating_add(SKEW_GENERATIONS)
     }
 
     /// Applies all that follows on what is applied.
@@ -305,5 +338,84 @@ pub(crate) fn described(stream: Stream) -> String {
     match stream {
         Stream::Records => "the records".into(),
         Stream::Seen { generation } => format!("the seen counts of generation {generation}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::{CAP, GENERATION, NOW, SEEN, gain, id, link, message};
+    use seenit_sites::Digest;
+
+    #[test]
+    fn generations_that_are_too_far_ahead_or_too_old_are_not_counted() {
+        let (mut link, id) = (link(), id(2, SEEN));
+        let (oldest, ahead) = (link.journal.oldest(), GENERATION + SKEW_GENERATIONS);
+        assert!(link.is_countable(&id, oldest, 1) && link.is_countable(&id, ahead, 1));
+        assert!(!link.is_countable(&id, oldest - 1, 1) && !link.is_countable(&id, ahead + 1, 1));
+        assert!(!link.is_countable(&id, GENERATION, 2), "there is no such manifest");
+        assert!(!link.is_countable(&id, u64::MAX, 1));
+    }
+
+    #[test]
+    fn a_wrong_clock_is_warned_of_once_and_the_alarm_ends_when_it_is_right() {
+        let (mut link, id) = (link(), id(2, SEEN));
+        (2..50).for_each(|ahead| assert!(!link.is_countable(&id, GENERATION + ahead, 1)));
+        assert_eq!(link.out.len(), 1, "{:?}", link.out);
+        assert_eq!(link.status(NOW).alarms.len(), 1);
+        link.journal.set_now(GENERATION + 49);
+        assert!(link.status(NOW).alarms.is_empty());
+    }
+
+    /// The fold, after each gain of two peers, is the sum of their cells, each up to its cap: whether it was raised
+    /// by its own bound or by looking at the copy.
+    #[test]
+    fn the_fold_is_the_sum_of_cells_up_to_their_caps_after_every_gain() {
+        let (mut link, cells, mut state) = (link(), 20, 17_u64);
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % below
+        };
+        let mut peers = [2, 3].map(|seed| (seed, link.journal.empty(GENERATION).expect("terms"), 0));
+        for _ in 0..60 {
+            let (seed, counts, sequence) = &mut peers[random(2) as usize];
+            let mut grown = link.journal.empty(GENERATION).expect("terms");
+            grown.merge(counts).expect("of one kind");
+            // Mostly a few; at times just up to the cap, or far beyond it.
+            for _ in 0..1 + random(3) {
+                let by = [1, 2, CAP, 1000][random(20).saturating_sub(16) as usize];
+                grown.raise_cell(random(cells), by);
+            }
+            *sequence += 1;
+            link.hear(NOW, &gain(*seed, counts, &grown, *sequence), None);
+            *counts = grown;
+            let mut expected = Vec::new();
+            for cell in 0..link.journal.empty(GENERATION).expect("terms").cells().len() {
+                let sum: u64 = peers.iter().map(|(_, counts, _)| counts.cells().get(cell).min(CAP)).sum();
+                expected.extend((sum > 0).then_some((cell, sum)));
+            }
+            assert_eq!(link.journal.fold_cells(GENERATION), expected);
+            assert!(link.following.values().all(|one| one.mismatch.is_none()));
+        }
+        let anew = link.journal.fold_cells(GENERATION);
+        link.fold_all().expect("the journal works");
+        assert_eq!(link.journal.fold_cells(GENERATION), anew, "made anew it is the same");
+    }
+
+    #[test]
+    fn what_waits_of_all_streams_together_is_bounded() {
+        let (mut link, large) = (link(), vec![0; 500_000]);
+        let waiting = |link: &Link<crate::unit::Double>| {
+            link.following.values().map(|following| following.waiting_bytes()).sum::<usize>()
+        };
+        let honest = message(3, (id(3, Stream::Records), 1, 2), Digest([0; 32]), b"x");
+        link.hear(NOW, &honest, None);
+        for number in 0..200 {
+            let id = StreamId { incarnation: 1 + number / 20, ..id(2, Stream::Records) };
+            let at = (id, 1 + number, 2 + number);
+            link.hear(NOW, &message(2, at, Digest([0; 32]), &large), None);
+            assert!(waiting(&link) <= WAITING_BYTES_MAX);
+        }
+        assert_eq!(link.following[&id(3, Stream::Records)].waiting.len(), 1, "others do not suffer from it");
     }
 }

@@ -150,7 +150,7 @@ impl Following {
         }
     }
 
-    fn waiting_bytes(&self) -> usize {
+    pub(crate) fn waiting_bytes(&self) -> usize {
         self.waiting.values().map(Step::bytes).sum()
     }
 
@@ -164,8 +164,101 @@ impl Following {
         self.waiting.remove(&place)
     }
 
+    /// Whether something of it was applied, or its site signed that it is there.
+    pub(crate) fn is_known_of(&self) -> bool {
+        self.position.applied > 0 || self.newest.is_some()
+    }
+
     /// Whether there is more than what is applied, or what is applied is wrong.
     pub(crate) fn is_behind(&self) -> bool {
         self.known() > self.position.applied || self.mismatch.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use seenit_sites::message::Stream;
+
+    use super::*;
+    use crate::unit::{head_of, id, message, records};
+
+    fn at(applied: u64) -> Following {
+        Following::new(1, Position { applied, ..Position::begin(Digest([1; 32])) })
+    }
+
+    /// A head of so many bytes of payload that leads from one sequence to another.
+    fn step(previous: u64, sequence: u64) -> Head {
+        head_of(&message(2, (id(2, Stream::Records), previous, sequence), Digest([0; 32]), b"x"))
+    }
+
+    #[test]
+    fn positions_are_read_as_they_were_written() {
+        let bare = Position {
+            applied: 1,
+            verified: 2,
+            base: 3,
+            base_bytes: 4,
+            log_bytes: u64::MAX,
+            ..at(0).position
+        };
+        let head = records(2, 1, &[b"x"]).get(..HEAD_BYTES).map(<[u8]>::to_vec);
+        for position in [Position { head, ..bare.clone() }, bare] {
+            let bytes = position.encode();
+            assert_eq!(Position::decode(&bytes), Some(position.clone()));
+            let is_bare = |end: &usize| position.head.is_some() && *end == bytes.len() - HEAD_BYTES;
+            for end in (0..bytes.len()).filter(|end| !is_bare(end)) {
+                assert_eq!(Position::decode(&bytes[..end]), None, "{end}");
+            }
+            assert_eq!(Position::decode(&[bytes.as_slice(), b"!"].concat()), None);
+        }
+    }
+
+    #[test]
+    fn what_waits_is_bounded_and_the_farthest_makes_room() {
+        let mut following = at(0);
+        for sequence in 2..2 + 2 * WAITING_MAX as u64 {
+            following.wait(&step(sequence - 1, sequence), (0, 1), b"bytes");
+        }
+        assert_eq!(following.waiting.len(), WAITING_MAX);
+        assert_eq!(following.waiting.keys().next(), Some(&(2, 1)), "the nearest is kept");
+        let mut following = at(0);
+        let large = vec![0; WAITING_BYTES_MAX / 4 + 1];
+        for sequence in 2..10 {
+            following.wait(&step(sequence - 1, sequence), (0, 1), &large);
+        }
+        assert_eq!(following.waiting.len(), 3);
+        assert!(following.waiting_bytes() <= WAITING_BYTES_MAX);
+    }
+
+    #[test]
+    fn the_next_step_is_whole_and_follows_on_what_is_applied() {
+        let mut following = at(10);
+        following.wait(&step(8, 9), (0, 1), b"behind");
+        following.wait(&step(11, 12), (0, 1), b"ahead");
+        assert!(following.next_step().is_none());
+        assert_eq!(following.waiting.len(), 1, "what is behind is forgotten");
+        following.wait(&step(9, 11), (0, 2), b"half");
+        assert!(following.next_step().is_none(), "a part is missing");
+        following.wait(&step(9, 11), (0, 3), b"of another number of parts");
+        following.wait(&step(9, 11), (1, 2), b"other half");
+        let next = following.next_step().expect("it overlaps what is applied, and goes on");
+        assert_eq!((next.head.previous(), next.parts[0].as_deref()), (9, Some(b"half".as_slice())));
+        following.position.applied = 11;
+        assert_eq!(following.next_step().expect("the one ahead").head.previous(), 11);
+    }
+
+    #[test]
+    fn the_newest_head_is_the_farthest_and_of_two_the_later() {
+        let mut following = at(10);
+        assert!(!following.is_behind() && following.known() == 10);
+        following.note(&step(8, 9), b"old");
+        assert!(!following.is_behind(), "what is behind misses nothing");
+        following.note(&step(11, 12), b"new");
+        following.note(&step(10, 12), b"as old");
+        assert_eq!(following.newest.as_ref().map(|(_, bytes)| bytes.as_slice()), Some(b"new".as_slice()));
+        assert!(following.is_behind() && following.known() == 12);
+        following.position.applied = 12;
+        following.mismatch = Some("other pages".into());
+        assert!(following.is_behind(), "what is wrong is behind");
     }
 }

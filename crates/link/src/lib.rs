@@ -24,6 +24,9 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+extern crate self as seenit_link;
+
 mod action;
 mod answer;
 mod apply;
@@ -39,6 +42,8 @@ mod place;
 mod repair;
 mod rows;
 mod status;
+#[cfg(test)]
+mod unit;
 
 pub use action::{Action, Kind, Note, Published, ReplyTo};
 pub use journal::{Batch, Counts, Frozen, Heard, Journal, JournalError, Peer, Run, Terms};

@@ -144,6 +144,8 @@ impl<J: Journal> Link<J> {
         }
         let ours = match id.stream {
             Stream::Records => self.journal.lives().last().map_or(0, |(_, end)| *end),
+            // Of a generation that nobody counts in there is nothing to be shown.
+            Stream::Seen { generation } if !self.is_live(generation) => return Ok(()),
             Stream::Seen { generation } => {
                 let own = self.journal.generations();
                 own.iter().find(|(one, _)| *one == generation).map_or(0, |(_, sequence)| *sequence)
@@ -173,15 +175,16 @@ impl<J: Journal> Link<J> {
     /// The stream that somebody holds, if we should hold it, too, and are behind.
     fn follow_held(&mut self, id: &StreamId) -> Option<&mut Following> {
         self.papers.roster.as_ref()?.member(&id.site)?;
-        if let Stream::Seen { generation } = id.stream {
-            let is_live = (self.journal.oldest()..=self.journal.now()).contains(&generation);
-            if !is_live {
-                return None;
-            }
+        if matches!(id.stream, Stream::Seen { generation } if !self.is_live(generation)) {
+            return None;
         }
         let most = self.neighbours.values().filter_map(|one| one.holdings.get(id)).max().copied()?;
-        let following = self.follow(*id)?;
+        let following = self.follow_claimed(*id)?;
         (most > following.position.applied).then_some(following)
+    }
+
+    fn is_live(&self, generation: u64) -> bool {
+        (self.journal.oldest()..=self.journal.now()).contains(&generation)
     }
 
     /// Whoever speaks under our name in another life is a copy of our folder.
@@ -194,7 +197,7 @@ impl<J: Journal> Link<J> {
         }
         let was_twofold = neighbour.is_twofold(now);
         // A beat from before our own life began is that of our past.
-        if beat.time_secs * 1000 > self.own.since + BEAT_MILLIS {
+        if beat.time_secs.saturating_mul(1000) > self.own.since + BEAT_MILLIS {
             neighbour.twofold_at = Some(now);
         }
         if neighbour.is_twofold(now) && !was_twofold {
@@ -287,10 +290,10 @@ impl<J: Journal> Link<J> {
 }
 
 fn note_life(neighbour: &mut Neighbour, beat: &Beat, now: u64) {
-    neighbour.heard_at = Some(now);
     // A beat that is sent again is no sign of life.
     let last = neighbour.lives.get(&beat.incarnation).map_or(0, |(_, time)| *time);
     if beat.time_secs > last {
+        neighbour.heard_at = Some(now);
         // A new life takes the place of the one before; one that was known before and speaks again does not.
         let present = neighbour.lives.get(&neighbour.incarnation).map_or(0, |(at, _)| *at);
         let is_other = last > 0 && beat.incarnation != neighbour.incarnation;
@@ -301,7 +304,9 @@ fn note_life(neighbour: &mut Neighbour, beat: &Beat, now: u64) {
         (neighbour.time_secs, neighbour.incarnation) = (beat.time_secs, beat.incarnation);
     }
     for holding in &beat.holdings {
-        neighbour.holdings.insert(holding.id, holding.sequence);
+        let held = neighbour.holdings.entry(holding.id).or_default();
+        // An old beat says nothing of what came after it.
+        *held = if beat.time_secs < last { (*held).max(holding.sequence) } else { holding.sequence };
     }
     /// Lives of which the last sign is remembered.
     const LIVES_MAX: usize = 8;
@@ -319,4 +324,50 @@ fn holding(id: &StreamId, following: &Following) -> Option<Holding> {
     let (sequence, root) = (following.position.applied, following.position.root.0);
     let root = root.first_chunk().copied().unwrap_or_default();
     (sequence > 0).then_some(Holding { id: *id, sequence, root })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::{GENERATION, LIFE, NOW, beat, holding, id, link, signed, site};
+
+    #[test]
+    fn a_beat_that_is_sent_again_is_no_sign_of_life_and_takes_nothing_back() {
+        let mut link = link();
+        let said = |time: u64, sequence: u64| {
+            let mut beat = beat(2, time);
+            beat.holdings = vec![holding(id(3, Stream::Records), sequence)];
+            signed(2, &beat)
+        };
+        let (old, new) = (said(NOW / 1000, 4), said(NOW / 1000 + 2, 9));
+        link.hear(NOW, &old, None);
+        link.hear(NOW + 2000, &new, None);
+        link.hear(NOW + 60_000, &old, None);
+        link.hear(NOW + 60_000, &new, None);
+        let status = link.status(NOW + 60_000);
+        assert_eq!(status.sites[1].silent_secs.or(status.sites[0].silent_secs), Some(58));
+        assert_eq!(link.most_held(&id(3, Stream::Records)), 9);
+        // A site that came back from a backup says less, and is believed.
+        link.hear(NOW + 61_000, &said(NOW / 1000 + 61, 5), None);
+        assert_eq!(link.most_held(&id(3, Stream::Records)), 5);
+    }
+
+    #[test]
+    fn claims_of_generations_that_nobody_counts_in_raise_no_doubts() {
+        let mut link = link();
+        let (site, incarnation) = (link.key, link.journal.incarnation());
+        let ours = |generation| StreamId { site, incarnation, stream: Stream::Seen { generation } };
+        let mut beat = beat(2, NOW / 1000);
+        beat.holdings = (0..200).map(|far| holding(ours(GENERATION + far), 7)).collect();
+        link.hear(NOW, &signed(2, &beat), None);
+        assert_eq!(link.repairs.doubts, [ours(GENERATION)].into());
+    }
+
+    #[test]
+    fn a_copy_of_this_folder_whose_clock_is_beyond_all_numbers_is_noticed() {
+        let mut link = link();
+        link.hear(NOW, &signed(1, &beat(1, u64::MAX)), None);
+        assert!(link.neighbours[&site(1).public()].is_twofold(NOW));
+        assert_ne!(link.journal.incarnation(), LIFE);
+    }
 }

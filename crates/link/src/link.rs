@@ -1,7 +1,7 @@
 //! The link: what one site does to agree with the others. It has no clock, no socket and no file of its own: bytes and
 //! the time come in, actions go out, and what must last goes through the [`Journal`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use seenit_sites::Arrival;
 use seenit_sites::ask::{Answer, Ask};
@@ -21,6 +21,9 @@ use crate::papers::{PaperError, Papers};
 use crate::place::Places;
 use crate::repair::Repairs;
 use crate::rows;
+
+/// Lives of one site that are followed. A site has a new one each time it is restored, which is not often.
+pub(crate) const LIVES_MAX: usize = 32;
 
 /// One site's side of the link.
 pub struct Link<J> {
@@ -159,7 +162,9 @@ impl<J: Journal> Link<J> {
     pub(crate) fn begin(&mut self, now: u64) -> bool {
         self.now = self.now.max(now);
         if self.is_unsure {
-            let read = self.load().and_then(|()| self.fold_all());
+            // A roster that was journalled, but not told to the ledger, is told now.
+            let told = self.enrol().and_then(|()| self.agree());
+            let read = told.and_then(|()| self.load()).and_then(|()| self.fold_all());
             self.is_unsure = read.is_err();
             let done = read.and_then(|()| self.begin_chain());
             if let Err(error) = done {
@@ -298,15 +303,20 @@ impl<J: Journal> Link<J> {
     }
 
     /// The stream, followed from its beginning where it is not yet; `None` where its site has no slot, or too many
-    /// lives.
+    /// lives. Its site has said that there is such a stream.
     pub(crate) fn follow(&mut self, id: StreamId) -> Option<&mut Following> {
-        /// Lives of one site that are followed. A site has a new one each time it is restored, which is not often.
-        const LIVES_MAX: usize = 32;
+        if !self.has_room(&id) {
+            // Lives that others only claim to know of make room for one that its site signed.
+            self.following.retain(|known, one| known.site != id.site || one.is_known_of());
+        }
+        self.follow_claimed(id)
+    }
+
+    /// The same of a stream that somebody else claims to hold: it takes nobody's place.
+    pub(crate) fn follow_claimed(&mut self, id: StreamId) -> Option<&mut Following> {
         if !self.following.contains_key(&id) {
             let slot = *self.papers.slots.get(&id.site)?;
-            let of_site = self.following.keys().filter(|known| known.site == id.site);
-            let lives: std::collections::BTreeSet<u64> = of_site.map(|known| known.incarnation).collect();
-            if lives.len() >= LIVES_MAX && !lives.contains(&id.incarnation) {
+            if !self.has_room(&id) {
                 return None;
             }
             let root = match id.stream {
@@ -316,6 +326,13 @@ impl<J: Journal> Link<J> {
             self.following.insert(id, Following::new(slot, Position::begin(root)));
         }
         self.following.get_mut(&id)
+    }
+
+    /// Whether one more life of its site can be followed, if it is one more.
+    fn has_room(&self, id: &StreamId) -> bool {
+        let of_site = self.following.keys().filter(|known| known.site == id.site);
+        let lives: BTreeSet<u64> = of_site.map(|known| known.incarnation).collect();
+        lives.len() < LIVES_MAX || lives.contains(&id.incarnation)
     }
 
     /// Writes a position, with whatever belongs to it.
@@ -351,6 +368,10 @@ impl<J: Journal> Link<J> {
         }
         self.forget_old_messages()?;
         self.own.forget_before(oldest);
+        // Else they would take the place of holdings that receipts are made of.
+        for neighbour in self.neighbours.values_mut() {
+            neighbour.holdings.retain(|id, _| !is_old(&id));
+        }
         for early in self.generation + 1..=generation {
             self.fold(early)?;
         }
@@ -387,5 +408,68 @@ impl<J: Journal> Link<J> {
             })?;
         }
         self.journal.commit(batch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::life::Neighbour;
+    use crate::unit::{GENERATION, LIFE, NOW, beat, holding, id, link, records, roster, signed};
+
+    fn life(seed: u8, incarnation: u64) -> StreamId {
+        StreamId { incarnation, ..id(seed, Stream::Records) }
+    }
+
+    #[test]
+    fn lives_that_a_member_makes_up_for_another_do_not_mute_it() {
+        let mut link = link();
+        let mut beat = beat(2, NOW / 1000);
+        beat.holdings = (1..200).map(|incarnation| holding(life(3, incarnation), 5)).collect();
+        link.hear(NOW, &signed(2, &beat), None);
+        assert_eq!(link.following.len(), LIVES_MAX, "claims have a limit");
+        link.hear(NOW, &records(3, LIFE, &[b"a record"]), None);
+        assert_eq!(link.following[&life(3, LIFE)].position.applied, 1, "it is heard all the same");
+    }
+
+    #[test]
+    fn a_site_of_endless_lives_is_heard_in_so_many() {
+        let mut link = link();
+        for incarnation in 1..=2 * LIVES_MAX as u64 {
+            link.hear(NOW, &records(2, incarnation, &[b"a record"]), None);
+        }
+        assert_eq!(link.following.len(), LIVES_MAX);
+        link.hear(NOW, &records(3, LIFE, &[b"a record"]), None);
+        assert_eq!(link.following.len(), LIVES_MAX + 1, "others do not suffer from it");
+    }
+
+    #[test]
+    fn holdings_of_old_generations_make_room_for_those_of_receipts() {
+        let mut link = link();
+        let mut neighbour = Neighbour::default();
+        for generation in [GENERATION - 5, GENERATION] {
+            neighbour.holdings.insert(id(3, Stream::Seen { generation }), 1);
+        }
+        neighbour.holdings.insert(id(3, Stream::Records), 1);
+        link.neighbours.insert(id(2, Stream::Records).site, neighbour);
+        link.journal.set_now(GENERATION + 1);
+        link.tick(NOW + 60_000);
+        let held: Vec<StreamId> =
+            link.neighbours.values().flat_map(|one| one.holdings.keys()).copied().collect();
+        assert_eq!(held, [id(3, Stream::Records), id(3, Stream::Seen { generation: GENERATION })]);
+    }
+
+    #[test]
+    fn a_roster_that_the_journal_could_not_take_in_is_taken_in_later() {
+        let mut link = link();
+        link.hear(NOW, &records(3, LIFE, &[b"a record"]), None);
+        // The roster is written, and then nothing is for a while.
+        (link.journal.dies_in, link.journal.last_is_written) = (Some(2), false);
+        link.hear(NOW, roster(2, &[1, 2]).bytes(), None);
+        assert_eq!(link.journal.disk.heard.len(), 1);
+        (link.journal.dies_in, link.journal.is_dead) = (None, false);
+        link.tick(NOW + 1000);
+        assert_eq!(link.journal.disk.heard.len(), 0, "what the removed site said is taken out");
+        assert!(link.following.is_empty() && link.trouble.is_none());
     }
 }

@@ -295,12 +295,20 @@ impl<J: Journal> Link<J> {
         let Some(following) = self.follow(id) else { return Ok(()) };
         let (slot, mut position) = (following.slot, following.position.clone());
         let count = section.sequence.saturating_sub(section.start);
-        let Ok(records) = list::items(bytes, count) else { return Ok(()) };
-        let whole = records
-            .iter()
-            .fold(Chain::resume(section.start, section.start_link), |chain, record| chain.then(record));
-        if whole.link() != section.root || section.sequence <= position.applied {
+        if bytes.len() > RECORD_BYTES_MAX + 2 * PACK_BYTES || section.sequence <= position.applied {
             return Ok(());
+        }
+        let Ok(records) = list::items(bytes, count) else { return Ok(()) };
+        let (mut whole, mut here) = (Chain::resume(section.start, section.start_link), None);
+        for record in &records {
+            here = here.or((whole.records() == position.applied).then(|| whole.link()));
+            whole = whole.then(record);
+        }
+        if whole.link() != section.root {
+            return Ok(());
+        }
+        if here.is_some_and(|link| link != position.root) {
+            return self.mismatched(&id, "its snapshot does not follow on the records held here").map(|_| ());
         }
         if position.applied < section.start {
             // What lies between has expired at its own site.
@@ -347,4 +355,50 @@ impl<J: Journal> Link<J> {
 
 fn pack_name(digest: &Digest) -> String {
     format!("pack-{digest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::{LIFE, NOW, admin, id, link, records, site};
+
+    /// A snapshot of records from the beginning, in one pack.
+    fn snapshot(records: &[&[u8]]) -> (Snapshot, Vec<u8>) {
+        let id = id(2, Stream::Records);
+        let (begin, mut pack) = (Chain::begin(&id.site, LIFE), Vec::new());
+        records.iter().for_each(|record| list::push(&mut pack, record));
+        let chain = records.iter().fold(begin, |chain, record| chain.then(record));
+        let (start_link, sequence, root) = (begin.link(), chain.records(), chain.link());
+        let section =
+            Section { id, manifest: 0, start: 0, start_link, sequence, root, bytes: pack.len() as u64 };
+        let (sections, packs) = (vec![section], vec![pack_digest(&pack)]);
+        (Snapshot { site: id.site, time_secs: NOW / 1000, sections, packs }, pack)
+    }
+
+    /// What is held after the snapshot was taken over: how many records, and whether they are its site's.
+    fn taken(held: &[&[u8]], told: &[&[u8]]) -> (u64, Option<String>) {
+        let (mut link, site, id) = (link(), site(2), id(2, Stream::Records));
+        link.hear(NOW, &records(2, LIFE, held), None);
+        link.packs.want(id.site);
+        link.tick(NOW);
+        let (snapshot, pack) = snapshot(told);
+        let manifest = snapshot.sign(&site, &admin().public()).expect("a snapshot");
+        link.object(NOW, id.site, SNAPSHOT, Some(manifest));
+        link.object(NOW, id.site, &pack_name(&snapshot.packs[0]), Some(pack));
+        let following = &link.following[&id];
+        (following.position.applied, following.mismatch.clone())
+    }
+
+    #[test]
+    fn records_of_a_snapshot_go_on_where_those_held_end() {
+        assert_eq!(taken(&[b"one", b"two"], &[b"one", b"two", b"three"]), (3, None));
+        assert_eq!(taken(&[b"one", b"two"], &[b"one"]), (2, None), "one that is behind says nothing new");
+    }
+
+    #[test]
+    fn records_of_a_snapshot_that_do_not_follow_on_those_held_are_refused() {
+        let (applied, mismatch) = taken(&[b"one", b"two"], &[b"one", b"other", b"three"]);
+        assert_eq!(applied, 2);
+        assert!(mismatch.is_some());
+    }
 }

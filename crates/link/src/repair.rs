@@ -27,6 +27,9 @@ const ASK_MILLIS: u64 = 1_000;
 /// The longest wait.
 const ASK_MILLIS_MAX: u64 = 30_000;
 
+/// A repair of cells that nothing came of for so long makes room for another.
+const IDLE_MILLIS: u64 = 20_000;
+
 /// Asks that one tick sends: somebody who missed much must not flood those who help.
 const ASKS_MAX: usize = 8;
 
@@ -44,6 +47,8 @@ struct Session {
     newest: Option<(Head, Vec<u8>)>,
     /// Rounds: a site that goes on counting is never hit at once.
     rounds: u32,
+    /// When an answer last brought it further.
+    moved_at: u64,
 }
 
 /// What is being repaired.
@@ -155,12 +160,10 @@ impl<J: Journal> Link<J> {
     /// The next question of a repair of cells, which begins with it where none is under way.
     fn ask_for_cells(&mut self, id: &StreamId, generation: u64) -> Result<Option<Ask>, JournalError> {
         if self.repairs.session.as_ref().is_none_or(|session| session.held.id != *id) {
-            if self
-                .repairs
-                .session
-                .as_ref()
-                .is_some_and(|session| self.following.contains_key(&session.held.id))
-            {
+            let is_under_way = |session: &Session| {
+                self.following.contains_key(&session.held.id) && self.now < session.moved_at + IDLE_MILLIS
+            };
+            if self.repairs.session.as_ref().is_some_and(is_under_way) {
                 // One at a time: each is a whole copy in memory.
                 return Ok(None);
             }
@@ -191,8 +194,8 @@ impl<J: Journal> Link<J> {
         // As if nothing were known: every page gets a stamp, from us where it is right and from others where not.
         let held = Held::new(*id, counts, 0);
         let branches = (0..held.tree.pages()).step_by(BRANCH_PAGES as usize).collect();
-        self.repairs.session =
-            Some(Session { held, branches, wanted: BTreeSet::new(), newest: None, rounds: 0 });
+        let (wanted, moved_at) = (BTreeSet::new(), self.now);
+        self.repairs.session = Some(Session { held, branches, wanted, newest: None, rounds: 0, moved_at });
         Ok(())
     }
 
@@ -288,7 +291,8 @@ impl<J: Journal> Link<J> {
     }
 
     fn session_goes_on(&mut self) -> Result<(), JournalError> {
-        let Some(session) = &self.repairs.session else { return Ok(()) };
+        let Some(session) = &mut self.repairs.session else { return Ok(()) };
+        session.moved_at = self.now;
         let id = session.held.id;
         if session.branches.is_empty() && session.wanted.is_empty() {
             let Stream::Seen { generation } = id.stream else { return Ok(()) };
@@ -477,5 +481,39 @@ fn note_head(session: &mut Session, head: Head, bytes: &[u8]) {
     let sequence = head.state().sequence;
     if session.newest.as_ref().is_none_or(|(newest, _)| newest.state().sequence <= sequence) {
         session.newest = Some((head, bytes.to_vec()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::{GENERATION, NOW, SEEN, beat, gain, holding, id, link, signed};
+
+    /// A member that claims to hold more of another's cells than there is begins a repair that nobody can end.
+    #[test]
+    fn a_repair_that_nothing_comes_of_does_not_keep_others_waiting_for_good() {
+        let mut link = link();
+        let empty = link.journal.empty(GENERATION).expect("terms");
+        let mut one = link.journal.empty(GENERATION).expect("terms");
+        one.raise_cell(1, 1);
+        let mut two = link.journal.empty(GENERATION).expect("terms");
+        two.raise_cell(1, 2);
+        link.hear(NOW, &gain(2, &empty, &one, 1), None);
+        let mut claim = beat(3, NOW / 1000);
+        claim.holdings = vec![holding(id(2, SEEN), 1000)];
+        link.hear(NOW, &signed(3, &claim), None);
+        let of =
+            |link: &Link<crate::unit::Double>| link.repairs.session.as_ref().map(|session| session.held.id);
+        for millis in (0..5000).step_by(500) {
+            link.tick(NOW + millis);
+        }
+        assert_eq!(of(&link), Some(id(2, SEEN)));
+        // Something is really missing of another site.
+        link.hear(NOW + 5000, &gain(3, &one, &two, 2), None);
+        let has_turn = (5000..120_000).step_by(500).any(|millis| {
+            link.tick(NOW + millis);
+            of(&link) == Some(id(3, SEEN))
+        });
+        assert!(has_turn);
     }
 }

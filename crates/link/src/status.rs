@@ -157,7 +157,7 @@ impl<J: Journal> Link<J> {
             site: site.to_string(),
             incarnation,
             silent_secs: heard_at.map(|at| now.saturating_sub(at) / 1000),
-            clock_secs: neighbour.zip(heard_at).map(|(one, at)| one.time_secs as i64 - (at / 1000) as i64),
+            clock_secs: neighbour.zip(heard_at).map(|(one, at)| ahead(one.time_secs, at / 1000)),
             records_known,
             records_applied,
             lag_secs: lag.unwrap_or(0) / 1000,
@@ -184,7 +184,7 @@ impl<J: Journal> Link<J> {
                     "two lives of {name} speak at the same time: a copy of its folder is running"
                 ));
             }
-            if let Some(generation) = neighbour.skewed {
+            if let Some(generation) = neighbour.skewed.filter(|one| self.is_ahead(*one)) {
                 alarms.push(format!(
                     "{name} spoke of generation {generation}, which is too far ahead: its clock is wrong"
                 ));
@@ -243,6 +243,12 @@ impl std::fmt::Display for Reach {
     }
 }
 
+/// How far a clock is ahead of another; what a clock may say has no bounds.
+fn ahead(theirs: u64, ours: u64) -> i64 {
+    let difference = i128::from(theirs) - i128::from(ours);
+    i64::try_from(difference).unwrap_or(if difference > 0 { i64::MAX } else { i64::MIN })
+}
+
 fn stream_status(id: &StreamId, following: &crate::following::Following) -> StreamStatus {
     let (stream, generation) = match id.stream {
         Stream::Records => ("records", None),
@@ -257,5 +263,53 @@ fn stream_status(id: &StreamId, following: &crate::following::Following) -> Stre
         verified: following.position.verified,
         root: following.position.root.to_string(),
         mismatch: following.mismatch.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::{NOW, beat, holding, link, signed};
+
+    fn one(name: &str, applied: bool, silent_secs: Option<u64>) -> ReachOne {
+        ReachOne { name: name.into(), site: String::new(), applied, silent_secs }
+    }
+
+    #[test]
+    fn a_reach_says_who_is_waited_for() {
+        let said = |each: Vec<ReachOne>| {
+            let applied = 1 + each.iter().filter(|one| one.applied).count() as u64;
+            Reach { applied, sites: 1 + each.len() as u64, each }.to_string()
+        };
+        assert_eq!(said(vec![]), "applied at 1 of 1");
+        assert_eq!(said(vec![one("a", true, Some(1))]), "applied at 2 of 2");
+        let each = vec![one("a", true, None), one("b", false, Some(7)), one("c", false, None)];
+        assert_eq!(said(each), "applied at 2 of 4, waiting for b (silent 7 s), c (not heard yet)");
+    }
+
+    #[test]
+    fn a_record_has_reached_who_holds_it() {
+        let mut link = link();
+        let life = link.journal.incarnation();
+        let ours = StreamId { site: link.key, incarnation: life, stream: Stream::Records };
+        link.journal.say(b"a record".to_vec());
+        let mut beat = beat(2, NOW / 1000);
+        beat.holdings = vec![holding(ours, 1)];
+        link.hear(NOW, &signed(2, &beat), None);
+        let said = link.reach(life, 1, NOW + 3000).to_string();
+        assert_eq!(said, "applied at 2 of 3, waiting for site3 (not heard yet)");
+        assert_eq!(link.reach(life, 2, NOW).applied, 1);
+        assert_eq!(link.reach(life + 1, 1, NOW).applied, 1, "another life's");
+    }
+
+    #[test]
+    fn a_clock_beyond_all_numbers_is_shown_and_breaks_nothing() {
+        for time_secs in [1, 1 << 63, u64::MAX] {
+            let mut link = link();
+            link.hear(NOW, &signed(2, &beat(2, time_secs)), None);
+            let status = link.status(NOW);
+            let clock = status.sites.iter().find_map(|site| site.clock_secs).expect("it was heard");
+            assert_eq!(clock > 0, time_secs > NOW / 1000, "{time_secs}: {clock}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::digest::Digest;
 use crate::form::{self, Bytes, FormError, Tag};
 use crate::key::{AdminKey, KEY_BYTES, SIGNATURE_BYTES, SiteKey, SiteSecret};
-use crate::message::{HEAD_BYTES, Head, MessageError, Stream};
+use crate::message::{HEAD_BYTES, Head, MessageError, Stream, check_sequence};
 use crate::roster::Roster;
 
 pub(crate) const TAG: Tag = *b"seenit beat v1      ";
@@ -153,7 +153,8 @@ impl Beat {
         }
         let mut holdings = Vec::new();
         for _ in 0..count {
-            let (id, sequence, root) = (StreamId::decode(&mut rest, roster)?, rest.u64()?, rest.array()?);
+            let (id, sequence, root) =
+                (StreamId::decode(&mut rest, roster)?, check_sequence(rest.u64()?)?, rest.array()?);
             // Somebody whose roster is older or newer than ours may hold what we do not know of.
             holdings.extend(id.map(|id| Holding { id, sequence, root }));
         }

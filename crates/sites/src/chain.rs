@@ -34,7 +34,7 @@ impl Chain {
         Chain { records, link }
     }
 
-    /// Goes on with the next record, as it is journalled.
+    /// Goes on with the next record, as it travels.
     #[must_use]
     pub fn then(self, record: &[u8]) -> Self {
         // A log of one record a nanosecond would be six centuries old.

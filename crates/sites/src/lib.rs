@@ -1,4 +1,4 @@
-//! What travels between sites: keys, roster, manifest, messages, roots.
+//! What travels between sites: keys, roster, manifest, messages, roots; beats, asks and answers, snapshots.
 //!
 //! The admin of a network signs the *roster* (who belongs to it, and how far each is believed) and *manifests* (how
 //! seen counts are kept from a generation on, and the hash key, sealed to each member). A site signs *messages*: what
@@ -35,9 +35,9 @@
 //! # }
 //! ```
 //!
-//! Nothing here reads a socket, a clock or a file, or draws a random number; no bytes make it panic; and every value
-//! of a signed type has been checked in full, because only `sign` and `decode` make one. `docs/replication.md` says
-//! what sites promise each other, and draws every format byte by byte.
+//! Nothing here reads a socket, a clock or a file, or draws a random number; no bytes make it panic; and what
+//! `decode` returns has been checked in full, the signature included. (Only asks and answers have none: what they hold
+//! proves itself.) `docs/replication.md` says what sites promise each other, and draws every format byte by byte.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]

@@ -13,8 +13,8 @@ use crate::form::{self, FormError};
 use crate::key::{AdminKey, SiteKey, SiteSecret};
 use crate::roster::Roster;
 
-pub(crate) use head::TAG;
-pub use head::{HEAD_BYTES, Head, State, Stream};
+pub use head::{HEAD_BYTES, Head, SEQUENCE_MAX, State, Stream};
+pub(crate) use head::{TAG, check_sequence};
 
 /// The largest message, its payload included. The engine's own limit is a million by default; half of it leaves room
 /// for what is put around, and a lost message is not much to send again.
@@ -60,6 +60,9 @@ pub enum MessageError {
         /// The state after it.
         sequence: u64,
     },
+    /// Farther than anybody can be.
+    #[error("a sequence of {0}: there may be {SEQUENCE_MAX}")]
+    Endless(u64),
     /// More than a message may have.
     #[error("a payload of {0} bytes: there may be {PAYLOAD_BYTES_MAX}")]
     Payload(usize),

@@ -9,7 +9,7 @@ use crate::beat::StreamId;
 use crate::digest::{Digest, Domain};
 use crate::form::{self, Bytes, FormError, Tag};
 use crate::key::{AdminKey, KEY_BYTES, SIGNATURE_BYTES, SiteKey, SiteSecret};
-use crate::message::MessageError;
+use crate::message::{MessageError, check_sequence};
 use crate::roster::Roster;
 
 pub(crate) const TAG: Tag = *b"seenit snapshot v1  ";
@@ -148,6 +148,10 @@ impl Snapshot {
         }
         if self.sections.iter().any(|section| section.id.site != self.site) {
             return Err(SnapshotError::OtherSite);
+        }
+        for section in &self.sections {
+            check_sequence(section.start)?;
+            check_sequence(section.sequence)?;
         }
         Ok(())
     }

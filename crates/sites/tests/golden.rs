@@ -5,13 +5,17 @@ mod made;
 
 use std::fmt::Write;
 
-use made::{admin, hash_key, manifest, member, roster, site, state};
+use made::{admin, beat, hash_key, head, manifest, member, roster, site, snapshot, state, stream_id};
+use seenit_sites::ask::{Answer, Ask};
+use seenit_sites::beat::Beat;
 use seenit_sites::chain::Chain;
 use seenit_sites::introduction::Introduction;
 use seenit_sites::manifest::Manifest;
 use seenit_sites::message::{Message, Stream};
-use seenit_sites::root::{Path, Tree, leaf};
+use seenit_sites::root::{Branch, Path, Tree, leaf};
 use seenit_sites::roster::Roster;
+use seenit_sites::snapshot::{Snapshot, pack_digest, snapshot_digest};
+use seenit_sites::{list, part};
 
 /// The golden bytes of a name, which must be those that were just written.
 fn golden(name: &str, written: &[u8]) -> Vec<u8> {
@@ -79,6 +83,76 @@ fn the_golden_path_is_reproduced_and_leads_to_its_root() {
     assert!(read.leads_to(&tree.root(), &[6; 4096]));
 }
 
+#[test]
+fn the_golden_beat_is_reproduced_and_read() {
+    let written = beat().sign(&site(2), &admin().public()).expect("a beat");
+    let bytes = golden("beat-1.bin", &written);
+    assert_eq!(Beat::decode(&bytes, &roster(7, &[1, 2, 3])), Ok(beat()));
+}
+
+#[test]
+fn the_golden_asks_are_reproduced_and_read() {
+    let seen = stream_id(1, Stream::Seen { generation: 20_001 });
+    let asks = [
+        ("ask-records-1.bin", Ask::Records { id: stream_id(1, Stream::Records), after: 17 }),
+        ("ask-leaves-1.bin", Ask::Leaves { id: seen, page: 5000 }),
+        ("ask-pages-1.bin", Ask::Pages { id: seen, pages: vec![6, 0] }),
+        ("ask-said-1.bin", Ask::Said { head: head(2, Stream::Records, 42).1 }),
+    ];
+    for (name, ask) in asks {
+        let bytes = golden(name, &ask.encode());
+        assert_eq!(Ask::decode(&bytes, &roster(7, &[1, 2, 3])), Ok(ask), "{name}");
+    }
+}
+
+#[test]
+fn the_golden_answers_are_reproduced_and_read() {
+    let stream = Stream::Seen { generation: 20_001 };
+    let tree = Tree::of((0..11_u8).map(|page| leaf(&[page; 3])));
+    let (branch, path) = (tree.branch(6).expect("a branch"), |page| tree.path(page).expect("a page"));
+    let pages = vec![(path(6), vec![6; 3]), (path(0), vec![0; 3])];
+    let message = Message::sign(&site(1), &admin().public(), state(Stream::Records, 42), 40, b"two records");
+    let head = head(1, stream, 9).1;
+    let answers = [
+        ("answer-message-1.bin", Answer::Message(message.expect("a message"))),
+        ("answer-expired-1.bin", Answer::Expired { id: stream_id(1, Stream::Records), first: 18 }),
+        ("answer-leaves-1.bin", Answer::Leaves { head: head.clone(), branch }),
+        ("answer-pages-1.bin", Answer::Pages { head, pages }),
+    ];
+    for (name, answer) in answers {
+        let bytes = golden(name, &answer.encode());
+        assert_eq!(Answer::decode(&bytes, &roster(7, &[1, 2, 3])), Ok(answer), "{name}");
+    }
+}
+
+#[test]
+fn the_golden_snapshot_is_reproduced_and_read() {
+    let written = snapshot().sign(&site(2), &admin().public()).expect("a snapshot");
+    let bytes = golden("snapshot-1.bin", &written);
+    assert_eq!(Snapshot::decode(&bytes, &roster(7, &[1, 2, 3])), Ok(snapshot()));
+}
+
+#[test]
+fn the_golden_branch_is_reproduced_and_leads_to_its_root() {
+    let tree = Tree::of((0..4100_u64).map(|page| leaf(&page.to_le_bytes())));
+    let mut written = Vec::new();
+    tree.branch(4098).expect("a page").encode(&mut written);
+    let read = Branch::decode(&golden("branch-1.bin", &written)).expect("the golden branch");
+    assert!(read.leads_to(&tree.root()));
+    assert_eq!((read.first(), read.leaves().len()), (4096, 4));
+}
+
+#[test]
+fn the_golden_part_of_a_list_is_reproduced_and_read() {
+    let mut body = Vec::new();
+    [b"a gain".as_slice(), b"", b"another"].iter().for_each(|item| list::push(&mut body, item));
+    let written = part::parts(&body).concat();
+    let bytes = golden("part-1.bin", &written);
+    let (number, count, body) = part::part(&bytes).expect("the golden part");
+    assert_eq!((number, count), (0, 1));
+    assert_eq!(list::items(body, 3), Ok(vec![b"a gain".as_slice(), b"", b"another"]));
+}
+
 /// Digests and derived keys, one to a line.
 #[test]
 fn the_golden_digests_are_reproduced() {
@@ -94,5 +168,7 @@ fn the_golden_digests_are_reproduced() {
     writeln!(text, "sealing key of site 1: {}", site(1).sealing().public()).expect("as above");
     writeln!(text, "engine key of site 1: {}", site(1).engine().public()).expect("as above");
     writeln!(text, "engine key of the admin: {}", admin().engine().public()).expect("as above");
+    writeln!(text, "pack of \"a pack\": {}", pack_digest(b"a pack")).expect("as above");
+    writeln!(text, "snapshot of \"a manifest\": {}", snapshot_digest(b"a manifest")).expect("as above");
     golden("digests-1.txt", text.as_bytes());
 }

@@ -5,7 +5,7 @@ mod made;
 use made::{admin, flips, other_admin, roster, signed_anew, site, state};
 use proptest::prelude::*;
 use seenit_sites::message::{
-    HEAD_BYTES, Head, MESSAGE_BYTES_MAX, Message, MessageError, PAYLOAD_BYTES_MAX, Stream,
+    HEAD_BYTES, Head, MESSAGE_BYTES_MAX, Message, MessageError, PAYLOAD_BYTES_MAX, SEQUENCE_MAX, Stream,
 };
 use seenit_sites::{Digest, FormError};
 
@@ -23,7 +23,7 @@ proptest! {
     fn what_is_read_is_what_was_signed(
         incarnation: u64,
         generation in proptest::option::of(any::<u64>()),
-        previous in 0..u64::MAX,
+        previous in 0..SEQUENCE_MAX - 1000,
         further in 1..1000_u64,
         root: [u8; 32],
         payload in proptest::collection::vec(any::<u8>(), 0..300),
@@ -113,10 +113,27 @@ fn a_message_leads_forward_and_a_heartbeat_nowhere() {
         let error = MessageError::Sequence { payload: payload.len(), previous, sequence };
         assert_eq!(sign(Stream::Records, previous, sequence, payload.as_bytes()), Err(error));
     }
+    assert!(sign(SEEN, SEQUENCE_MAX - 1, SEQUENCE_MAX, b"x").is_ok());
+    let endless = Err(MessageError::Endless(SEQUENCE_MAX + 1));
+    assert_eq!(sign(SEEN, SEQUENCE_MAX, SEQUENCE_MAX + 1, b"x"), endless, "nobody can be there");
     let mut of_none = state(SEEN, 5);
     of_none.manifest = 0;
     let refused = Message::sign(&site(1), &admin().public(), of_none, 4, b"x");
     assert_eq!(refused, Err(MessageError::NoManifest));
+}
+
+#[test]
+fn what_was_checked_before_is_read_again_without_its_signature() {
+    let (roster, mut bytes) = (roster(1, &[1]), signed(SEEN, 4, 5, b"some gains"));
+    let checked = Message::decode(&bytes, &roster).map(|message| *message.head());
+    assert_eq!(Message::reread(&bytes, &roster).map(|message| *message.head()), checked);
+    bytes[SIGNATURE] ^= 1;
+    let again = Message::reread(&bytes, &roster).expect("its form is sound");
+    assert_eq!((Ok(*again.head()), again.payload()), (checked, b"some gains".as_slice()));
+    // Not even so is there a member that was removed, or half a head.
+    let removed = Message::reread(&bytes, &made::roster(2, &[2])).map(|_| ());
+    assert_eq!(removed, Err(MessageError::NoMember(site(1).public().to_string())));
+    assert_eq!(Message::reread(&bytes[..HEAD_BYTES - 1], &roster).map(|_| ()), Err(FormError::Cut.into()));
 }
 
 #[test]

@@ -13,6 +13,10 @@ const PAYLOAD: Domain = *b"seenit payload v1               ";
 /// Bytes of a head with its signature.
 pub const HEAD_BYTES: usize = 20 + 2 * KEY_BYTES + 8 + 1 + 8 + 4 * 8 + 32 + 4 + 32 + SIGNATURE_BYTES;
 
+/// The greatest sequence: a record a microsecond for two thousand years. A member that signs more lies, and sums of
+/// sequences need not be looked at for what does not fit.
+pub const SEQUENCE_MAX: u64 = 1 << 56;
+
 /// What is published, each with a sequence of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stream {
@@ -119,6 +123,7 @@ impl Head {
         if payload > PAYLOAD_BYTES_MAX {
             return Err(MessageError::Payload(payload));
         }
+        check_sequence(sequence)?;
         if self.state.manifest == 0 && self.state.stream != Stream::Records {
             return Err(MessageError::NoManifest);
         }
@@ -167,6 +172,11 @@ impl Head {
     pub fn previous(&self) -> u64 {
         self.previous
     }
+}
+
+/// Refuses sequences that nobody can have got to.
+pub(crate) fn check_sequence(sequence: u64) -> Result<u64, MessageError> {
+    if sequence <= SEQUENCE_MAX { Ok(sequence) } else { Err(MessageError::Endless(sequence)) }
 }
 
 impl Stream {

@@ -4,10 +4,12 @@
 use ed25519_dalek::{Signer, SigningKey};
 use proptest::prelude::*;
 use seenit_sites::Digest;
+use seenit_sites::beat::{Beat, Holding, StreamId};
 use seenit_sites::key::{AdminSecret, SIGNATURE_BYTES, SiteSecret};
 use seenit_sites::manifest::{Geometry, HashKey, Manifest, Terms};
-use seenit_sites::message::{State, Stream};
+use seenit_sites::message::{Head, Message, SEQUENCE_MAX, State, Stream};
 use seenit_sites::roster::{Caps, Member, Roster};
+use seenit_sites::snapshot::{PACK_BYTES, Section, Snapshot, pack_digest};
 
 /// The admin of every network here, and another one.
 pub const ADMIN: u8 = 200;
@@ -55,6 +57,47 @@ pub fn manifest(number: u64, first: u64, key: u8) -> Manifest {
 pub fn state(stream: Stream, sequence: u64) -> State {
     let root = Digest([7; 32]);
     State { incarnation: 1_700_000_000, stream, sequence, manifest: 3, root, time_secs: 1_728_000_123 }
+}
+
+pub fn stream_id(seed: u8, stream: Stream) -> StreamId {
+    StreamId { site: site(seed).public(), incarnation: 1_700_000_000, stream }
+}
+
+/// A heartbeat of a site, with its bytes.
+pub fn head(seed: u8, stream: Stream, sequence: u64) -> (Head, Vec<u8>) {
+    let bytes = Message::sign(&site(seed), &admin().public(), state(stream, sequence), sequence, b"");
+    let bytes = bytes.expect("a heartbeat");
+    (*Message::decode(&bytes, &roster(1, &[seed])).expect("a heartbeat").head(), bytes)
+}
+
+/// A beat of site 2, which holds something of sites 1 and 3.
+pub fn beat() -> Beat {
+    let (records, seen) = (Stream::Records, Stream::Seen { generation: 20_001 });
+    let holding = |seed, stream, sequence| Holding { id: stream_id(seed, stream), sequence, root: [seed; 8] };
+    Beat {
+        site: site(2).public(),
+        incarnation: 1_700_000_000,
+        time_secs: 1_728_000_123,
+        snapshot: Digest([9; 32]),
+        heads: vec![head(2, records, 42), head(2, seen, 9)],
+        holdings: vec![holding(1, records, 17), holding(1, seen, 3), holding(3, records, SEQUENCE_MAX)],
+    }
+}
+
+/// A snapshot of site 2: records that fill a pack and some, and cells.
+pub fn snapshot() -> Snapshot {
+    let section = |stream, start: u64, sequence: u64, bytes: u64| {
+        let (start_link, root) = (Digest([start as u8; 32]), Digest([sequence as u8; 32]));
+        let manifest = if stream == Stream::Records { 0 } else { 3 };
+        Section { id: stream_id(2, stream), manifest, start, start_link, sequence, root, bytes }
+    };
+    let seen = Stream::Seen { generation: 20_001 };
+    let sections = vec![
+        section(Stream::Records, 7, 42, PACK_BYTES as u64 + 1),
+        section(seen, 0, 9, PACK_BYTES as u64 - 1),
+    ];
+    let packs = vec![pack_digest(b"one"), pack_digest(b"two")];
+    Snapshot { site: site(2).public(), time_secs: 1_728_000_123, sections, packs }
 }
 
 /// Bytes with their last 64 replaced by what the owner of the secret signs of those before `end`.

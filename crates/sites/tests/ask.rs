@@ -1,0 +1,201 @@
+//! Asks and answers. Nobody signs them, so all that is certain is what they say; what an answer holds proves itself.
+
+mod made;
+
+use made::{flips, head, roster, stream_id};
+use proptest::prelude::*;
+use seenit_sites::ask::{ANSWER_BYTES_MAX, ASK_BYTES_MAX, Answer, Ask, AskError, PAGES_ASKED_MAX};
+use seenit_sites::message::{HEAD_BYTES, MESSAGE_BYTES_MAX, MessageError, Stream};
+use seenit_sites::root::{Tree, encode_cells, leaf};
+use seenit_sites::{Arrival, FormError};
+
+const SEEN: Stream = Stream::Seen { generation: 20_001 };
+/// Where the kind stands, and behind it the stream: site, life, stream, generation.
+const KIND: usize = 20;
+const STREAM: usize = KIND + 1 + 32 + 8;
+
+fn read_ask(bytes: &[u8]) -> Result<Ask, AskError> {
+    Ask::decode(bytes, &roster(1, &[1, 2, 3]))
+}
+
+fn read_answer(bytes: &[u8]) -> Result<Answer, AskError> {
+    Answer::decode(bytes, &roster(1, &[1, 2, 3]))
+}
+
+fn asks() -> [Ask; 5] {
+    [
+        Ask::Records { id: stream_id(1, Stream::Records), after: 17 },
+        Ask::Leaves { id: stream_id(1, SEEN), page: 5000 },
+        Ask::Pages { id: stream_id(3, SEEN), pages: vec![1, 2, u64::MAX] },
+        Ask::Pages { id: stream_id(3, SEEN), pages: Vec::new() },
+        Ask::Said { head: head(2, SEEN, 9).1 },
+    ]
+}
+
+fn answers() -> [Answer; 5] {
+    let pages: Vec<Vec<u8>> = (0..11).map(|page| encode_cells([page, 1000 * page])).collect();
+    let tree = Tree::of(pages.iter().map(|page| leaf(page)));
+    let proved = |page: u64| (tree.path(page).expect("a page"), pages[page as usize].clone());
+    [
+        Answer::Message(b"whatever a site signed".to_vec()),
+        Answer::Expired { id: stream_id(1, Stream::Records), first: 18 },
+        Answer::Leaves { head: head(1, SEEN, 9).1, branch: tree.branch(3).expect("a branch") },
+        Answer::Pages { head: head(1, SEEN, 9).1, pages: vec![proved(6), proved(0)] },
+        Answer::Pages { head: head(1, SEEN, 9).1, pages: Vec::new() },
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_an_ask_of_one_form_or_an_error(
+        kind in 0..6_u8,
+        stream in 0..4_u8,
+        numbers in proptest::collection::vec(0..40_u64, 0..40),
+        rest in proptest::collection::vec(any::<u8>(), 0..20),
+    ) {
+        let mut bytes = [b"seenit ask v1       ".as_slice(), &[kind]].concat();
+        bytes.extend(made::site(1).public().to_bytes());
+        bytes.extend([0; 8]);
+        bytes.push(stream);
+        numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        for bytes in [[bytes.as_slice(), &rest].concat(), bytes, rest] {
+            if let Ok(ask) = read_ask(&bytes) {
+                prop_assert_eq!(ask.encode(), bytes, "an ask has one encoding");
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_an_answer_of_one_form_or_an_error(
+        which in 0..5_usize,
+        at in KIND..900_usize,
+        with in proptest::collection::vec(any::<u8>(), 1..40),
+        cut in 0..40_usize,
+    ) {
+        let mut bytes = answers()[which].encode();
+        bytes.truncate(bytes.len() - cut.min(bytes.len()));
+        for (place, byte) in bytes.iter_mut().skip(at).zip(&with) {
+            *place = *byte;
+        }
+        let tagged = [b"seenit answer v1    ".as_slice(), &with].concat();
+        for bytes in [bytes, tagged, with] {
+            if let Ok(answer) = read_answer(&bytes) {
+                prop_assert_eq!(answer.encode(), bytes, "an answer has one encoding");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_read_is_what_was_asked_and_answered() {
+    for ask in asks() {
+        let bytes = ask.encode();
+        assert_eq!(Arrival::of(&bytes), Some(Arrival::Ask));
+        assert_eq!(read_ask(&bytes), Ok(ask));
+        assert!(read_answer(&bytes).is_err(), "an ask is no answer");
+    }
+    for answer in answers() {
+        let bytes = answer.encode();
+        assert_eq!(Arrival::of(&bytes), Some(Arrival::Answer));
+        assert_eq!(read_answer(&bytes), Ok(answer));
+        assert!(read_ask(&bytes).is_err(), "an answer is no ask");
+    }
+}
+
+#[test]
+fn any_cut_and_any_addition_is_refused() {
+    for bytes in asks().map(|ask| ask.encode()) {
+        assert!((0..bytes.len()).all(|end| read_ask(&bytes[..end]).is_err()));
+        assert_eq!(read_ask(&[bytes.as_slice(), b"!"].concat()), Err(FormError::Surplus(1).into()));
+    }
+    // The message of the first says itself where it ends.
+    for bytes in answers().into_iter().skip(1).map(|answer| answer.encode()) {
+        assert!((0..bytes.len()).all(|end| read_answer(&bytes[..end]).is_err()));
+        assert!(read_answer(&[bytes.as_slice(), b"!"].concat()).is_err());
+    }
+}
+
+#[test]
+fn a_flipped_bit_says_something_else_or_nothing() {
+    for ask in asks() {
+        for (bit, flipped) in flips(&ask.encode()) {
+            assert_ne!(read_ask(&flipped).as_ref(), Ok(&ask), "bit {bit}");
+        }
+    }
+    for answer in answers() {
+        for (bit, flipped) in flips(&answer.encode()) {
+            assert_ne!(read_answer(&flipped).as_ref(), Ok(&answer), "bit {bit}");
+        }
+    }
+}
+
+/// What is not signed is proved all the same: no flipped bit of leaves or pages leads to the root.
+#[test]
+fn leaves_and_pages_with_a_flipped_bit_prove_nothing() {
+    let tree = Tree::of((0..11).map(|page| leaf(&encode_cells([page, 1000 * page]))));
+    for answer in [answers()[2].clone(), answers()[3].clone()] {
+        let behind_the_head = 8 * (KIND + 1 + HEAD_BYTES);
+        for (bit, flipped) in flips(&answer.encode()).filter(|(bit, _)| *bit >= behind_the_head) {
+            let proves = match read_answer(&flipped) {
+                Ok(Answer::Leaves { branch, .. }) => branch.leads_to(&tree.root()),
+                Ok(Answer::Pages { pages, .. }) => {
+                    pages.len() == 2 && pages.iter().all(|(path, page)| path.leads_to(&tree.root(), page))
+                }
+                _ => false,
+            };
+            assert!(!proves, "bit {bit}");
+        }
+    }
+}
+
+#[test]
+fn asks_and_answers_of_strangers_are_refused() {
+    let few = roster(2, &[2]);
+    let ask = Ask::Records { id: stream_id(1, Stream::Records), after: 17 }.encode();
+    assert_eq!(Ask::decode(&ask, &few), Err(AskError::NoMember));
+    let answer = Answer::Expired { id: stream_id(1, Stream::Records), first: 18 }.encode();
+    assert_eq!(Answer::decode(&answer, &few), Err(AskError::NoMember));
+}
+
+#[test]
+fn what_nobody_can_ask_or_answer_is_named() {
+    let with = |bytes: &[u8], at: usize, byte: u8| {
+        let mut bytes = bytes.to_vec();
+        bytes[at] = byte;
+        bytes
+    };
+    let ask = asks()[0].encode();
+    assert_eq!(read_ask(&with(&ask, KIND, 5)), Err(AskError::Kind(5)));
+    assert_eq!(read_ask(&with(&ask, STREAM, 3)), Err(MessageError::Stream(3).into()));
+    assert_eq!(read_ask(&with(&ask, STREAM + 1, 1)), Err(MessageError::Generation(1).into()));
+    let answer = answers()[1].encode();
+    assert_eq!(read_answer(&with(&answer, KIND, 0)), Err(AskError::Kind(0)));
+    assert_eq!(read_answer(&with(&answer, STREAM, 0)), Err(MessageError::Stream(0).into()));
+}
+
+#[test]
+fn more_than_may_be_asked_or_answered_is_refused() {
+    let ask = |pages| Ask::Pages { id: stream_id(1, SEEN), pages: vec![7; pages] };
+    let most = ask(PAGES_ASKED_MAX);
+    assert!(most.encode().len() <= ASK_BYTES_MAX);
+    assert_eq!(read_ask(&most.encode()), Ok(most));
+    let more = read_ask(&ask(PAGES_ASKED_MAX + 1).encode());
+    assert_eq!(more, Err(AskError::Pages(PAGES_ASKED_MAX + 1)));
+    let mut endless = ask(0).encode();
+    let at = endless.len() - 8;
+    endless[at..].fill(0xff);
+    assert_eq!(read_ask(&endless), Err(AskError::Pages(usize::MAX)));
+    let error = FormError::Large { found: ASK_BYTES_MAX + 1, most: ASK_BYTES_MAX };
+    assert_eq!(read_ask(&[0; ASK_BYTES_MAX + 1]), Err(error.into()));
+
+    let (head, tree) = (head(1, SEEN, 9).1, Tree::of([leaf(b"a page")]));
+    let page = (tree.path(0).expect("a page"), b"a page".to_vec());
+    let pages = |count| Answer::Pages { head: head.clone(), pages: vec![page.clone(); count] }.encode();
+    assert!(read_answer(&pages(PAGES_ASKED_MAX)).is_ok());
+    let more = read_answer(&pages(PAGES_ASKED_MAX + 1));
+    assert_eq!(more, Err(AskError::Pages(PAGES_ASKED_MAX + 1)));
+    let message = Answer::Message(vec![0; MESSAGE_BYTES_MAX]);
+    assert_eq!(read_answer(&message.encode()), Ok(message), "the largest message can be an answer");
+    let error = FormError::Large { found: ANSWER_BYTES_MAX + 1, most: ANSWER_BYTES_MAX };
+    assert_eq!(read_answer(&vec![0; ANSWER_BYTES_MAX + 1]), Err(error.into()));
+}

@@ -1,0 +1,7 @@
+//! Fuzz target: answers between sites, with branches of pages and parts of lists.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use seenit_fuzzing::sites;
+
+fuzz_target!(|input: &[u8]| sites::check_answer(input));

@@ -1,0 +1,7 @@
+//! Fuzz target: asks between sites.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use seenit_fuzzing::sites;
+
+fuzz_target!(|input: &[u8]| sites::check_ask(input));

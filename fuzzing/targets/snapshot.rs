@@ -1,0 +1,7 @@
+//! Fuzz target: manifests of snapshots between sites.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use seenit_fuzzing::sites;
+
+fuzz_target!(|input: &[u8]| sites::check_snapshot(input));
