@@ -16,7 +16,9 @@ const SITE: [SiteLevel; 8] = [
     ("site_lag_seconds", "Seconds that something of this site has been missing for", |site| site.lag_secs),
     ("site_records_known", "Records of this site's present life that it has", |site| site.records_known),
     ("site_records_applied", "Those that are applied here", |site| site.records_applied),
-    ("site_seen_known", "Seen gains of the newest generation that it has", |site| seen(site, |one| one.known)),
+    ("site_seen_known", "Seen gains of the newest generation that it has", |site| {
+        seen(site, |one| one.known)
+    }),
     ("site_seen_applied", "Those that are applied here", |site| seen(site, |one| one.applied)),
     ("site_seen_verified", "Those up to which the cells were found to be what it signed", |site| {
         seen(site, |one| one.verified)
@@ -45,9 +47,11 @@ pub(super) fn registry(sites: &Sites) -> Registry {
     of_all("site_silent_seconds", "Seconds since this site was heard; -1 before the first time", &|site| {
         site.silent_secs.map_or(-1, |secs| secs as i64)
     });
-    of_all("site_agrees", "1 all that is held of it is what it signed, 0 not so, -1 not compared yet", &|site| {
-        site.agrees.map_or(-1, i64::from)
-    });
+    of_all(
+        "site_agrees",
+        "1 all that is held of it is what it signed, 0 not so, -1 not compared yet",
+        &|site| site.agrees.map_or(-1, i64::from),
+    );
     let mut one = |name: &str, help: &str, value: u64| {
         let gauge = Gauge::<i64>::default();
         gauge.set(value as i64);
