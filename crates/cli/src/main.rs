@@ -50,7 +50,8 @@ enum Command {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 all is well, 1 some keys were missed (filter query, filter count query) or something does not work \
-(selftest), 2 wrong usage, 10 some of it is spam (check), 11 some of it is bulk (check), 65 damaged or foreign data, \
+(selftest, sites), 2 wrong usage, 10 some of it is spam (check), 11 some of it is bulk (check), 12 something is still \
+on its way between sites (receipt --wait, sites), 65 damaged or foreign data, \
 66 an input that cannot be opened, 69 a port or a folder that another process uses (serve, rebuild), 71 no memory, \
 73 the output cannot be written, 74 input/output error, 75 no answer from the server, 77 refused by the server, \
 78 a configuration that is wrong.";

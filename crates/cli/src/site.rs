@@ -14,6 +14,7 @@ mod say;
 mod see;
 mod selftest;
 mod serve;
+mod sites;
 mod stats;
 mod upkeep;
 
@@ -22,6 +23,9 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use crate::problem::Problem;
+
+/// The exit code where something is still on its way between sites.
+const NOT_YET: u8 = 12;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -43,6 +47,8 @@ pub(crate) enum Command {
     Receipt(receipt::Arguments),
     /// Feed known-good mail: no report makes it spam
     Protect(protect::Arguments),
+    /// How the other sites of the network are doing, as a server sees them
+    Sites(sites::Arguments),
     /// How a server is doing
     Stats(stats::Arguments),
     /// List, add, change and remove accounts, and undo everything one said
@@ -77,6 +83,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode, Problem> {
         Command::Explain(arguments) => explain::run(arguments),
         Command::Receipt(arguments) => receipt::run(arguments),
         Command::Protect(arguments) => protect::run(arguments),
+        Command::Sites(arguments) => sites::run(arguments),
         Command::Stats(arguments) => stats::run(arguments),
         Command::Account(command) => account::run(command),
         Command::Selftest(arguments) => selftest::run(arguments),

@@ -229,6 +229,7 @@ fn every_command_has_an_example() {
         "receipt",
         "protect",
         "stats",
+        "sites",
         "account list",
         "account add",
         "account remove",

@@ -64,6 +64,15 @@ pub struct SiteStatus {
     pub has_of_ours: u64,
 }
 
+impl SiteStatus {
+    /// Seen counts of the newest generation in its present life.
+    pub fn newest_seen(&self) -> Option<&StreamStatus> {
+        let of_present_life = |one: &&StreamStatus| Some(one.incarnation) == self.incarnation;
+        let seen = self.streams.iter().filter(of_present_life).filter(|one| one.generation.is_some());
+        seen.max_by_key(|one| one.generation)
+    }
+}
+
 /// One stream of a site.
 #[derive(Clone, Debug, Serialize)]
 pub struct StreamStatus {

@@ -12,6 +12,7 @@ mod guard;
 mod json;
 mod problem;
 mod query;
+mod receipt;
 mod route;
 mod secrets;
 mod service;

@@ -9,21 +9,24 @@
 //! the engine is back.
 
 mod journal;
+mod sites;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use seenit_ledger::RecordId;
 use seenit_ledger::clock::Clock;
 use seenit_ledger::ledger::Ledger;
-use seenit_link::{Action, Kind, Link, NetworkStatus, Place, Published, Reach, ReplyTo};
+use seenit_link::{Action, Kind, Link, Place, Published, Reach, ReplyTo};
 use seenit_sites::key::{AdminKey, SiteSecret};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::Receiver;
 
 use self::journal::LedgerJournal;
+pub(crate) use self::sites::Sites;
 use crate::config::Config;
 use crate::engine::{self, Arrived, Engine, EngineConfig, EngineError, EngineHandle, Login, Servers, Stream};
 
@@ -32,6 +35,9 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// Arrivals that are worked through between two ticks.
 const ARRIVALS_MAX: usize = 256;
+
+/// How old the list of sites may be that a record's first receipt has.
+const FIRST_REACH_MILLIS: u64 = 1_000;
 
 /// Why a site's link does not start.
 #[derive(Debug, thiserror::Error)]
@@ -54,20 +60,11 @@ pub(crate) struct Site {
     engine: EngineHandle,
     /// Why the engine is not there.
     down: Arc<Mutex<Option<String>>>,
+    /// Where a record is applied the moment it is written.
+    first_reach: Arc<ArcSwap<Reach>>,
     pace: Pace,
     stop: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// How the network is doing, with what the engine knows.
-#[derive(serde::Serialize)]
-pub(crate) struct Sites {
-    #[serde(flatten)]
-    pub(crate) status: NetworkStatus,
-    /// Whether the engine is there, and why not.
-    pub(crate) engine: Option<String>,
-    pub(crate) dropped_heard: u64,
-    pub(crate) dropped_said: u64,
 }
 
 impl Site {
@@ -85,6 +82,7 @@ impl Site {
         let secret = SiteSecret::from_bytes(ledger.site_secret());
         let pace = Pace { began: Instant::now(), secs: clock.now_secs() };
         let (handle, arrived, link) = open(config, (network, &secret), ledger, pace, runtime)?;
+        let first_reach = Arc::new(ArcSwap::from_pointee(first_reach(&link, pace.millis())));
         let (link, stop) = (Arc::new(Mutex::new(link)), Arc::new(AtomicBool::new(false)));
         let down = Arc::new(Mutex::new(Some("not connected yet".to_owned())));
         let driver = Driver {
@@ -94,13 +92,15 @@ impl Site {
             pace,
             down: Arc::clone(&down),
             publishing: [None, None],
+            first_reach: Arc::clone(&first_reach),
+            first_reach_at: pace.millis(),
         };
         let (runtime, stopping) = (runtime.clone(), Arc::clone(&stop));
         let thread = std::thread::Builder::new().name("link".into());
         let thread =
             thread.spawn(move || driver.run(&runtime, arrived, &stopping)).map_err(LinkError::Thread)?;
         let thread = Mutex::new(Some(thread));
-        Ok(Some(Site { link, engine: handle, down, pace, stop, thread }))
+        Ok(Some(Site { link, engine: handle, down, first_reach, pace, stop, thread }))
     }
 
     fn link(&self) -> MutexGuard<'_, Link<LedgerJournal>> {
@@ -110,15 +110,20 @@ impl Site {
     /// How the network is doing.
     pub(crate) fn status(&self) -> Sites {
         let status = self.link().status(self.pace.millis());
-        let engine = self.down.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let down = self.down.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let dropped = self.engine.dropped();
-        Sites { status, engine, dropped_heard: dropped.heard(), dropped_said: dropped.said() }
+        Sites::of(status, down, (dropped.heard(), dropped.said()))
     }
 
     /// Which sites have applied a record of ours; `None` for records that are not told to the network.
     pub(crate) fn reach(&self, ledger: &Ledger, id: RecordId) -> Option<Reach> {
         let (incarnation, sequence) = ledger.sequence_of(id)?;
         Some(self.link().reach(incarnation, sequence, self.pace.millis()))
+    }
+
+    /// The same of a record that is written this moment: no other site has it, and a writer does not wait for the link.
+    pub(crate) fn first_reach(&self, ledger: &Ledger, id: RecordId) -> Option<Arc<Reach>> {
+        ledger.sequence_of(id).map(|_| self.first_reach.load_full())
     }
 
     /// Ends the thread.
@@ -129,6 +134,11 @@ impl Site {
             let _ = thread.join();
         }
     }
+}
+
+/// Where a record is applied that no other site has.
+fn first_reach(link: &Link<LedgerJournal>, now: u64) -> Reach {
+    link.reach(0, u64::MAX, now)
 }
 
 /// A site that stands alone tells nobody any more what it counts.
@@ -178,6 +188,9 @@ struct Driver {
     down: Arc<Mutex<Option<String>>>,
     /// The tickets that are under way.
     publishing: [Option<u64>; 2],
+    first_reach: Arc<ArcSwap<Reach>>,
+    /// When that was looked at last.
+    first_reach_at: u64,
 }
 
 impl Driver {
@@ -200,6 +213,17 @@ impl Driver {
                 }
             }
             self.with_link(|link, now| link.tick(now));
+            self.look_at_sites();
+        }
+    }
+
+    /// Keeps the list of sites for those who write.
+    fn look_at_sites(&mut self) {
+        let now = self.pace.millis();
+        if now >= self.first_reach_at + FIRST_REACH_MILLIS {
+            let link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+            self.first_reach.store(Arc::new(first_reach(&link, now)));
+            self.first_reach_at = now;
         }
     }
 

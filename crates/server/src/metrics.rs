@@ -1,15 +1,19 @@
 //! Counters and gauges, in the OpenMetrics text format.
 
+mod sites;
+
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use seenit_ledger::Stats;
+
+use crate::link::Sites;
 
 type Labels = Vec<(&'static str, String)>;
 type Seconds = Family<Labels, Histogram, fn() -> Histogram>;
@@ -18,6 +22,8 @@ type ReadLevel = fn(&Stats) -> f64;
 
 /// Routes whose counters are made beforehand, so that a request only adds to them: the busiest first.
 const ROUTES: [&str; 5] = ["check", "see", "report", "revoke", "withdraw"];
+
+const WRITABLE: &str = "text can be written to a string";
 
 /// What is counted.
 pub(crate) struct Metrics {
@@ -138,13 +144,16 @@ impl Metrics {
     }
 
     /// All of it as text.
-    pub(crate) fn encode(&self, stats: &Stats, networks: usize) -> String {
+    pub(crate) fn encode(&self, stats: &Stats, networks: usize, sites: Option<&Sites>) -> String {
         self.networks.set(networks as i64);
         for (level, value) in &self.levels {
             level.set(value(stats));
         }
         let mut text = String::new();
-        encode(&mut text, &self.registry).expect("text can be written to a string");
+        let mut add = |registry: &Registry| encode_registry(&mut text, registry);
+        add(&self.registry).expect(WRITABLE);
+        sites.map(sites::registry).iter().for_each(|registry| add(registry).expect(WRITABLE));
+        encode_eof(&mut text).expect(WRITABLE);
         text
     }
 }
@@ -160,9 +169,19 @@ fn labels(route: &'static str, status: u16) -> Labels {
 /// One of the ledger's numbers: its name, what it is, and where it is found.
 type LedgerLevel = (&'static str, &'static str, ReadLevel);
 
-const LEDGER: [LedgerLevel; 16] = [
+const LEDGER: [LedgerLevel; 20] = [
     ("ledger_generation", "The generation written into", |stats| stats.generation as f64),
     ("ledger_records", "Records written in this incarnation", |stats| stats.records as f64),
+    ("ledger_heard", "Records heard from other sites", |stats| stats.heard as f64),
+    ("ledger_heard_beyond_share", "Heard and not counted: beyond their site's share", |stats| {
+        stats.heard_beyond_share as f64
+    }),
+    ("ledger_heard_beyond_capacity", "Heard and not counted: the tally was full", |stats| {
+        stats.heard_beyond_capacity as f64
+    }),
+    ("ledger_heard_unreadable", "Heard and not counted: they cannot be read", |stats| {
+        stats.heard_unreadable as f64
+    }),
     ("ledger_signatures", "Signatures in the tally", |stats| stats.signatures as f64),
     ("ledger_capacity", "Signatures the tally was made for", |stats| stats.capacity as f64),
     ("ledger_tally_rate", "The false-positive rate of the tally now", |stats| stats.tally_rate),

@@ -1,23 +1,36 @@
 //! `seenit receipt`: what became of a record, asked again.
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::Value;
 
+use super::NOT_YET;
 use crate::client::{Client, Place, escaped};
 use crate::output;
 use crate::problem::Problem;
 
+/// Who waits longer than a day asks again.
+const WAIT_SECS_MAX: u64 = 86_400;
+
+/// Between two questions: a record takes a second or two from site to site.
+const AGAIN: Duration = Duration::from_millis(500);
+
 #[derive(Args)]
 #[command(
-    after_help = "Exit codes: 0 when it is known, 75 no answer, 77 refused, or not known (any more).\n\
-    Example: seenit receipt 89788c2756160a2739d9cf361c234e11-6afa269f-2"
+    after_help = "Exit codes: 0 when it is known (with --wait: and applied at all sites), 12 not applied at all sites \
+    in time, 75 no answer, 77 refused, or not known (any more).\n\
+    Examples:\n  seenit receipt 89788c2756160a2739d9cf361c234e11-6afa269f-2\n  \
+    seenit receipt --wait 30 89788c2756160a2739d9cf361c234e11-6afa269f-2"
 )]
 pub(crate) struct Arguments {
     /// The record, as report, revoke and withdraw print it
     #[arg(value_name = "RECORD")]
     record: String,
+    /// Wait until all sites of the network have applied it, at most so many seconds
+    #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(..=WAIT_SECS_MAX))]
+    wait: Option<u64>,
     #[command(flatten)]
     place: Place,
     /// Print one JSON object
@@ -27,13 +40,24 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let client = Client::of(&arguments.place)?;
-    let receipt: Value = client.get(&format!("/v1/receipts/{}", escaped(&arguments.record)))?;
+    let until = Instant::now() + Duration::from_secs(arguments.wait.unwrap_or(0));
+    let path = format!("/v1/receipts/{}", escaped(&arguments.record));
+    let mut receipt: Value = client.get(&path)?;
+    while !is_everywhere(&receipt) && Instant::now() < until {
+        std::thread::sleep(AGAIN.min(until.saturating_duration_since(Instant::now())));
+        receipt = client.get(&path)?;
+    }
     if arguments.json {
         output::json(&receipt)?;
     } else {
         output::text(&told(&receipt))?;
     }
-    Ok(ExitCode::SUCCESS)
+    let is_late = arguments.wait.is_some() && !is_everywhere(&receipt);
+    Ok(if is_late { ExitCode::from(NOT_YET) } else { ExitCode::SUCCESS })
+}
+
+fn is_everywhere(receipt: &Value) -> bool {
+    receipt["sites"].as_array().into_iter().flatten().all(|site| site["applied"] == true)
 }
 
 fn told(receipt: &Value) -> String {
@@ -47,6 +71,9 @@ fn told(receipt: &Value) -> String {
             number("cleared"),
             number("remaining")
         );
+    }
+    if let Some(reach) = receipt["reach"].as_str() {
+        return lines + &format!("  {reach}\n");
     }
     for site in receipt["sites"].as_array().into_iter().flatten() {
         let done = if site["applied"] == true { "applied" } else { "not applied yet" };

@@ -14,8 +14,9 @@ use serde_json::json;
 use super::answer::{self, Answered};
 use super::problem::Problem;
 use super::state::State;
-use super::{blocking, query};
+use super::{blocking, query, receipt};
 use crate::clients::Served;
+use crate::link::{Site, Sites};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
@@ -28,10 +29,13 @@ const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
 /// What a record did, and what holds now.
 pub(crate) async fn receipt(state: &Arc<State>, id: &str) -> Result<Answered, Problem> {
     let id: RecordId = id.parse().map_err(|error| Problem::not_found(format!("{error}")))?;
-    let receipt = blocking::run(state, move |state| state.ledger.receipt(id)).await?;
-    let receipt =
-        receipt.ok_or_else(|| Problem::not_found(format!("the record {id} is not known (any more)")))?;
-    Ok(answer::json(&receipt))
+    let found = blocking::run(state, move |state| {
+        let reach = || state.site.get().and_then(|site| site.reach(&state.ledger, id));
+        state.ledger.receipt(id).map(|receipt| (receipt, reach()))
+    });
+    let unknown = || Problem::not_found(format!("the record {id} is not known (any more)"));
+    let (receipt, reach) = found.await?.ok_or_else(unknown)?;
+    Ok(receipt::told(&receipt, reach.as_ref()))
 }
 
 /// Everything that is known of a signature.
@@ -65,10 +69,24 @@ struct Told<'a> {
 
 /// How the ledger is doing, and where clients are answered.
 pub(crate) async fn stats(state: &Arc<State>) -> Result<Answered, Problem> {
-    let stats = blocking::run(state, |state| state.ledger.stats()).await?;
+    let stats = blocking::run(state, |state| {
+        let mut stats = state.ledger.stats();
+        stats.alarms.extend(state.site.get().into_iter().flat_map(|site| site.status().all_alarms()));
+        stats
+    });
+    let stats = stats.await?;
     let uptime_secs = state.started.elapsed().as_secs();
     let (version, served) = (env!("CARGO_PKG_VERSION"), state.served.get());
     Ok(answer::json(&Told { version, uptime_secs, served, stats }))
+}
+
+/// How the other sites are doing.
+pub(crate) async fn sites(state: &Arc<State>) -> Result<Answered, Problem> {
+    let sites = blocking::run(state, |state| match state.site.get() {
+        Some(site) => site.status(),
+        None => Sites::alone(state.ledger.incarnation()),
+    });
+    Ok(answer::json(&sites.await?))
 }
 
 /// The process serves: no more, no less.
@@ -93,7 +111,8 @@ pub(crate) async fn ready(state: &Arc<State>) -> Result<Answered, Problem> {
 pub(crate) async fn metrics(state: &Arc<State>) -> Result<Answered, Problem> {
     let text = blocking::run(state, |state| {
         let stats = state.ledger.stats();
-        state.metrics.encode(&stats, state.networks.len())
+        let sites = state.site.get().map(Site::status);
+        state.metrics.encode(&stats, state.networks.len(), sites.as_ref())
     });
     Ok(answer::of(METRICS, text.await?))
 }

@@ -14,6 +14,7 @@ pub(crate) enum Route<'a> {
     Receipt(&'a str),
     Explain,
     Stats,
+    Sites,
     Health,
     Ready,
     Metrics,
@@ -67,6 +68,7 @@ impl<'a> Route<'a> {
             "forget" => Route::Write(Verb::Forget),
             "explain" => Route::Explain,
             "stats" => Route::Stats,
+            "sites" => Route::Sites,
             "accounts" => Route::Accounts,
             "clock/confirm" => Route::ConfirmClock,
             "snapshot" => Route::Snapshot,
@@ -103,7 +105,7 @@ impl<'a> Route<'a> {
             Route::Accounts => "GET, HEAD, POST",
             Route::Account(_) => "GET, HEAD, DELETE",
             Route::AccountSecret(..) => "POST, DELETE",
-            Route::Receipt(_) | Route::Explain | Route::Stats => "GET, HEAD",
+            Route::Receipt(_) | Route::Explain | Route::Stats | Route::Sites => "GET, HEAD",
             Route::Health | Route::Ready | Route::Metrics | Route::OpenApi => "GET, HEAD",
             _ => "POST",
         }
@@ -114,7 +116,7 @@ impl<'a> Route<'a> {
         match self {
             Route::Health | Route::Ready | Route::OpenApi => Need::Nothing,
             Route::Metrics => Need::LocalOrAdmin,
-            Route::Check | Route::See | Route::Explain | Route::Stats | Route::Receipt(_) => {
+            Route::Check | Route::See | Route::Explain | Route::Stats | Route::Sites | Route::Receipt(_) => {
                 Need::Role(Role::Check)
             }
             Route::Write(Verb::Report) => Need::Role(Role::Report),
@@ -133,6 +135,7 @@ impl<'a> Route<'a> {
             Route::Receipt(_) => "receipts",
             Route::Explain => "explain",
             Route::Stats => "stats",
+            Route::Sites => "sites",
             Route::Health => "healthz",
             Route::Ready => "readyz",
             Route::Metrics => "metrics",

@@ -62,6 +62,7 @@ async fn dispatch(
         Route::Receipt(id) => ask::receipt(state, id).await,
         Route::Explain => ask::explain(state, request.uri()).await,
         Route::Stats => ask::stats(state).await,
+        Route::Sites => ask::sites(state).await,
         Route::Health => Ok(ask::health()),
         Route::Ready => ask::ready(state).await,
         Route::Metrics => ask::metrics(state).await,

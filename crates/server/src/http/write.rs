@@ -12,13 +12,13 @@ use seenit_ledger::signature::Case;
 use seenit_signature::razor::Ep4;
 use tokio::sync::oneshot;
 
-use super::answer::{self, Answered};
+use super::answer::Answered;
 use super::body::{self, Media};
 use super::json::{self, Shape};
 use super::problem::Problem;
 use super::state::State;
 use super::who::Caller;
-use super::{binary, blocking, query};
+use super::{binary, blocking, query, receipt};
 use crate::accounts::Role;
 use crate::limits::{Spending, cost_of};
 
@@ -50,7 +50,9 @@ pub(crate) async fn write(
     let result = tokio::time::timeout(Duration::from_secs(secs), acknowledged).await;
     let receipt = result.map_err(|_| unknown())?.map_err(|_| unknown())??;
     state.metrics.written.inc_by(number);
-    Ok(answer::json(&receipt))
+    let site = state.site.get();
+    let reach = site.and_then(|site| site.first_reach(&state.ledger, receipt::last(&receipt)));
+    Ok(receipt::told(&receipt, reach.as_deref()))
 }
 
 /// Whose word it is: the caller's own. An admin may take back what another said, for clients without a token cannot.

@@ -27,6 +27,7 @@ fn each_role_does_what_it_is_for() {
         ("POST", "/v1/check", [200, 200, 200, 200, 200]),
         ("POST", "/v1/see", [202, 202, 202, 202, 202]),
         ("GET", "/v1/stats", [200, 200, 200, 200, 200]),
+        ("GET", "/v1/sites", [200, 200, 200, 200, 200]),
         ("POST", "/v1/report", [401, 403, 200, 403, 200]),
         ("POST", "/v1/withdraw", [401, 403, 200, 403, 200]),
         ("POST", "/v1/withdraw?reporter=local", [401, 403, 403, 403, 200]),

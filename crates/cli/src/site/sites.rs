@@ -1,0 +1,186 @@
+//! `seenit sites`: how the other sites of the network are doing.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::Value;
+
+use super::NOT_YET;
+use crate::client::{Client, Place};
+use crate::output;
+use crate::problem::Problem;
+
+#[derive(Args)]
+#[command(
+    after_help = "Columns: lag, how long something of the site has been missing for; silent, how long it was not heard; \
+    records and seen (counts of the newest generation), applied here of those that it has; has ours, our records \
+    applied there; agrees, whether all that is held of it is what it signed.\n\
+    Exit codes: 0 when all sites agree, or there are no others; 1 when one does not agree, the engine is not there, or \
+    there is an alarm; 12 when something is still to be compared; 75 no answer, 77 refused.\n\
+    Examples:\n  seenit sites\n  seenit sites --json"
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let sites: Value = Client::of(&arguments.place)?.get("/v1/sites")?;
+    if arguments.json {
+        output::json(&sites)?;
+    } else {
+        output::text(&told(&sites))?;
+    }
+    Ok(ExitCode::from(code(&sites)))
+}
+
+fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value[name].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn number(value: &Value, name: &str) -> u64 {
+    value[name].as_u64().unwrap_or(0)
+}
+
+fn code(sites: &Value) -> u8 {
+    if sites["network"].is_null() {
+        return 0;
+    }
+    let of_all = list(sites, "sites");
+    let is_well =
+        sites["member"] == true && sites["engine"]["up"] == true && list(sites, "alarms").is_empty();
+    if !is_well || of_all.iter().any(|site| site["agrees"] == false) {
+        return 1;
+    }
+    if of_all.iter().all(|site| site["agrees"] == true) { 0 } else { NOT_YET }
+}
+
+const HEADS: [&str; 8] = ["name", "lag", "silent", "records", "seen", "repairs", "has ours", "agrees"];
+
+fn told(sites: &Value) -> String {
+    let Some(network) = sites["network"].as_str() else {
+        return "this site stands alone\n".to_owned();
+    };
+    let engine = match sites["engine"]["why"].as_str() {
+        None => "up".to_owned(),
+        Some(why) => format!("down: {why}"),
+    };
+    let (records, published) = (number(sites, "records"), number(sites, "published"));
+    let mut text = format!("network {network}, roster {}\n", number(sites, "roster"));
+    text += &format!("engine {engine}\n{published} of {records} own records are published\n");
+    text += &table(list(sites, "sites").iter().map(|site| row(site, records)).collect());
+    let alarms = list(sites, "alarms").iter().filter_map(Value::as_str);
+    alarms.for_each(|alarm| text += &format!("alarm: {alarm}\n"));
+    text
+}
+
+fn row(site: &Value, records: u64) -> [String; HEADS.len()] {
+    let of = |value: &Value, applied: &str, known: &str| {
+        format!("{}/{}", number(value, applied), number(value, known))
+    };
+    let silent = site["silent_secs"].as_u64().map_or("not heard".to_owned(), |secs| format!("{secs} s"));
+    [
+        site["name"].as_str().unwrap_or_default().to_owned(),
+        format!("{} s", number(site, "lag_secs")),
+        silent,
+        of(site, "records_applied", "records_known"),
+        newest_seen(site).map_or("-".to_owned(), |stream| of(stream, "applied", "known")),
+        number(site, "repairs").to_string(),
+        format!("{}/{records}", number(site, "has_of_ours")),
+        agreement(site),
+    ]
+}
+
+/// Seen counts of the newest generation in the site's present life.
+fn newest_seen(site: &Value) -> Option<&Value> {
+    let is_present = |stream: &&Value| stream["incarnation"] == site["incarnation"];
+    let seen = list(site, "streams").iter().filter(is_present).filter(|stream| stream["stream"] == "seen");
+    seen.max_by_key(|stream| number(stream, "generation"))
+}
+
+fn agreement(site: &Value) -> String {
+    match site["agrees"].as_bool() {
+        Some(true) => "yes".to_owned(),
+        None => "checking".to_owned(),
+        Some(false) => {
+            let why = list(site, "streams").iter().find_map(|stream| stream["mismatch"].as_str());
+            format!("no: {}", why.unwrap_or_default())
+        }
+    }
+}
+
+/// Columns as wide as their widest cell; nothing where there are no rows.
+fn table(rows: Vec<[String; HEADS.len()]>) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<_> = std::iter::once(HEADS.map(str::to_owned)).chain(rows).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; HEADS.len()] = std::array::from_fn(width);
+    let mut text = String::new();
+    for line in &lines {
+        let cells: Vec<_> = line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        text += cells.join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn network(sites: Value) -> Value {
+        json!({
+            "network": "ab", "member": true, "roster": 3, "records": 7, "published": 6, "sites": sites, "alarms": [],
+            "engine": {"up": true, "why": null},
+        })
+    }
+
+    fn site(agrees: Value) -> Value {
+        let stream = |incarnation, generation, known, mismatch: Value| {
+            json!({
+                "incarnation": incarnation, "stream": "seen", "generation": generation, "known": known, "applied": 2,
+                "mismatch": mismatch,
+            })
+        };
+        let mismatch = if agrees == false { json!("another root") } else { Value::Null };
+        json!({
+            "name": "mail.example.org", "incarnation": 9, "silent_secs": 4, "records_known": 11,
+            "records_applied": 10, "lag_secs": 1, "agrees": agrees, "repairs": 5, "has_of_ours": 6,
+            "streams": [stream(9, 2, 3, Value::Null), stream(9, 3, 4, mismatch), stream(8, 5, 6, Value::Null)],
+        })
+    }
+
+    #[test]
+    fn a_table_shows_each_site_and_the_newest_generation_of_its_present_life() {
+        assert_eq!(
+            told(&network(json!([site(true.into())]))),
+            "network ab, roster 3\nengine up\n6 of 7 own records are published\n\
+             name              lag  silent  records  seen  repairs  has ours  agrees\n\
+             mail.example.org  1 s  4 s     10/11    2/4   5        6/7       yes\n"
+        );
+        assert!(told(&network(json!([site(false.into())]))).ends_with("  no: another root\n"));
+        let alarmed = json!({"network": "ab", "alarms": ["smoke"], "engine": {"up": false, "why": "gone"}});
+        assert!(told(&alarmed).contains("engine down: gone\n") && told(&alarmed).ends_with("alarm: smoke\n"));
+    }
+
+    #[test]
+    fn the_exit_code_says_whether_all_agree() {
+        let codes = [json!([]), json!([site(true.into())]), json!([site(true.into()), site(Value::Null)])];
+        assert_eq!(codes.map(|sites| code(&network(sites))), [0, 0, NOT_YET]);
+        assert_eq!(code(&network(json!([site(Value::Null), site(false.into())]))), 1);
+        for (field, value) in [("alarms", json!(["smoke"])), ("member", json!(false)), ("engine", json!({}))]
+        {
+            let mut sites = network(json!([site(true.into())]));
+            sites[field] = value;
+            assert_eq!(code(&sites), 1, "{field}");
+        }
+        assert_eq!(code(&json!({"network": null})), 0);
+    }
+}

@@ -1,0 +1,78 @@
+//! How the sites are doing, as `GET /v1/sites` says it.
+
+use seenit_link::{NetworkStatus, SiteStatus};
+use serde::Serialize;
+
+/// What the link and the engine know. A site that stands alone has the same fields, and nothing in them.
+#[derive(Serialize)]
+pub(crate) struct Sites {
+    /// The network; none where this site stands alone.
+    pub(crate) network: Option<String>,
+    pub(crate) member: bool,
+    pub(crate) roster: u64,
+    pub(crate) incarnation: u64,
+    pub(crate) records: u64,
+    pub(crate) published: u64,
+    pub(crate) sites: Vec<SiteStatus>,
+    pub(crate) alarms: Vec<String>,
+    /// None where this site stands alone.
+    pub(crate) engine: Option<EngineState>,
+    pub(crate) dropped_heard: u64,
+    pub(crate) dropped_said: u64,
+}
+
+/// Whether the engine is there.
+#[derive(Serialize)]
+pub(crate) struct EngineState {
+    pub(crate) up: bool,
+    /// Why it is not.
+    pub(crate) why: Option<String>,
+}
+
+impl Sites {
+    /// Of a site that stands alone.
+    pub(crate) fn alone(incarnation: u64) -> Self {
+        Sites {
+            network: None,
+            member: false,
+            roster: 0,
+            incarnation,
+            records: 0,
+            published: 0,
+            sites: Vec::new(),
+            alarms: Vec::new(),
+            engine: None,
+            dropped_heard: 0,
+            dropped_said: 0,
+        }
+    }
+
+    /// Of a network, with why its engine is not there, and what was lost between the two: heard and said.
+    pub(super) fn of(status: NetworkStatus, down: Option<String>, dropped: (u64, u64)) -> Self {
+        Sites {
+            network: Some(status.network),
+            member: status.member,
+            roster: status.roster,
+            incarnation: status.incarnation,
+            records: status.records,
+            published: status.published,
+            sites: status.sites,
+            alarms: status.alarms,
+            engine: Some(EngineState { up: down.is_none(), why: down }),
+            dropped_heard: dropped.0,
+            dropped_said: dropped.1,
+        }
+    }
+
+    /// Whether the engine is there.
+    pub(crate) fn is_engine_up(&self) -> bool {
+        self.engine.as_ref().is_some_and(|engine| engine.up)
+    }
+
+    /// What somebody should look at, the engine included.
+    pub(crate) fn all_alarms(self) -> Vec<String> {
+        let why = self.engine.and_then(|engine| engine.why);
+        let why = why.map(|why| format!("the engine between sites is not there: {why}"));
+        self.alarms.into_iter().chain(why).collect()
+    }
+}
