@@ -66,6 +66,11 @@ fn the_receipt_of_a_revocation_can_be_asked_for_again() {
     let told = serving.run(&format!("receipt {record}")).out;
     assert!(told.contains("are not spam, 0 stay spam") && told.contains("  applied at site "), "{told}");
     serving.run("receipt 0-0-0").refused(77, "0-0-0");
+    // A site alone waits for nobody.
+    assert_eq!(serving.run(&format!("receipt {record} --wait 30")).code, 0);
+    let sites = serving.run("sites");
+    assert_eq!((sites.code, sites.out.as_str()), (0, "this site stands alone\n"));
+    assert!(serving.run("sites --json").json()["network"].is_null());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::problem::Problem;
 
 #[derive(Args)]
 #[command(
-    after_help = "Columns: lag, how long something of the site has been missing for; silent, how long it was not heard; \
+    after_help = "Columns: lag, how long something of the site has been missing; silent, how long it was not heard; \
     records and seen (counts of the newest generation), applied here of those that it has; has ours, our records \
     applied there; agrees, whether all that is held of it is what it signed.\n\
     Exit codes: 0 when all sites agree, or there are no others; 1 when one does not agree, the engine is not there, or \
