@@ -19,6 +19,9 @@ use crate::rows;
 /// How far ahead a peer's generation may be: its clock is ahead of ours, or ours behind.
 const SKEW_GENERATIONS: u64 = 1;
 
+/// How often folds are made anew because of a site with several lives beyond its cap: that reads all copies.
+const REFOLD_MILLIS: u64 = 2_000;
+
 /// Bytes of steps that wait, of all streams together.
 pub(crate) const WAITING_BYTES_MAX: usize = 64 << 20;
 
@@ -224,6 +227,11 @@ impl<J: Journal> Link<J> {
         if increments.iter().all(is_below) {
             return Ok(increments.to_vec());
         }
+        if self.lives_in(id, generation) > 1 {
+            // The cap is on the sum of its lives, and only one of them is in memory: the fold is made anew, soon.
+            self.repairs.refold.insert(generation);
+            return Ok(Vec::new());
+        }
         self.hold(id)?;
         let Some(held) = &self.held else { return Ok(Vec::new()) };
         let cells = held.follower.counts().cells();
@@ -235,7 +243,16 @@ impl<J: Journal> Link<J> {
         Ok(increments.iter().map(change).filter(|(_, by)| *by > 0).collect())
     }
 
-    /// What one cell of a stream counts for at most. What we counted ourselves, in an earlier life, counts in full.
+    /// Lives of a stream's site that counted in a generation.
+    fn lives_in(&self, id: &StreamId, generation: u64) -> usize {
+        let is_counted = |(other, one): &(&StreamId, &crate::following::Following)| {
+            other.site == id.site && other.stream == (Stream::Seen { generation }) && one.position.applied > 0
+        };
+        let others = self.following.iter().filter(is_counted).filter(|(other, _)| *other != id).count();
+        others + 1
+    }
+
+    /// What one cell of a site counts for at most. What we counted ourselves, in an earlier life, counts in full.
     fn cap_of(&self, id: &StreamId) -> u64 {
         if id.site == self.key { u64::MAX } else { self.papers.seen_cap(&id.site) }
     }
@@ -306,28 +323,65 @@ impl<J: Journal> Link<J> {
     /// Makes the fold of a generation anew: each peer's cells, up to its cap.
     pub(crate) fn fold(&mut self, generation: u64) -> Result<(), JournalError> {
         let Some(roster) = self.papers.roster.as_ref() else { return Ok(()) };
-        let mut fold: Option<Counts> = None;
-        let mut unreadable = Vec::new();
+        let (mut fold, mut unreadable): (Option<Counts>, _) = (None, Vec::new());
+        // Streams are in order of sites: what the lives of one counted is added up, and then cut off at its cap.
+        let mut site: Option<(StreamId, Counts)> = None;
         for (id, following) in &self.following {
             if id.stream != (Stream::Seen { generation }) || following.position.applied == 0 {
                 continue;
             }
             let at = (generation, &following.position);
-            match cells::read(&self.journal, roster, (following.slot, id), at) {
-                Ok((counts, _)) => {
-                    let fold = match &mut fold {
-                        Some(fold) => fold,
-                        none => none.insert(self.journal.empty(generation)?),
-                    };
-                    let cap = self.cap_of(id);
-                    counts.cells().for_each_nonzero(|cell, value| fold.raise_cell(cell, value.min(cap)));
+            let counts = match cells::read(&self.journal, roster, (following.slot, id), at) {
+                Ok((counts, _)) => counts,
+                Err(error) => {
+                    unreadable.push((*id, error));
+                    continue;
                 }
-                Err(error) => unreadable.push((*id, error)),
+            };
+            match &mut site {
+                Some((of, sum)) if of.site == id.site => {
+                    // All cells of a generation are of one kind.
+                    let _ = sum.merge(&counts);
+                }
+                _ => {
+                    let whole = site.replace((*id, counts));
+                    self.add_to_fold(&mut fold, generation, whole)?;
+                }
             }
         }
+        self.add_to_fold(&mut fold, generation, site)?;
         self.journal.put_others(generation, fold);
         for (id, error) in unreadable {
             self.mismatched(&id, &format!("the copy here cannot be read: {error}"))?;
+        }
+        Ok(())
+    }
+
+    /// Adds the cells of one site, each up to the site's cap.
+    fn add_to_fold(
+        &self,
+        fold: &mut Option<Counts>,
+        generation: u64,
+        whole: Option<(StreamId, Counts)>,
+    ) -> Result<(), JournalError> {
+        let Some((id, counts)) = whole else { return Ok(()) };
+        let cap = self.cap_of(&id);
+        let fold = match fold {
+            Some(fold) => fold,
+            none => none.insert(self.journal.empty(generation)?),
+        };
+        counts.cells().for_each_nonzero(|cell, value| fold.raise_cell(cell, value.min(cap)));
+        Ok(())
+    }
+
+    /// Makes folds anew that could not be raised cell by cell.
+    pub(crate) fn refold(&mut self) -> Result<(), JournalError> {
+        if self.repairs.refold.is_empty() || self.now < self.repairs.refolded_at + REFOLD_MILLIS {
+            return Ok(());
+        }
+        self.repairs.refolded_at = self.now;
+        for generation in std::mem::take(&mut self.repairs.refold) {
+            self.fold(generation)?;
         }
         Ok(())
     }

@@ -138,7 +138,7 @@ impl<J: Journal> Link<J> {
         if id.site != self.key || id.incarnation != self.journal.incarnation() {
             // A stream that we have not heard of yet, or not that far: its site may be silent for good.
             if let Some(following) = self.follow_held(&id) {
-                following.missing_since = following.missing_since.or(Some(0));
+                following.is_urgent |= following.missing_since.is_none();
             }
             return Ok(());
         }

@@ -153,6 +153,7 @@ impl<J: Journal> Link<J> {
         self.beat()?;
         self.repair()?;
         self.audit()?;
+        self.refold()?;
         self.gather()?;
         self.snapshot()?;
         self.save_places()

@@ -58,6 +58,9 @@ pub(crate) struct Repairs {
     /// Own streams of which somebody claims to hold more.
     pub(crate) doubts: BTreeSet<StreamId>,
     audit_at: u64,
+    /// Generations whose folds are to be made anew, and when that was done last.
+    pub(crate) refold: BTreeSet<u64>,
+    pub(crate) refolded_at: u64,
     /// What we may still hand on.
     pub(crate) patience: Patience,
 }
@@ -90,11 +93,13 @@ impl<J: Journal> Link<J> {
             let since = *following.missing_since.get_or_insert(now);
             let patience = (ASK_MILLIS << following.attempts.min(5)).min(ASK_MILLIS_MAX);
             let is_due = following.asked.is_none_or(|asked| now >= asked + patience);
-            if now < since + GAP_MILLIS || !is_due || asks == ASKS_MAX {
+            let is_on_its_way = now < since + GAP_MILLIS && !following.is_urgent;
+            if is_on_its_way || !is_due || asks == ASKS_MAX {
                 continue;
             }
             asks += 1;
             (following.asked, following.attempts) = (Some(now), following.attempts.saturating_add(1));
+            following.is_urgent = false;
             let attempts = following.attempts;
             self.ask(&id, attempts)?;
         }
@@ -235,7 +240,7 @@ impl<J: Journal> Link<J> {
         {
             following.asked = None;
             following.attempts = following.attempts.saturating_sub(1);
-            following.missing_since = Some(0);
+            following.is_urgent = true;
         }
     }
 

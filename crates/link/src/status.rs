@@ -10,6 +10,9 @@ use serde::Serialize;
 use crate::journal::Journal;
 use crate::link::Link;
 
+/// Seconds of silence from which somebody should look.
+const SILENT_SECS: u64 = 600;
+
 /// The network from here.
 #[derive(Clone, Debug, Serialize)]
 pub struct NetworkStatus {
@@ -153,7 +156,7 @@ impl<J: Journal> Link<J> {
         let (records_known, records_applied) =
             records.map_or((0, 0), |(_, one)| (one.known(), one.position.applied));
         let missing = streams.iter().filter_map(|(_, one)| one.missing_since.filter(|_| one.is_behind()));
-        let lag = missing.map(|since| now.saturating_sub(since.max(heard_at.unwrap_or(since)))).max();
+        let lag = missing.map(|since| now.saturating_sub(since)).max();
         let is_wrong = streams.iter().any(|(_, one)| one.mismatch.is_some());
         let is_open = streams.iter().any(|(id, one)| {
             let applied = one.position.applied;
@@ -188,6 +191,10 @@ impl<J: Journal> Link<J> {
         }
         for (site, neighbour) in &self.neighbours {
             let name = self.papers.name_of(site);
+            let silent = neighbour.heard_at.map_or(0, |at| now.saturating_sub(at) / 1000);
+            if silent >= SILENT_SECS {
+                alarms.push(format!("{name} has been silent for {silent} s"));
+            }
             if neighbour.is_twofold(now) {
                 alarms.push(format!(
                     "two lives of {name} speak at the same time: a copy of its folder is running"

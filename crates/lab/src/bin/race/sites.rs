@@ -110,11 +110,11 @@ struct Told {
 
 /// Tells one site batches at a rate; the first of each is a probe.
 fn tell(site: &Running, number: usize, rate: u64, seconds: f64, probes: &Probes) -> Result<Told, String> {
-    let (ledger, mut random) = (site.ledger(), SplitMix::new(2006 + number as u64));
+    let (ledger, mut random) = (site.ledger(), SplitMix(2006 + number as u64));
     let (begun, mut told) = (Instant::now(), Told::default());
     let mut case = || {
         let mut case = Case::new();
-        let digest: [u8; 16] = std::array::from_fn(|_| random.next_u64() as u8);
+        let digest: [u8; 16] = std::array::from_fn(|_| random.next() as u8);
         case.push(Kind::RazorE8, &digest).map(|()| case).map_err(|error| error.to_string())
     };
     while begun.elapsed().as_secs_f64() < seconds {
