@@ -20,7 +20,7 @@ use arc_swap::ArcSwap;
 use seenit_ledger::RecordId;
 use seenit_ledger::clock::Clock;
 use seenit_ledger::ledger::Ledger;
-use seenit_link::{Action, Kind, Link, Place, Published, Reach, ReplyTo};
+use seenit_link::{Action, Kind, Link, NetworkStatus, Place, Published, Reach, ReplyTo};
 use seenit_sites::key::{AdminKey, SiteSecret};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::Receiver;
@@ -107,9 +107,14 @@ impl Site {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How the network is doing.
+    /// How the network is doing, as the link sees it.
+    pub(crate) fn network(&self) -> NetworkStatus {
+        self.link().status(self.pace.millis())
+    }
+
+    /// The same with what the engine knows.
     pub(crate) fn status(&self) -> Sites {
-        let status = self.link().status(self.pace.millis());
+        let status = self.network();
         let down = self.down.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let dropped = self.engine.dropped();
         Sites::of(status, down, (dropped.heard(), dropped.said()))

@@ -252,7 +252,7 @@ impl Running {
 
     /// How the network is doing, where there is one.
     pub fn network(&self) -> Option<seenit_link::NetworkStatus> {
-        self.state.site.get().map(|site| site.status().status)
+        self.state.site.get().map(Site::network)
     }
 
     /// The accounts.
