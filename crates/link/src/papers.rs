@@ -167,8 +167,8 @@ impl Papers {
     }
 }
 
-/// Numbers of sites: those of a roster, and of members that are just being taken out.
-const SLOTS_MAX: u16 = 2000;
+/// Numbers of sites, as many as the ledger knows: those of a roster.
+const SLOTS_MAX: u16 = 1000;
 
 /// The smallest number that no site has.
 fn free_slot(slots: &BTreeMap<SiteKey, u16>) -> Option<u16> {

@@ -39,7 +39,12 @@ impl Network {
         let permissions = well(&admin, "network streams --folder admin --print-permissions");
         let nats = Nats::start(nodes, &permissions)?;
         let urls = nats.urls().iter().map(|url| format!(" --nats {url}")).collect::<String>();
-        well(&admin, &format!("network streams --folder admin --replicas {nodes}{urls}"));
+        well(
+            &admin,
+            &format!(
+                "network streams --folder admin --replicas {nodes} --max-bytes 67108864 --bucket-bytes 33554432{urls}"
+            ),
+        );
         well(&admin, &format!("network publish --folder admin{urls}"));
         let key = admin_key(&admin);
         let servers: Vec<String> = nats.urls().iter().map(|url| format!("{url:?}")).collect();

@@ -84,7 +84,7 @@ fn sites_that_are_cut_off_agree_afterwards() {
     network.serving(1).process.signal("CONT");
     network.nats.stop(2);
     let other = network.mail(2);
-    network.say(1, "revoke", &mail);
+    network.say(0, "revoke", &mail);
     network.say(2, "report", &other);
     network.nats.go_on(2);
     network.until("all know", |network| {

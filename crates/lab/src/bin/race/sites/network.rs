@@ -76,7 +76,8 @@ impl Network {
             members.map(|(number, secret)| member(number, &secret)).collect::<Result<Vec<_>, _>>()?;
         let keys: Vec<_> = members.iter().map(|member| member.site).collect();
         let operator = operator(&nats, &admin)?;
-        operator.make(&keys, &Limits::default())?;
+        let limits = Limits { stream_bytes: 1 << 30, bucket_bytes: 256 << 20, ..Limits::default() };
+        operator.make(&keys, &limits)?;
         operator.publish(&papers(&admin, members, capacity)?)?;
         let sites = (0..SITES).map(|number| serve(&data(number), &nats.url, &admin));
         let sites = sites.collect::<Result<Vec<_>, _>>()?;
