@@ -93,7 +93,8 @@ fn what_a_site_hears_in_a_large_network_is_bounded() {
     let row_bytes: usize =
         links[0].journal().disk.rows.iter().map(|(key, value)| key.len() + value.len()).sum();
     println!(
-        "{sites} sites, {SECONDS} s: {heard} messages and beats heard ({beats} beats), {} bytes/s, {:.1} % of a core, {rows} rows of {row_bytes} bytes",
+        "{sites} sites, {SECONDS} s: {heard} messages and beats heard ({beats} beats), {} bytes/s, \
+         {:.1} % of a core, {rows} rows of {row_bytes} bytes",
         bytes / SECONDS,
         100.0 * busy.as_secs_f64() / SECONDS as f64,
     );

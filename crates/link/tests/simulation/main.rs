@@ -110,7 +110,8 @@ fn sites_agree_whatever_happens() {
     println!("{} of {seeds} seeds agree", seeds - failed.len() as u64);
     assert!(
         failed.is_empty(),
-        "seeds {failed:?} fail; see one again with: SEENIT_SEED={} cargo test -p seenit-link --test simulation -- --nocapture",
+        "seeds {failed:?} fail; see one again with: \
+         SEENIT_SEED={} cargo test -p seenit-link --test simulation -- --nocapture",
         failed[0]
     );
 }

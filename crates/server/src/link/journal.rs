@@ -62,7 +62,7 @@ impl Journal for LedgerJournal {
 
     fn frozen(&self) -> Vec<Frozen> {
         let frozen = self.ledger.frozen_cells().inspect_err(|error| {
-            tracing::warn!(%error, "cells of an earlier life cannot be copied: they count here, and others ask for them");
+            tracing::warn!(%error, "cells of an earlier life cannot be copied: they count here alone");
         });
         let part = |one: seenit_ledger::FrozenCells| Frozen {
             incarnation: one.incarnation,

@@ -46,18 +46,12 @@ impl Probes {
         let (mut done, mut since_end) = (0, None);
         loop {
             let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut is_first = true;
-            for place in done..all.len() {
-                let probe = &mut all[place];
-                if probe.took.is_none() && is_known(probe, sites) {
+            for probe in all.iter_mut().skip(done).filter(|probe| probe.took.is_none()) {
+                if is_known(probe, sites) {
                     probe.took = Some(probe.when.elapsed().as_secs_f64() * 1000.0);
                 }
-                if is_first && probe.took.is_some() {
-                    done = place + 1;
-                } else {
-                    is_first = false;
-                }
             }
+            done += all.iter().skip(done).take_while(|probe| probe.took.is_some()).count();
             let is_done = done == all.len();
             drop(all);
             if self.is_over.load(Relaxed) {
