@@ -85,11 +85,12 @@ pub(crate) fn run(args: &SitesArgs) -> Result<(), Box<dyn Error>> {
             })
         };
         let tellers: Vec<_> = (0..SITES).map(tell).collect();
-        let told = tellers.into_iter().map(|one| one.join().map_err(|_| "a teller panicked"));
-        let told = told.collect::<Result<Vec<_>, _>>()?.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let told: Vec<_> = tellers.into_iter().map(|one| one.join()).collect();
+        // Whatever came of it: the watcher must not wait for ever.
         probes.end();
         watching.join().map_err(|_| "the watcher panicked")?;
-        Ok(told)
+        let told = told.into_iter().map(|one| one.map_err(|_| "a teller panicked"));
+        Ok(told.collect::<Result<Vec<_>, _>>()?.into_iter().collect::<Result<Vec<_>, _>>()?)
     })?;
     network.wait_for_agreement()?;
     let rows = rows(&network, &probes, &told, args.seconds)?;
@@ -115,7 +116,7 @@ fn tell(site: &Running, number: usize, rate: u64, seconds: f64, probes: &Probes)
     let mut case = || {
         let mut case = Case::new();
         let digest: [u8; 16] = std::array::from_fn(|_| random.next() as u8);
-        case.push(Kind::RazorE8, &digest).map(|()| case).map_err(|error| error.to_string())
+        case.push(Kind::DccBody, &digest).map(|()| case).map_err(|error| error.to_string())
     };
     while begun.elapsed().as_secs_f64() < seconds {
         let sightings = rate - rate / REPORT_SHARE;
