@@ -259,17 +259,11 @@ impl<J: Journal> Link<J> {
 
     /// Something of a stream was applied.
     fn applied(&mut self, id: &StreamId) {
-        let now = self.now;
-        if let Some(following) = self.following.get_mut(id) {
-            following.applied_at = Some(now);
-            following.missing_since = None;
-            following.asked = None;
-        }
+        let Some(following) = self.following.get_mut(id) else { return };
+        (following.missing_since, following.asked) = (None, None);
         if id.stream == Stream::Records {
+            following.mismatch = None;
             self.own.has_news = true;
-            if let Some(following) = self.following.get_mut(id) {
-                following.mismatch = None;
-            }
         }
     }
 

@@ -39,7 +39,7 @@ impl Held {
         Held { id, follower: Follower::new(counts, applied), tree }
     }
 
-    /// Applies gains that were found to be readable. Says which pages they touched.
+    /// Applies gains that were found to be readable, and brings the tree up to date.
     pub(crate) fn apply(&mut self, gains: &[CountGain<'_>]) -> Result<(), JournalError> {
         let mut touched = Vec::new();
         for gain in gains {

@@ -99,8 +99,6 @@ pub(crate) struct Following {
     pub(crate) mismatch: Option<String>,
     /// How often it was repaired since the start.
     pub(crate) repairs: u64,
-    /// When something was applied the last time, by the link's time.
-    pub(crate) applied_at: Option<u64>,
 }
 
 impl Following {
@@ -116,7 +114,6 @@ impl Following {
             attempts: 0,
             mismatch: None,
             repairs: 0,
-            applied_at: None,
         }
     }
 

@@ -9,7 +9,7 @@ mod double;
 use std::time::{Duration, Instant};
 
 use double::{Disk, Double};
-use seenit_link::{Action, Journal, Kind, Link};
+use seenit_link::{Action, Kind, Link};
 use seenit_sites::key::{AdminSecret, SiteSecret};
 use seenit_sites::manifest::{Geometry, HashKey, Manifest, Terms};
 use seenit_sites::roster::{Caps, Member, Roster};
@@ -102,5 +102,4 @@ fn what_a_site_hears_in_a_large_network_is_bounded() {
     let applied = status.sites.iter().filter(|one| one.records_applied > 0).count();
     assert_eq!(applied, sites - 1, "it has heard of everybody");
     assert!(beats / SECONDS <= 60, "beats a second do not grow with the sites: {}", beats / SECONDS);
-    assert!(links[0].journal().now() > 0);
 }
