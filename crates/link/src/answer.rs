@@ -172,8 +172,9 @@ impl<J: Journal> Link<J> {
             return Ok(());
         };
         self.hold(id)?;
-        if let Some(held) = self.held.as_ref().filter(|held| held.id == *id) {
-            look(&held.tree, held.follower.counts(), &head);
+        if let Some(held) = self.held.as_mut().filter(|held| held.id == *id) {
+            let (tree, counts) = held.tree_and_counts();
+            look(tree, counts, &head);
         }
         Ok(())
     }

@@ -1,16 +1,17 @@
 //! Copies of others' seen cells. On disk they are chunks of one gain from nothing, and the messages after it as they
 //! came; in memory there is at most one at a time, when it is compared, repaired or handed on.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 use seenit_filter::AnyLayout;
 use seenit_filter::cells::{Cells, SplitCells};
 use seenit_filter::counting::Refined;
-use seenit_filter::delta::{CountGain, Follower};
+use seenit_filter::delta::{CountGain, DeltaError, Follower};
 use seenit_sites::Digest;
 use seenit_sites::beat::StreamId;
 use seenit_sites::message::Message;
-use seenit_sites::root::{Tree, encode_cells, leaf};
+use seenit_sites::root::{PageOfCells, Tree, leaf};
 use seenit_sites::roster::Roster;
 use seenit_sites::{list, part};
 
@@ -30,36 +31,47 @@ pub(crate) type Follow = Follower<Refined, AnyLayout, SplitCells>;
 pub(crate) struct Held {
     pub(crate) id: StreamId,
     pub(crate) follower: Follow,
-    pub(crate) tree: Tree,
+    tree: Tree,
+    /// Pages that changed since the tree was made.
+    touched: BTreeSet<u64>,
 }
 
 impl Held {
     pub(crate) fn new(id: StreamId, counts: Counts, applied: u64) -> Self {
         let tree = tree_of(&counts);
-        Held { id, follower: Follower::new(counts, applied), tree }
+        Held { id, follower: Follower::new(counts, applied), tree, touched: BTreeSet::new() }
     }
 
-    /// Applies gains that were found to be readable, and brings the tree up to date.
+    /// Applies gains that were found to be readable.
     pub(crate) fn apply(&mut self, gains: &[CountGain<'_>]) -> Result<(), JournalError> {
-        let mut touched = Vec::new();
+        let unreadable = |error: DeltaError| JournalError(error.to_string());
         for gain in gains {
-            let per_page = self.follower.counts().cells().per_page();
-            let visited = gain.for_each(self.follower.counts(), |cell, _| touched.push(cell / per_page));
-            visited.map_err(|error| JournalError(error.to_string()))?;
-            self.follower.apply(gain).map_err(|error| JournalError(error.to_string()))?;
+            self.touched.extend(pages_touched(gain, self.follower.counts()).map_err(unreadable)?);
+            self.follower.apply(gain).map_err(unreadable)?;
         }
-        self.touch(touched);
         Ok(())
     }
 
-    /// Brings the tree up to date where pages changed.
-    pub(crate) fn touch(&mut self, mut pages: Vec<u64>) {
-        pages.sort_unstable();
-        pages.dedup();
-        let leaves: Vec<(u64, Digest)> =
-            pages.into_iter().map(|page| (page, leaf_of(self.follower.counts(), page))).collect();
-        // They are pages of these very cells.
-        let _ = self.tree.update(&leaves);
+    /// A page changed.
+    pub(crate) fn touch(&mut self, page: u64) {
+        self.touched.insert(page);
+    }
+
+    /// How many pages it has.
+    pub(crate) fn pages(&self) -> u64 {
+        self.tree.pages()
+    }
+
+    /// The tree over its pages. Whoever counts a lot touches all pages all the time, so it is brought up to date only
+    /// when somebody looks.
+    pub(crate) fn tree(&mut self) -> &Tree {
+        self.tree_and_counts().0
+    }
+
+    pub(crate) fn tree_and_counts(&mut self) -> (&Tree, &Counts) {
+        let (tree, counts) = (&mut self.tree, self.follower.counts());
+        retouch(tree, counts, std::mem::take(&mut self.touched));
+        (tree, counts)
     }
 }
 
@@ -70,19 +82,46 @@ pub(crate) fn pages_of(counts: &Counts) -> u64 {
 
 /// The values of a page.
 pub(crate) fn values_of(counts: &Counts, page: u64) -> impl Iterator<Item = u64> {
-    let cells = counts.cells();
-    let first = page * cells.per_page();
-    (first..(first + cells.per_page()).min(cells.len())).map(|cell| cells.get(cell))
+    cells_of(counts, page).map(|cell| counts.cells().get(cell))
+}
+
+/// The cells of a page.
+pub(crate) fn cells_of(counts: &Counts, page: u64) -> Range<u64> {
+    let (per_page, end) = (counts.cells().per_page(), counts.cells().len());
+    let first = page.saturating_mul(per_page).min(end);
+    first..first.saturating_add(per_page).min(end)
 }
 
 /// The canonical bytes of a page.
 pub(crate) fn page_of(counts: &Counts, page: u64) -> Vec<u8> {
-    encode_cells(values_of(counts, page))
+    let range = cells_of(counts, page);
+    let mut bytes = PageOfCells::zeroed((range.end - range.start) as usize);
+    counts.cells().for_each_nonzero_on(page, |cell, value| bytes.set((cell - range.start) as usize, value));
+    bytes.into_bytes()
 }
 
 /// The digest of a page.
-pub(crate) fn leaf_of(counts: &Counts, page: u64) -> Digest {
+fn leaf_of(counts: &Counts, page: u64) -> Digest {
     leaf(&page_of(counts, page))
+}
+
+/// The pages that a gain touches, in order.
+pub(crate) fn pages_touched(gain: &CountGain<'_>, like: &Counts) -> Result<Vec<u64>, DeltaError> {
+    let (mut pages, per_page) = (Vec::new(), like.cells().per_page());
+    gain.for_each(like, |cell, _| {
+        let page = cell / per_page;
+        if pages.last() != Some(&page) {
+            pages.push(page);
+        }
+    })?;
+    Ok(pages)
+}
+
+/// Brings a tree up to date where pages of these cells changed.
+pub(crate) fn retouch(tree: &mut Tree, counts: &Counts, pages: BTreeSet<u64>) {
+    let leaves: Vec<_> = pages.into_iter().map(|page| (page, leaf_of(counts, page))).collect();
+    // A page that is not there changes nothing.
+    let _ = tree.update(&leaves);
 }
 
 /// The tree over all pages.

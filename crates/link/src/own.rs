@@ -1,9 +1,8 @@
 //! Own streams: what the journal has that others have not heard yet is published, step by step, each with the root
 //! after it. Nothing is published that is not journalled and synced: the journal is all that is looked at.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use seenit_filter::cells::Cells;
 use seenit_filter::delta::CountGain;
 use seenit_sites::Digest;
 use seenit_sites::chain::Chain;
@@ -12,7 +11,7 @@ use seenit_sites::root::Tree;
 use seenit_sites::{list, part};
 
 use crate::action::{Action, Kind, Published};
-use crate::cells::{leaf_of, tree_of};
+use crate::cells::{self, tree_of};
 use crate::journal::{Batch, Journal, JournalError};
 use crate::link::Link;
 use crate::rows;
@@ -344,10 +343,7 @@ impl<J: Journal> Link<J> {
                 .map(|tree| touched_since(journal, generation, tree.sequence, sequence, counts));
             match (touched, &mut known) {
                 (Some(Ok(Some(pages))), Some(tree)) => {
-                    let leaves: Vec<_> =
-                        pages.into_iter().map(|page| (page, leaf_of(counts, page))).collect();
-                    // They are pages of these very cells.
-                    let _ = tree.tree.update(&leaves);
+                    cells::retouch(&mut tree.tree, counts, pages);
                     tree.sequence = sequence;
                 }
                 (Some(Err(error)), _) => failed = Some(error),
@@ -417,21 +413,19 @@ fn touched_since<J: Journal>(
     from: u64,
     to: u64,
     like: &crate::journal::Counts,
-) -> Result<Option<Vec<u64>>, JournalError> {
+) -> Result<Option<BTreeSet<u64>>, JournalError> {
     let wanted = to.saturating_sub(from) as usize;
     let gains = if wanted > 0 { journal.gains(generation, from, STEP_BYTES_MAX)? } else { Vec::new() };
     if gains.len() < wanted {
         return Ok(None);
     }
-    let (mut pages, per_page) = (Vec::new(), like.cells().per_page());
+    let mut touched = BTreeSet::new();
     for bytes in gains.iter().take(wanted) {
-        let visited = CountGain::open(bytes.as_slice())
-            .and_then(|gain| gain.for_each(like, |cell, _| pages.push(cell / per_page)));
-        if visited.is_err() {
-            return Ok(None);
+        let gain = CountGain::open(bytes.as_slice());
+        match gain.and_then(|gain| cells::pages_touched(&gain, like)) {
+            Ok(pages) => touched.extend(pages),
+            Err(_) => return Ok(None),
         }
     }
-    pages.sort_unstable();
-    pages.dedup();
-    Ok(Some(pages))
+    Ok(Some(touched))
 }

@@ -198,7 +198,7 @@ impl<J: Journal> Link<J> {
         };
         // As if nothing were known: every page gets a stamp, from us where it is right and from others where not.
         let held = Held::new(*id, counts, 0);
-        let branches = (0..held.tree.pages()).step_by(BRANCH_PAGES as usize).collect();
+        let branches = (0..held.pages()).step_by(BRANCH_PAGES as usize).collect();
         let (wanted, moved_at) = (BTreeSet::new(), self.now);
         self.repairs.session = Some(Session { held, branches, wanted, newest: None, rounds: 0, moved_at });
         Ok(())
@@ -258,12 +258,12 @@ impl<J: Journal> Link<J> {
         self.heard_of_ourselves(bytes)?;
         let Some(head) = self.head_of_session(bytes) else { return Ok(()) };
         let Some(session) = &mut self.repairs.session else { return Ok(()) };
-        if branch.pages() != session.held.tree.pages() || !branch.leads_to(&head.state().root) {
+        if branch.pages() != session.held.pages() || !branch.leads_to(&head.state().root) {
             return Ok(());
         }
         let stamp = head.state().sequence;
         for (page, leaf) in (branch.first()..).zip(branch.leaves()) {
-            if session.held.tree.leaf(page) == Some(leaf) {
+            if session.held.tree().leaf(page) == Some(leaf) {
                 session.wanted.remove(&page);
                 install(&mut session.held.follower, page, None, stamp);
             } else if session.held.follower.stamp(page).is_some_and(|held| held < stamp) {
@@ -278,19 +278,16 @@ impl<J: Journal> Link<J> {
     fn take_pages(&mut self, bytes: &[u8], pages: &[(Path, Vec<u8>)]) -> Result<(), JournalError> {
         let Some(head) = self.head_of_session(bytes) else { return Ok(()) };
         let Some(session) = &mut self.repairs.session else { return Ok(()) };
-        let mut touched = Vec::new();
         for (path, page) in pages {
-            let is_right =
-                path.pages() == session.held.tree.pages() && path.leads_to(&head.state().root, page);
+            let is_right = path.pages() == session.held.pages() && path.leads_to(&head.state().root, page);
             let expected = cells::values_of(session.held.follower.counts(), path.page()).count();
             if let (true, Ok(values)) = (is_right, decode_cells(page, expected)) {
                 if install(&mut session.held.follower, path.page(), Some(values), head.state().sequence) {
-                    touched.push(path.page());
+                    session.held.touch(path.page());
                 }
                 session.wanted.remove(&path.page());
             }
         }
-        session.held.touch(touched);
         note_head(session, head, bytes);
         self.session_goes_on()
     }
@@ -342,7 +339,7 @@ impl<J: Journal> Link<J> {
                     session.rounds += 1;
                     let counts = session.held.follower.into_counts();
                     session.held = Held::new(id, counts, 0);
-                    let pages = session.held.tree.pages();
+                    let pages = session.held.pages();
                     session.branches = (0..pages).step_by(BRANCH_PAGES as usize).collect();
                     session.newest = None;
                     self.repairs.session = Some(session);
@@ -421,7 +418,7 @@ impl<J: Journal> Link<J> {
         let Some(id) = self.following.iter().find(is_due).map(|(id, _)| *id) else { return Ok(()) };
         self.repairs.audit_at = self.now;
         self.hold(&id)?;
-        let root = self.held.as_ref().map(|held| held.tree.root());
+        let root = self.held.as_mut().map(|held| held.tree().root());
         let Some(following) = self.following.get(&id) else { return Ok(()) };
         let newest = following.newest.clone();
         let is_signed = |(_, bytes): &(Head, Vec<u8>)| {

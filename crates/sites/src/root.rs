@@ -6,7 +6,7 @@
 //! root   = H(root domain, number of pages, top)
 //! ```
 //!
-//! A page is whatever bytes its owner calls canonical: of seen cells, what [`encode_cells`] makes of them. The
+//! A page is whatever bytes its owner calls canonical: of seen cells, what [`PageOfCells`] makes of them. The
 //! number of pages is in the root, and the place of a page follows from its path, so neither can be made up.
 
 mod branch;
@@ -18,7 +18,7 @@ use thiserror::Error;
 use crate::digest::{Digest, Domain};
 
 pub use branch::{BRANCH_PAGES, Branch};
-pub use cells::{PageError, decode_cells, encode_cells};
+pub use cells::{PageError, PageOfCells, decode_cells};
 pub use path::{Path, PathError};
 
 /// The most pages under a root: 64 GiB of cells, more than a generation of any site has memory for.

@@ -2,11 +2,11 @@
 
 mod made;
 
-use made::{flips, head, roster, stream_id};
+use made::{flips, head, page_of, roster, stream_id};
 use proptest::prelude::*;
 use seenit_sites::ask::{ANSWER_BYTES_MAX, ASK_BYTES_MAX, Answer, Ask, AskError, PAGES_ASKED_MAX};
 use seenit_sites::message::{HEAD_BYTES, MESSAGE_BYTES_MAX, MessageError, Stream};
-use seenit_sites::root::{Tree, encode_cells, leaf};
+use seenit_sites::root::{Tree, leaf};
 use seenit_sites::{Arrival, FormError};
 
 const SEEN: Stream = Stream::Seen { generation: 20_001 };
@@ -33,7 +33,7 @@ fn asks() -> [Ask; 5] {
 }
 
 fn answers() -> [Answer; 5] {
-    let pages: Vec<Vec<u8>> = (0..11).map(|page| encode_cells([page, 1000 * page])).collect();
+    let pages: Vec<Vec<u8>> = (0..11).map(|page| page_of(&[page, 1000 * page])).collect();
     let tree = Tree::of(pages.iter().map(|page| leaf(page)));
     let proved = |page: u64| (tree.path(page).expect("a page"), pages[page as usize].clone());
     [
@@ -132,7 +132,7 @@ fn a_flipped_bit_says_something_else_or_nothing() {
 /// What is not signed is proved all the same: no flipped bit of leaves or pages leads to the root.
 #[test]
 fn leaves_and_pages_with_a_flipped_bit_prove_nothing() {
-    let tree = Tree::of((0..11).map(|page| leaf(&encode_cells([page, 1000 * page]))));
+    let tree = Tree::of((0..11).map(|page| leaf(&page_of(&[page, 1000 * page]))));
     for answer in [answers()[2].clone(), answers()[3].clone()] {
         let behind_the_head = 8 * (KIND + 1 + HEAD_BYTES);
         for (bit, flipped) in flips(&answer.encode()).filter(|(bit, _)| *bit >= behind_the_head) {

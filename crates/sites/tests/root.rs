@@ -2,12 +2,12 @@
 
 mod made;
 
-use made::{flips, site};
+use made::{flips, page_of, site};
 use proptest::prelude::*;
 use seenit_sites::Digest;
 use seenit_sites::chain::Chain;
 use seenit_sites::root::{
-    NoSuchPage, PAGES_MAX, PageError, Path, PathError, Tree, decode_cells, encode_cells, leaf,
+    NoSuchPage, PAGES_MAX, PageError, PageOfCells, Path, PathError, Tree, decode_cells, leaf,
 };
 
 /// Pages that all differ.
@@ -123,9 +123,13 @@ proptest! {
 
     #[test]
     fn pages_of_cells_are_read_as_they_were_written(
-        values in proptest::collection::vec((0..64_u32, any::<u64>()).prop_map(|(bits, value)| value >> bits), 0..100),
+        values in proptest::collection::vec((0..=64_u32, any::<u64>()).prop_map(|(bits, value)| value.checked_shr(bits).unwrap_or(0)), 0..100),
     ) {
-        let page = encode_cells(values.iter().copied());
+        let page = page_of(&values);
+        let mut written = PageOfCells::zeroed(values.len());
+        let nonzero = values.iter().enumerate().filter(|(_, value)| **value > 0);
+        nonzero.for_each(|(cell, value)| written.set(cell, *value));
+        prop_assert_eq!(&written.into_bytes(), &page);
         prop_assert_eq!(decode_cells(&page, values.len()), Ok(values.clone()));
         prop_assert!(decode_cells(&page, values.len() + 1).is_err());
         prop_assert!(values.is_empty() || decode_cells(&page, values.len() - 1).is_err());
@@ -137,7 +141,7 @@ proptest! {
         let there = page.iter().filter(|byte| **byte < 0x80).count();
         for cells in [expected, there] {
             if let Ok(values) = decode_cells(&page, cells) {
-                prop_assert_eq!(&encode_cells(values), &page);
+                prop_assert_eq!(&page_of(&values), &page);
             }
         }
     }
@@ -204,9 +208,18 @@ fn logs_of_two_sites_or_lives_never_share_a_link() {
 }
 
 #[test]
+fn a_cell_beyond_its_page_is_left_out() {
+    let mut page = PageOfCells::zeroed(2);
+    for cell in [1, 2, 3, usize::MAX] {
+        page.set(cell, 300);
+    }
+    assert_eq!(page.into_bytes(), page_of(&[0, 300]));
+}
+
+#[test]
 fn values_of_cells_have_one_form() {
-    assert_eq!(encode_cells([0, 127, 128, u64::MAX]).len(), 1 + 1 + 2 + 10);
-    let top = encode_cells([u64::MAX]);
+    assert_eq!(page_of(&[0, 127, 128, u64::MAX]).len(), 1 + 1 + 2 + 10);
+    let top = page_of(&[u64::MAX]);
     assert_eq!(decode_cells(&top, 1), Ok(vec![u64::MAX]));
     let beyond = [&top[..9], &[3]].concat();
     for page in [&[0x80, 0][..], &[0x81, 0x80, 0], &[0x80], &beyond] {

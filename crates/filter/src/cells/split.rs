@@ -17,13 +17,14 @@ mod tests;
 
 pub use choose::{Savings, choose, expected_bytes};
 
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use self::table::{Entry, Table};
 use super::shared::SharedCells;
 use super::word::AtomicWord;
-use super::{CELL_BITS_MAX, Cells, CellsMut, Packing, Words, place_at};
+use super::{CELL_BITS_MAX, Cells, CellsMut, Packing, Words, address_of, place_at};
 use crate::error::GeometryError;
 use crate::memory::{HugePages, PAGE_WORDS, PageBuf, SharedPages, prefetch};
 
@@ -280,6 +281,35 @@ impl SplitCells {
         std::array::from_fn(|word| self.words()[page * PAGE_WORDS + word].load(Acquire))
     }
 
+    /// Calls `visit` with each cell of a page that is not zero, in order, and its value. There are none on a page that
+    /// is not there.
+    pub fn for_each_nonzero_on(&self, page: u64, visit: impl FnMut(u64, u64)) {
+        let pages = self.words().len() / PAGE_WORDS;
+        let first = page.min(pages as u64) as usize;
+        let end = pages.min(first + 1);
+        self.for_each_nonzero_in(first * PAGE_WORDS..end * PAGE_WORDS, visit);
+    }
+
+    /// The value is taken from the word at hand; only a count with a high part is looked up.
+    fn for_each_nonzero_in(&self, words: Range<usize>, mut visit: impl FnMut(u64, u64)) {
+        let base = self.split.base;
+        for index in words {
+            let word = self.words()[index].load(Acquire);
+            base.for_each_marked(index, word, |cell, shift| {
+                let value = base.read(word, shift);
+                let is_flagged = self.split.is_flagged(value);
+                visit(
+                    cell,
+                    if is_flagged {
+                        self.get_flagged(address_of(index as u64, u64::from(shift)))
+                    } else {
+                        value
+                    },
+                );
+            });
+        }
+    }
+
     #[inline(always)]
     fn chunk_of(&self, word: usize) -> usize {
         (word / PAGE_WORDS) / self.pages_per_chunk as usize
@@ -381,10 +411,8 @@ impl Cells for SplitCells {
         Some(Words::Shared(self.words()))
     }
 
-    fn for_each_nonzero(&self, mut visit: impl FnMut(u64, u64)) {
-        for (index, word) in self.words().iter().enumerate() {
-            self.split.base.for_each_marked(index, word.load(Acquire), |cell, _| visit(cell, self.get(cell)));
-        }
+    fn for_each_nonzero(&self, visit: impl FnMut(u64, u64)) {
+        self.for_each_nonzero_in(0..self.words().len(), visit);
     }
 
     /// A count that gained a multiple of 2^s has the base it had before: flagged cells are always looked at.

@@ -28,17 +28,40 @@ pub enum PageError {
     Value(usize),
 }
 
-/// The page of these values.
-pub fn encode_cells(values: impl IntoIterator<Item = u64>) -> Vec<u8> {
-    let mut page = Vec::new();
-    for mut value in values {
-        while value >> GROUP_BITS > 0 {
-            page.push(value as u8 | MORE);
-            value >>= GROUP_BITS;
-        }
-        page.push(value as u8);
+/// A page in the making: nothing but zeros at first. Most cells are zero, so who makes a page sets the others, in
+/// order.
+#[derive(Clone, Debug)]
+pub struct PageOfCells {
+    bytes: Vec<u8>,
+    /// Bytes that the cells so far have beyond one each.
+    beyond: usize,
+}
+
+impl PageOfCells {
+    /// So many cells, all zero.
+    pub fn zeroed(cells: usize) -> Self {
+        PageOfCells { bytes: vec![0; cells], beyond: 0 }
     }
-    page
+
+    /// Sets a cell that lies after those that were set before. One beyond the page is left out.
+    pub fn set(&mut self, cell: usize, mut value: u64) {
+        let mut place = cell.saturating_add(self.beyond);
+        while value >> GROUP_BITS > 0 && place < self.bytes.len() {
+            self.bytes[place] = value as u8 | MORE;
+            value >>= GROUP_BITS;
+            // All that follows is zero: a byte more at the end is one more here.
+            self.bytes.push(0);
+            (place, self.beyond) = (place + 1, self.beyond + 1);
+        }
+        if let Some(byte) = self.bytes.get_mut(place) {
+            *byte = value as u8;
+        }
+    }
+
+    /// Its canonical bytes.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
 }
 
 /// The values of a page that must have so many. No more are read, whatever is there.

@@ -146,3 +146,17 @@ pub fn any_members() -> impl Strategy<Value = Vec<Member>> {
         })
         .prop_shuffle()
 }
+
+/// The page of these values as the format says it, value by value.
+pub fn page_of(values: &[u64]) -> Vec<u8> {
+    let mut page = Vec::new();
+    for &value in values {
+        let mut rest = value;
+        while rest >= 0x80 {
+            page.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        page.push(rest as u8);
+    }
+    page
+}

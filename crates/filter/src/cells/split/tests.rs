@@ -40,6 +40,13 @@ fn split_cells_are_an_array_of_numbers() {
                 .filter(|&(_, old, new)| old != new)
                 .collect();
             assert_eq!(changes, expected, "{split:?}");
+            for page in 0..7 {
+                let mut nonzero = Vec::new();
+                cells.for_each_nonzero_on(page, |cell, value| nonzero.push((cell, value)));
+                let of_page = (page * cells.per_page()..len).take(cells.per_page() as usize);
+                let of_page = of_page.map(|cell| (cell, oracle[cell as usize]));
+                assert!(of_page.filter(|(_, value)| *value > 0).eq(nonzero), "page {page} of {split:?}");
+            }
         }
     }
 }
