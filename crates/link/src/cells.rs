@@ -94,10 +94,9 @@ pub(crate) fn cells_of(counts: &Counts, page: u64) -> Range<u64> {
 
 /// The canonical bytes of a page.
 pub(crate) fn page_of(counts: &Counts, page: u64) -> Vec<u8> {
-    let range = cells_of(counts, page);
-    let mut bytes = PageOfCells::zeroed((range.end - range.start) as usize);
-    counts.cells().for_each_nonzero_on(page, |cell, value| bytes.set((cell - range.start) as usize, value));
-    bytes.into_bytes()
+    let (first, mut made) = (cells_of(counts, page).start, PageOfCells::default());
+    counts.cells().for_each_nonzero_on(page, |cell, value| made.put(cell - first, value));
+    made.into_bytes()
 }
 
 /// The digest of a page.

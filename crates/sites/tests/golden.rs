@@ -12,7 +12,7 @@ use seenit_sites::chain::Chain;
 use seenit_sites::introduction::Introduction;
 use seenit_sites::manifest::Manifest;
 use seenit_sites::message::{Message, Stream};
-use seenit_sites::root::{Branch, Path, Tree, leaf};
+use seenit_sites::root::{Branch, PageOfCells, Path, Tree, decode_cells, leaf};
 use seenit_sites::roster::Roster;
 use seenit_sites::snapshot::{Snapshot, pack_digest, snapshot_digest};
 use seenit_sites::{list, part};
@@ -72,6 +72,18 @@ fn the_golden_messages_are_reproduced_and_read() {
         let read = Message::decode(&bytes, &roster).expect(name);
         assert_eq!((read.head().state(), read.payload()), (&state, payload), "{name}");
     }
+}
+
+#[test]
+fn the_golden_page_of_cells_is_reproduced_and_read() {
+    let mut values = vec![0; 8192];
+    for (cell, value) in [(0, 1), (1, 127), (3, 128), (131, 65_535), (8191, u64::MAX)] {
+        values[cell] = value;
+    }
+    let mut page = PageOfCells::default();
+    (0..).zip(&values).for_each(|(cell, value)| page.put(cell, *value));
+    let bytes = golden("page-1.bin", &page.into_bytes());
+    assert_eq!(decode_cells(&bytes, values.len()), Ok(values));
 }
 
 #[test]

@@ -123,26 +123,26 @@ proptest! {
 
     #[test]
     fn pages_of_cells_are_read_as_they_were_written(
-        values in proptest::collection::vec((0..=64_u32, any::<u64>()).prop_map(|(bits, value)| value.checked_shr(bits).unwrap_or(0)), 0..100),
+        // Of any size, and often zero.
+        values in proptest::collection::vec(
+            (0..=80_u32, any::<u64>()).prop_map(|(bits, value)| value.checked_shr(bits).unwrap_or(0)),
+            0..300,
+        ),
     ) {
         let page = page_of(&values);
-        let mut written = PageOfCells::zeroed(values.len());
-        let nonzero = values.iter().enumerate().filter(|(_, value)| **value > 0);
-        nonzero.for_each(|(cell, value)| written.set(cell, *value));
+        let mut written = PageOfCells::default();
+        (0..).zip(&values).for_each(|(cell, value)| written.put(cell, *value));
         prop_assert_eq!(&written.into_bytes(), &page);
         prop_assert_eq!(decode_cells(&page, values.len()), Ok(values.clone()));
-        prop_assert!(decode_cells(&page, values.len() + 1).is_err());
-        prop_assert!(values.is_empty() || decode_cells(&page, values.len() - 1).is_err());
+        let last = values.iter().rposition(|value| *value > 0).map_or(0, |last| last + 1);
+        prop_assert_eq!(decode_cells(&page, last), Ok(values[..last].to_vec()));
+        prop_assert!(last == 0 || decode_cells(&page, last - 1).is_err());
     }
 
     #[test]
-    fn any_bytes_are_a_page_of_one_form_or_an_error(page: Vec<u8>, expected in 0..100_usize) {
-        // Any number of cells, and the number that there are if it is a page at all.
-        let there = page.iter().filter(|byte| **byte < 0x80).count();
-        for cells in [expected, there] {
-            if let Ok(values) = decode_cells(&page, cells) {
-                prop_assert_eq!(&page_of(&values), &page);
-            }
+    fn any_bytes_are_a_page_of_one_form_or_an_error(page: Vec<u8>, cells in 0..1000_usize) {
+        if let Ok(values) = decode_cells(&page, cells) {
+            prop_assert_eq!(&page_of(&values), &page);
         }
     }
 
@@ -208,23 +208,26 @@ fn logs_of_two_sites_or_lives_never_share_a_link() {
 }
 
 #[test]
-fn a_cell_beyond_its_page_is_left_out() {
-    let mut page = PageOfCells::zeroed(2);
-    for cell in [1, 2, 3, usize::MAX] {
-        page.set(cell, 300);
+fn cells_out_of_order_and_zeros_are_left_out() {
+    let mut page = PageOfCells::default();
+    for (cell, value) in [(1, 300), (1, 7), (0, 7), (2, 0), (3, 5)] {
+        page.put(cell, value);
     }
-    assert_eq!(page.into_bytes(), page_of(&[0, 300]));
+    assert_eq!(page.into_bytes(), page_of(&[0, 300, 0, 5]));
 }
 
 #[test]
-fn values_of_cells_have_one_form() {
-    assert_eq!(page_of(&[0, 127, 128, u64::MAX]).len(), 1 + 1 + 2 + 10);
+fn pages_of_cells_have_one_form() {
+    assert_eq!(page_of(&[0; 8192]), b"", "nothing costs nothing");
+    assert_eq!(page_of(&[0, 127, 128, 0, 0, u64::MAX]).len(), 2 + 3 + 11);
     let top = page_of(&[u64::MAX]);
     assert_eq!(decode_cells(&top, 1), Ok(vec![u64::MAX]));
-    let beyond = [&top[..9], &[3]].concat();
-    for page in [&[0x80, 0][..], &[0x81, 0x80, 0], &[0x80], &beyond] {
-        assert_eq!(decode_cells(page, 1), Err(PageError::Value(0)), "{page:?}");
+    let beyond = [&top[..10], &[3]].concat();
+    for page in [&[0x80, 0, 1][..], &[0, 0x81, 0x80, 0], &[0], &[0, 0x80], &[0, 0], &beyond] {
+        assert_eq!(decode_cells(page, 1), Err(PageError::Number(0)), "{page:?}");
     }
-    assert_eq!(decode_cells(&[0; 5], 3), Err(PageError::Cells { expected: 3, found: 4 }));
-    assert_eq!(decode_cells(&[0; 5], usize::MAX), Err(PageError::Cells { expected: usize::MAX, found: 5 }));
+    let no_cell = |from, zeros| Err(PageError::Beyond { cells: 3, from, zeros });
+    assert_eq!(decode_cells(&[3, 1], 3), no_cell(0, 3));
+    assert_eq!(decode_cells(&[1, 9, 0, 9, 0, 9], 3), no_cell(3, 0));
+    assert_eq!(decode_cells(&[0, 9, 127, 9], 3), no_cell(1, 127));
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod clients;
 pub(crate) mod documented;
+pub(crate) mod hosts;
 pub(crate) mod nats;
 pub(crate) mod serving;
 
@@ -14,7 +15,11 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// A folder that goes when the test ends.
-pub(crate) struct Folder(TempDir);
+pub(crate) struct Folder {
+    folder: TempDir,
+    /// The network namespace that `seenit` runs in.
+    namespace: Option<String>,
+}
 
 /// What a command did.
 pub(crate) struct Ran {
@@ -44,11 +49,16 @@ impl Ran {
 
 impl Folder {
     pub(crate) fn new() -> Self {
-        Folder(tempfile::tempdir().expect("a temporary folder"))
+        Folder::on(None)
+    }
+
+    /// The same on another host.
+    pub(crate) fn on(namespace: Option<String>) -> Self {
+        Folder { folder: tempfile::tempdir().expect("a temporary folder"), namespace }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.folder.path().join(name)
     }
 
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
@@ -85,8 +95,8 @@ impl Folder {
 
     /// The command itself. It finds no server and no token but those of this folder.
     pub(crate) fn command(&self, words: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_seenit"));
-        command.args(words.split_whitespace()).current_dir(self.0.path());
+        let mut command = nats::command_in(self.namespace.as_deref(), env!("CARGO_BIN_EXE_seenit"));
+        command.args(words.split_whitespace()).current_dir(self.folder.path());
         command.env_remove("SEENIT_SERVER").env_remove("SEENIT_TOKEN");
         command.env("XDG_STATE_HOME", self.path("state"));
         command

@@ -20,9 +20,31 @@ pub(crate) struct Nats {
     nodes: Vec<Node>,
 }
 
+/// Where a node runs: its address, and the network namespace that has it.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) address: String,
+    pub(crate) namespace: Option<String>,
+}
+
+impl Place {
+    fn here() -> Self {
+        Place { address: "127.0.0.1".into(), namespace: None }
+    }
+}
+
+/// A program, run in a network namespace if one is named. It has the process that is started.
+pub(crate) fn command_in(namespace: Option<&str>, program: &str) -> Command {
+    let Some(namespace) = namespace else { return Command::new(program) };
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", namespace, program]);
+    command
+}
+
 struct Node {
     name: String,
     config: PathBuf,
+    place: Place,
     port: u16,
     monitor: u16,
     process: Option<Child>,
@@ -31,39 +53,48 @@ struct Node {
 impl Nats {
     /// Starts so many, each with these lines in its configuration. Nothing where nats-server is not installed.
     pub(crate) fn start(nodes: usize, lines: &str) -> Option<Self> {
-        let mut nats = Nats::prepare(nodes, lines)?;
-        (0..nodes).for_each(|node| nats.begin(node));
+        Nats::start_at(&vec![Place::here(); nodes], lines)
+    }
+
+    /// The same, one at each of these places.
+    pub(crate) fn start_at(places: &[Place], lines: &str) -> Option<Self> {
+        let mut nats = Nats::prepare_at(places, lines)?;
+        (0..places.len()).for_each(|node| nats.begin(node));
         nats.wait();
         Some(nats)
     }
 
-    /// The same, but none of them runs yet.
+    /// So many, but none of them runs yet.
     pub(crate) fn prepare(nodes: usize, lines: &str) -> Option<Self> {
+        Nats::prepare_at(&vec![Place::here(); nodes], lines)
+    }
+
+    fn prepare_at(places: &[Place], lines: &str) -> Option<Self> {
         if Command::new("nats-server").arg("--version").stdout(Stdio::null()).status().is_err() {
             eprintln!("skipped: nats-server is not installed");
             return None;
         }
         let folder = tempfile::tempdir().expect("a folder");
+        let nodes = places.len();
         let ports = free_ports(3 * nodes);
-        let routes = &ports[..nodes];
+        let route = |node: usize| format!("{}:{}", places[node].address, ports[node]);
         let of = |node: usize| {
             let (name, port, monitor) = (format!("n{node}"), ports[nodes + node], ports[2 * nodes + node]);
-            let config = folder.path().join(format!("{name}.conf"));
+            let place = places[node].clone();
+            let (config, address) = (folder.path().join(format!("{name}.conf")), &place.address);
             let store = folder.path().join(format!("store-{name}"));
             let mut text = format!(
-                "server_name: {name}\nlisten: \"127.0.0.1:{port}\"\nhttp: \"127.0.0.1:{monitor}\"\n\
+                "server_name: {name}\nlisten: \"{address}:{port}\"\nhttp: \"{address}:{monitor}\"\n\
                  jetstream {{ store_dir: \"{}\", max_mem: 64MB, max_file: 2GB }}\n{lines}\n",
                 store.display()
             );
             if nodes > 1 {
-                let others = routes.iter().map(|port| format!("\"nats://127.0.0.1:{port}\""));
-                let others = others.collect::<Vec<_>>().join(", ");
-                let own = routes[node];
-                text +=
-                    &format!("cluster {{ name: test, listen: \"127.0.0.1:{own}\", routes: [ {others} ] }}\n");
+                let others = (0..nodes).map(|other| format!("\"nats://{}\"", route(other)));
+                let (own, others) = (route(node), others.collect::<Vec<_>>().join(", "));
+                text += &format!("cluster {{ name: test, listen: \"{own}\", routes: [ {others} ] }}\n");
             }
             fs::write(&config, text).expect("written");
-            Node { name, config, port, monitor, process: None }
+            Node { name, config, place, port, monitor, process: None }
         };
         let nodes = (0..nodes).map(of).collect();
         Some(Nats { folder, nodes })
@@ -71,7 +102,7 @@ impl Nats {
 
     /// Where clients connect.
     pub(crate) fn urls(&self) -> Vec<String> {
-        self.nodes.iter().map(|node| format!("nats://127.0.0.1:{}", node.port)).collect()
+        self.nodes.iter().map(|node| format!("nats://{}:{}", node.place.address, node.port)).collect()
     }
 
     /// Starts one that does not run.
@@ -79,7 +110,7 @@ impl Nats {
         let log = self.folder.path().join(format!("{}.log", self.nodes[node].name));
         let log = fs::File::options().create(true).append(true).open(log).expect("a log");
         let node = &mut self.nodes[node];
-        let mut command = Command::new("nats-server");
+        let mut command = command_in(node.place.namespace.as_deref(), "nats-server");
         command.arg("-c").arg(&node.config).stdout(Stdio::null()).stderr(log);
         node.process = Some(command.spawn().expect("nats-server starts"));
     }
@@ -112,7 +143,7 @@ impl Nats {
     pub(crate) fn wait(&self) {
         let until = Instant::now() + Duration::from_secs(READY_SECS);
         for node in self.nodes.iter().filter(|node| node.process.is_some()) {
-            while !is_healthy(node.monitor) {
+            while !is_healthy((&node.place.address, node.monitor)) {
                 assert!(Instant::now() < until, "{} is not ready:\n{}", node.name, self.log(&node.name));
                 std::thread::sleep(Duration::from_millis(50));
             }
@@ -136,9 +167,9 @@ pub(crate) fn free_ports(count: usize) -> Vec<u16> {
     held.iter().map(|listener| listener.local_addr().expect("bound").port()).collect()
 }
 
-fn is_healthy(port: u16) -> bool {
+fn is_healthy(monitor: (&str, u16)) -> bool {
     let ask = || -> std::io::Result<String> {
-        let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+        let mut stream = TcpStream::connect(monitor)?;
         stream.set_read_timeout(Some(Duration::from_secs(2)))?;
         stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n")?;
         let mut answer = String::new();

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::common::Folder;
-use crate::common::nats::Nats;
+use crate::common::hosts::Hosts;
+use crate::common::nats::{Nats, Place};
 use crate::common::serving::{Serving, mail};
 
 /// How long anything may take: nodes of the engine elect a leader, and what was missed is asked for.
@@ -28,17 +29,28 @@ pub(crate) struct Network {
 impl Network {
     /// Forms a network on an engine of so many nodes. Nothing where nats-server is not installed.
     pub(crate) fn form(nodes: usize) -> Option<Self> {
+        Network::form_with(|permissions| Nats::start(nodes, permissions), nodes, &[])
+    }
+
+    /// The same on hosts of their own: each has a site and a node of the engine.
+    pub(crate) fn form_on(hosts: &Hosts) -> Option<Self> {
+        let places = hosts.places();
+        Network::form_with(|permissions| Nats::start_at(&places, permissions), places.len(), &places)
+    }
+
+    fn form_with(start: impl FnOnce(&str) -> Option<Nats>, nodes: usize, places: &[Place]) -> Option<Self> {
         let admin = Folder::new();
         well(&admin, "network create --folder admin --capacity 20000");
         // Processes borrow their folders; both go when the network is dropped.
-        let folders: &'static [Folder] = (0..SITES).map(|_| Folder::new()).collect::<Vec<_>>().leak();
+        let folder = |site: usize| Folder::on(places.get(site).and_then(|place| place.namespace.clone()));
+        let folders: &'static [Folder] = (0..SITES).map(folder).collect::<Vec<_>>().leak();
         for (number, folder) in folders.iter().enumerate() {
             let said = well(folder, &format!("network introduce --data data --name site{number}"));
             well(&admin, &format!("network admit --folder admin {}", said.trim_end()));
         }
         let permissions = well(&admin, "network streams --folder admin --print-permissions");
-        let nats = Nats::start(nodes, &permissions)?;
-        let urls = nats.urls().iter().map(|url| format!(" --nats {url}")).collect::<String>();
+        let nats = start(&permissions)?;
+        let urls = urls(&nats);
         well(
             &admin,
             &format!(
@@ -48,7 +60,10 @@ impl Network {
         well(&admin, &format!("network publish --folder admin{urls}"));
         let key = admin_key(&admin);
         let servers: Vec<String> = nats.urls().iter().map(|url| format!("{url:?}")).collect();
-        let config = format!("[network]\nkey = \"{key}\"\nnats = [{}]\n", servers.join(", "));
+        let config = format!(
+            "[network]\nkey = \"{key}\"\ninsecure_plaintext = true\nnats = [{}]\n",
+            servers.join(", ")
+        );
         folders.iter().for_each(|folder| fs::write(folder.path("seenit.toml"), &config).expect("written"));
         let mut network = Network { nats, folders, sites: (0..SITES).map(|_| None).collect(), admin };
         (0..SITES).for_each(|site| network.start(site));
@@ -173,7 +188,7 @@ impl Network {
 
     /// Takes a site out of the roster.
     pub(crate) fn remove(&self, site: usize) {
-        let urls = self.nats.urls().iter().map(|url| format!(" --nats {url}")).collect::<String>();
+        let urls = urls(&self.nats);
         well(&self.admin, &format!("network remove --folder admin site{site}{urls}"));
     }
 }
@@ -186,6 +201,12 @@ impl Drop for Network {
             let _ = fs::remove_dir_all(folder.path(""));
         }
     }
+}
+
+/// Where the engine is, in words of a command. It has no TLS here, whatever host it is on.
+fn urls(nats: &Nats) -> String {
+    let urls = nats.urls().iter().map(|url| format!(" --nats {url}")).collect::<String>();
+    urls + " --insecure-plaintext"
 }
 
 fn well(folder: &Folder, words: &str) -> String {

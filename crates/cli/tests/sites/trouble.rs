@@ -1,5 +1,6 @@
 //! What can happen to sites and to the engine between them.
 
+use crate::common::hosts::Hosts;
 use crate::faults;
 use crate::network::{Network, SITES};
 
@@ -92,6 +93,47 @@ fn sites_that_are_cut_off_agree_afterwards() {
             .all(|site| network.verdict(site, &mail) != "spam" && network.verdict(site, &other) == "spam")
     });
     network.agree();
+}
+
+/// A host with a site and a node of the engine is cut off from the others as by a pulled cable: both sides answer and take
+/// reports, and agree when the cable is back.
+#[test]
+fn a_host_whose_cable_was_pulled_agrees_afterwards() {
+    let test = "trouble::a_host_whose_cable_was_pulled_agrees_afterwards";
+    let Some(hosts) = Hosts::make(SITES, test) else { return };
+    let Some(network) = Network::form_on(&hosts) else { return };
+    let before = network.mail(1);
+    network.say(1, "report", &before);
+    network.until("all know", |network| (0..SITES).all(|site| network.verdict(site, &before) == "spam"));
+    hosts.cut(1);
+    let (here, there) = (network.mail(2), network.mail(3));
+    let receipt = network.say(0, "report", &here);
+    network.see(0, &here, 4);
+    network.say(0, "revoke", &before);
+    network.say(1, "report", &there);
+    network.see(1, &there, 6);
+    network.until("the two that are together agree", |network| {
+        network.verdict(2, &here) == "spam" && network.seen(2, &here) >= 4
+    });
+    network.until("the receipt names who is silent", |network| {
+        let reach = network.receipt(0, &receipt)["reach"].as_str().expect("a sentence").to_owned();
+        reach.starts_with("applied at 2 of 3, waiting for site1 (silent ")
+    });
+    assert_eq!((network.verdict(1, &there).as_str(), network.seen(1, &there)), ("spam", 6));
+    assert_eq!(network.verdict(1, &here), "unknown", "nothing gets through");
+    hosts.mend(1);
+    network.until("all know what was said on both sides", |network| {
+        (0..SITES).all(|site| {
+            [&here, &there].iter().all(|mail| network.verdict(site, mail) == "spam")
+                && network.seen(site, &here) >= 4
+                && network.seen(site, &there) >= 6
+        })
+    });
+    network.agree();
+    network.say(1, "revoke", &before);
+    network.until("nobody calls it spam", |network| {
+        (0..SITES).all(|site| network.verdict(site, &before) != "spam")
+    });
 }
 
 /// What a removed site said counts nowhere any more.

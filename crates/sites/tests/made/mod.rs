@@ -149,14 +149,19 @@ pub fn any_members() -> impl Strategy<Value = Vec<Member>> {
 
 /// The page of these values as the format says it, value by value.
 pub fn page_of(values: &[u64]) -> Vec<u8> {
-    let mut page = Vec::new();
+    let (mut page, mut zeros) = (Vec::new(), 0);
     for &value in values {
-        let mut rest = value;
-        while rest >= 0x80 {
-            page.push(rest as u8 | 0x80);
-            rest >>= 7;
+        if value == 0 {
+            zeros += 1;
+            continue;
         }
-        page.push(rest as u8);
+        for mut number in [std::mem::take(&mut zeros), value] {
+            while number >= 0x80 {
+                page.push(number as u8 | 0x80);
+                number >>= 7;
+            }
+            page.push(number as u8);
+        }
     }
     page
 }

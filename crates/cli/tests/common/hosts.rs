@@ -1,0 +1,94 @@
+//! Hosts of a test's own: network namespaces on a bridge, which can be cut off as a cable would be.
+
+use std::process::{Command, Stdio};
+
+use super::nats::Place;
+
+/// Says that the test runs in a namespace of its own.
+const INSIDE: &str = "SEENIT_TEST_NAMESPACE";
+
+/// Hosts, gone when the test ends.
+pub(crate) struct Hosts {
+    namespaces: Vec<String>,
+}
+
+impl Hosts {
+    /// So many, if this is the test in a namespace of its own. If not, the test of this name is run in one, and there is
+    /// nothing more to do; likewise where that is not allowed.
+    pub(crate) fn make(hosts: usize, test: &str) -> Option<Self> {
+        if std::env::var_os(INSIDE).is_none() {
+            run_inside(test);
+            return None;
+        }
+        let namespaces = (0..hosts).map(|host| format!("seenit-{}-{host}", std::process::id())).collect();
+        let hosts = Hosts { namespaces };
+        hosts.connect();
+        Some(hosts)
+    }
+
+    fn connect(&self) {
+        ip("link set lo up");
+        ip("link add bridge type bridge");
+        ip("addr add 10.77.0.254/24 dev bridge");
+        ip("link set bridge up");
+        for (host, namespace) in self.namespaces.iter().enumerate() {
+            ip(&format!("netns add {namespace}"));
+            ip(&format!("link add cable{host} type veth peer name eth0 netns {namespace}"));
+            ip(&format!("link set cable{host} master bridge up"));
+            ip(&format!("-n {namespace} addr add {}/24 dev eth0", address(host)));
+            ip(&format!("-n {namespace} link set eth0 up"));
+            ip(&format!("-n {namespace} link set lo up"));
+        }
+    }
+
+    /// Where each of them is.
+    pub(crate) fn places(&self) -> Vec<Place> {
+        let place = |(host, namespace): (usize, &String)| Place {
+            address: address(host),
+            namespace: Some(namespace.clone()),
+        };
+        self.namespaces.iter().enumerate().map(place).collect()
+    }
+
+    /// Pulls the cable of one: nothing comes and nothing goes, and nobody is told.
+    pub(crate) fn cut(&self, host: usize) {
+        ip(&format!("link set cable{host} down"));
+    }
+
+    /// Puts it in again.
+    pub(crate) fn mend(&self, host: usize) {
+        ip(&format!("link set cable{host} up"));
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for namespace in &self.namespaces {
+            // Whatever it has goes with it.
+            let _ = Command::new("ip").args(["netns", "delete", namespace]).status();
+        }
+    }
+}
+
+fn address(host: usize) -> String {
+    format!("10.77.0.{}", host + 1)
+}
+
+fn ip(words: &str) {
+    let done = Command::new("ip").args(words.split_whitespace()).status().expect("ip runs");
+    assert!(done.success(), "ip {words}");
+}
+
+/// Runs a test of this program again, in a network namespace of its own.
+fn run_inside(test: &str) {
+    let mut allowed = Command::new("unshare");
+    allowed.args(["--net", "ip", "netns", "list"]).stdout(Stdio::null()).stderr(Stdio::null());
+    if !allowed.status().is_ok_and(|status| status.success()) {
+        eprintln!("skipped: network namespaces need root, unshare and ip");
+        return;
+    }
+    let program = std::env::current_exe().expect("this program");
+    let mut again = Command::new("unshare");
+    again.arg("--net").arg(program).args([test, "--exact", "--nocapture"]).env(INSIDE, "1");
+    assert!(again.status().expect("unshare runs").success(), "{test}, in a namespace of its own");
+}
