@@ -46,6 +46,7 @@ impl Hosts {
         let place = |(host, namespace): (usize, &String)| Place {
             address: address(host),
             namespace: Some(namespace.clone()),
+            ..Place::here()
         };
         self.namespaces.iter().enumerate().map(place).collect()
     }

@@ -20,16 +20,18 @@ pub(crate) struct Nats {
     nodes: Vec<Node>,
 }
 
-/// Where a node runs: its address, and the network namespace that has it.
+/// A node to be started: the program, its address, and the network namespace that has it.
 #[derive(Clone)]
 pub(crate) struct Place {
+    pub(crate) program: String,
     pub(crate) address: String,
     pub(crate) namespace: Option<String>,
 }
 
 impl Place {
-    fn here() -> Self {
-        Place { address: "127.0.0.1".into(), namespace: None }
+    /// The system's nats-server, on loopback.
+    pub(crate) fn here() -> Self {
+        Place { program: "nats-server".into(), address: "127.0.0.1".into(), namespace: None }
     }
 }
 
@@ -70,8 +72,10 @@ impl Nats {
     }
 
     fn prepare_at(places: &[Place], lines: &str) -> Option<Self> {
-        if Command::new("nats-server").arg("--version").stdout(Stdio::null()).status().is_err() {
-            eprintln!("skipped: nats-server is not installed");
+        let runs =
+            |place: &Place| Command::new(&place.program).arg("--version").stdout(Stdio::null()).status();
+        if let Some(place) = places.iter().find(|place| runs(place).is_err()) {
+            eprintln!("skipped: {} is not installed", place.program);
             return None;
         }
         let folder = tempfile::tempdir().expect("a folder");
@@ -110,7 +114,7 @@ impl Nats {
         let log = self.folder.path().join(format!("{}.log", self.nodes[node].name));
         let log = fs::File::options().create(true).append(true).open(log).expect("a log");
         let node = &mut self.nodes[node];
-        let mut command = command_in(node.place.namespace.as_deref(), "nats-server");
+        let mut command = command_in(node.place.namespace.as_deref(), &node.place.program);
         command.arg("-c").arg(&node.config).stdout(Stdio::null()).stderr(log);
         node.process = Some(command.spawn().expect("nats-server starts"));
     }

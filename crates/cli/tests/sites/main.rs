@@ -7,6 +7,7 @@ mod common;
 #[expect(dead_code, reason = "power cuts are the crash tests'")]
 mod faults;
 mod network;
+mod newer;
 mod trouble;
 
 use network::Network;

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::common::Folder;
-use crate::common::hosts::Hosts;
 use crate::common::nats::{Nats, Place};
 use crate::common::serving::{Serving, mail};
 
@@ -29,16 +28,11 @@ pub(crate) struct Network {
 impl Network {
     /// Forms a network on an engine of so many nodes. Nothing where nats-server is not installed.
     pub(crate) fn form(nodes: usize) -> Option<Self> {
-        Network::form_with(|permissions| Nats::start(nodes, permissions), nodes, &[])
+        Network::form_at(&vec![Place::here(); nodes])
     }
 
-    /// The same on hosts of their own: each has a site and a node of the engine.
-    pub(crate) fn form_on(hosts: &Hosts) -> Option<Self> {
-        let places = hosts.places();
-        Network::form_with(|permissions| Nats::start_at(&places, permissions), places.len(), &places)
-    }
-
-    fn form_with(start: impl FnOnce(&str) -> Option<Nats>, nodes: usize, places: &[Place]) -> Option<Self> {
+    /// The same with a node at each of these places, and a site on the host of each.
+    pub(crate) fn form_at(places: &[Place]) -> Option<Self> {
         let admin = Folder::new();
         well(&admin, "network create --folder admin --capacity 20000");
         // Processes borrow their folders; both go when the network is dropped.
@@ -49,14 +43,10 @@ impl Network {
             well(&admin, &format!("network admit --folder admin {}", said.trim_end()));
         }
         let permissions = well(&admin, "network streams --folder admin --print-permissions");
-        let nats = start(&permissions)?;
+        let nats = Nats::start_at(places, &permissions)?;
         let urls = urls(&nats);
-        well(
-            &admin,
-            &format!(
-                "network streams --folder admin --replicas {nodes} --max-bytes 67108864 --bucket-bytes 33554432{urls}"
-            ),
-        );
+        let (nodes, limits) = (places.len(), "--max-bytes 67108864 --bucket-bytes 33554432");
+        well(&admin, &format!("network streams --folder admin --replicas {nodes} {limits}{urls}"));
         well(&admin, &format!("network publish --folder admin{urls}"));
         let key = admin_key(&admin);
         let servers: Vec<String> = nats.urls().iter().map(|url| format!("{url:?}")).collect();

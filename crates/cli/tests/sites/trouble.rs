@@ -7,7 +7,12 @@ use crate::network::{Network, SITES};
 /// Nodes of the engine are killed, one by one and all at once; sites are killed; and nothing is lost.
 #[test]
 fn nodes_and_sites_that_are_killed_come_back_and_agree() {
-    let Some(mut network) = Network::form(3) else { return };
+    if let Some(network) = Network::form(3) {
+        kill_and_agree(network);
+    }
+}
+
+pub(crate) fn kill_and_agree(mut network: Network) {
     let first = network.mail(1);
     network.say(0, "report", &first);
     network.nats.kill(0);
@@ -101,7 +106,7 @@ fn sites_that_are_cut_off_agree_afterwards() {
 fn a_host_whose_cable_was_pulled_agrees_afterwards() {
     let test = "trouble::a_host_whose_cable_was_pulled_agrees_afterwards";
     let Some(hosts) = Hosts::make(SITES, test) else { return };
-    let Some(network) = Network::form_on(&hosts) else { return };
+    let Some(network) = Network::form_at(&hosts.places()) else { return };
     let before = network.mail(1);
     network.say(1, "report", &before);
     network.until("all know", |network| (0..SITES).all(|site| network.verdict(site, &before) == "spam"));
