@@ -14,6 +14,7 @@
 //! | 13 | 4 | 18.8 % |
 
 pub(crate) mod lanes;
+mod lean;
 mod packed;
 mod shared;
 pub mod split;
@@ -21,6 +22,7 @@ pub(crate) mod sweep;
 mod word;
 
 pub use lanes::{LANES_MAX, LaneCells, Lanes};
+pub use lean::LeanCells;
 pub use packed::PackedCells;
 pub use shared::{SharedCells, SharedPackedCells};
 #[cfg(test)]
@@ -258,6 +260,17 @@ pub trait Cells {
 
     /// Calls `visit` with the number and the value of each cell that is not zero, in ascending order.
     fn for_each_nonzero(&self, visit: impl FnMut(u64, u64));
+
+    /// The same for the cells of one page. There are none on a page that is not there.
+    fn for_each_nonzero_on(&self, page: u64, mut visit: impl FnMut(u64, u64)) {
+        let first = page.saturating_mul(self.per_page()).min(self.len());
+        for cell in first..first.saturating_add(self.per_page()).min(self.len()) {
+            let value = self.get(cell);
+            if value > 0 {
+                visit(cell, value);
+            }
+        }
+    }
 
     /// Calls `visit` with the number, the value in `old` and the value here of each cell that differs, in
     /// ascending order.

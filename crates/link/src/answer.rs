@@ -8,9 +8,9 @@ use seenit_sites::message::{Head, PAYLOAD_BYTES_MAX, Stream};
 use seenit_sites::root::Tree;
 
 use crate::action::{Action, ReplyTo};
-use crate::cells::{page_of, pages_of};
+use crate::cells::page_of;
 use crate::following::Position;
-use crate::journal::{Counts, Journal, JournalError};
+use crate::journal::{Journal, JournalError};
 use crate::link::Link;
 use crate::rows;
 
@@ -131,11 +131,11 @@ impl<J: Journal> Link<J> {
 
     fn pages(&mut self, id: &StreamId, wanted: &[u64]) -> Result<Option<Answer>, JournalError> {
         let mut answer = None;
-        self.with_cells(id, |tree, counts, head| {
+        self.with_cells(id, |tree, page_of, head| {
             let (mut pages, mut bytes) = (Vec::new(), head.len());
-            for &page in wanted.iter().filter(|page| **page < pages_of(counts)) {
+            for &page in wanted {
                 let Some(path) = tree.path(page) else { continue };
-                let page = page_of(counts, page);
+                let page = page_of(page);
                 // A path is at most 24 digests and two numbers.
                 bytes += page.len() + 24 * 32 + 32;
                 if bytes > ANSWER_BYTES_MAX - 100 && !pages.is_empty() {
@@ -148,11 +148,11 @@ impl<J: Journal> Link<J> {
         Ok(answer)
     }
 
-    /// Shows cells with their tree and a signed head of the very same state, if there is one.
+    /// Shows the tree over cells, their pages, and a signed head of the very same state, if there is one.
     fn with_cells(
         &mut self,
         id: &StreamId,
-        mut look: impl FnMut(&Tree, &Counts, &[u8]),
+        mut look: impl FnMut(&Tree, &dyn Fn(u64) -> Vec<u8>, &[u8]),
     ) -> Result<(), JournalError> {
         let Stream::Seen { generation } = id.stream else { return Ok(()) };
         if id.site == self.key && id.incarnation == self.journal.incarnation() {
@@ -162,7 +162,7 @@ impl<J: Journal> Link<J> {
             return self.journal.own_cells(generation, &mut |counts, sequence| {
                 // A gain may have come in between: then nothing is answered, and we are asked again.
                 if sequence == at {
-                    look(&tree.tree, counts, &head);
+                    look(&tree.tree, &|page| page_of(counts, page), &head);
                 }
             });
         }
@@ -174,7 +174,7 @@ impl<J: Journal> Link<J> {
         self.hold(id)?;
         if let Some(held) = self.held.as_mut().filter(|held| held.id == *id) {
             let (tree, counts) = held.tree_and_counts();
-            look(tree, counts, &head);
+            look(tree, &|page| page_of(counts, page), &head);
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use seenit_sites::message::{Head, Message, Stream};
 use seenit_sites::{list, part};
 
 use crate::action::Action;
-use crate::cells::{self, Held};
+use crate::cells::{self, Copied, Held};
 use crate::following::{Position, Step};
 use crate::journal::{Batch, Counts, Heard, Journal, JournalError};
 use crate::link::Link;
@@ -307,7 +307,7 @@ impl<J: Journal> Link<J> {
         let Some(roster) = self.papers.roster.as_ref() else { return Ok(()) };
         let (mut fold, mut unreadable): (Option<Counts>, _) = (None, Vec::new());
         // Streams are in order of sites: what the lives of one counted is added up, and then cut off at its cap.
-        let mut site: Option<(StreamId, Counts)> = None;
+        let mut site: Option<(StreamId, Copied)> = None;
         for (id, following) in &self.following {
             if id.stream != (Stream::Seen { generation }) || following.position.applied == 0 {
                 continue;
@@ -344,7 +344,7 @@ impl<J: Journal> Link<J> {
         &self,
         fold: &mut Option<Counts>,
         generation: u64,
-        whole: Option<(StreamId, Counts)>,
+        whole: Option<(StreamId, Copied)>,
     ) -> Result<(), JournalError> {
         let Some((id, counts)) = whole else { return Ok(()) };
         let cap = self.cap_of(&id);

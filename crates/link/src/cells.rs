@@ -1,12 +1,13 @@
 //! Copies of others' seen cells. On disk they are chunks of one gain from nothing, and the messages after it as they
-//! came; in memory there is at most one at a time, when it is compared, repaired or handed on.
+//! came; in memory there is at most one at a time, when it is compared, repaired or handed on, and it takes as much as
+//! it holds: cells are made for all sites, and one of them has counted few.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use seenit_filter::AnyLayout;
-use seenit_filter::cells::{Cells, SplitCells};
-use seenit_filter::counting::Refined;
+use seenit_filter::cells::{Cells, LeanCells};
+use seenit_filter::counting::{CountingFilter, Refined};
 use seenit_filter::delta::{CountGain, DeltaError, Follower};
 use seenit_sites::Digest;
 use seenit_sites::beat::StreamId;
@@ -25,7 +26,13 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Messages of a stream are gathered into chunks when there are so many bytes of them, and as many as in its chunks.
 pub(crate) const LOG_BYTES_MIN: u64 = 1 << 20;
 
-pub(crate) type Follow = Follower<Refined, AnyLayout, SplitCells>;
+/// Seen cells of one site and generation, however they are stored.
+type CountsIn<C> = CountingFilter<Refined, AnyLayout, C>;
+
+/// A copy of another's.
+pub(crate) type Copied = CountsIn<LeanCells>;
+
+pub(crate) type Follow = Follower<Refined, AnyLayout, LeanCells>;
 
 /// A copy in memory.
 pub(crate) struct Held {
@@ -37,7 +44,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    pub(crate) fn new(id: StreamId, counts: Counts, applied: u64) -> Self {
+    pub(crate) fn new(id: StreamId, counts: Copied, applied: u64) -> Self {
         let tree = tree_of(&counts);
         Held { id, follower: Follower::new(counts, applied), tree, touched: BTreeSet::new() }
     }
@@ -68,44 +75,55 @@ impl Held {
         self.tree_and_counts().0
     }
 
-    pub(crate) fn tree_and_counts(&mut self) -> (&Tree, &Counts) {
+    pub(crate) fn tree_and_counts(&mut self) -> (&Tree, &Copied) {
         let (tree, counts) = (&mut self.tree, self.follower.counts());
         retouch(tree, counts, std::mem::take(&mut self.touched));
         (tree, counts)
     }
 }
 
+/// A copy in which nothing is counted.
+pub(crate) fn nothing<J: Journal>(journal: &J, generation: u64) -> Result<Copied, JournalError> {
+    let empty = journal.empty(generation)?;
+    let cells = LeanCells::zeroed_like(empty.cells());
+    Copied::new(*empty.layout(), cells, empty.promise(), empty.fingerprint())
+        .map_err(|error| JournalError(error.to_string()))
+}
+
 /// How many pages there are.
-pub(crate) fn pages_of(counts: &Counts) -> u64 {
+fn pages_of<C: Cells>(counts: &CountsIn<C>) -> u64 {
     counts.cells().len().div_ceil(counts.cells().per_page())
 }
 
 /// The values of a page.
-pub(crate) fn values_of(counts: &Counts, page: u64) -> impl Iterator<Item = u64> {
+pub(crate) fn values_of(counts: &Copied, page: u64) -> impl Iterator<Item = u64> {
     cells_of(counts, page).map(|cell| counts.cells().get(cell))
 }
 
 /// The cells of a page.
-pub(crate) fn cells_of(counts: &Counts, page: u64) -> Range<u64> {
+fn cells_of<C: Cells>(counts: &CountsIn<C>, page: u64) -> Range<u64> {
     let (per_page, end) = (counts.cells().per_page(), counts.cells().len());
     let first = page.saturating_mul(per_page).min(end);
     first..first.saturating_add(per_page).min(end)
 }
 
 /// The canonical bytes of a page.
-pub(crate) fn page_of(counts: &Counts, page: u64) -> Vec<u8> {
+pub(crate) fn page_of<C: Cells>(counts: &CountsIn<C>, page: u64) -> Vec<u8> {
     let (first, mut made) = (cells_of(counts, page).start, PageOfCells::default());
     counts.cells().for_each_nonzero_on(page, |cell, value| made.put(cell - first, value));
     made.into_bytes()
 }
 
 /// The digest of a page.
-fn leaf_of(counts: &Counts, page: u64) -> Digest {
+fn leaf_of<C: Cells>(counts: &CountsIn<C>, page: u64) -> Digest {
     leaf(&page_of(counts, page))
 }
 
 /// The pages that a gain touches, in order.
-pub(crate) fn pages_touched(gain: &CountGain<'_>, like: &Counts) -> Result<Vec<u64>, DeltaError> {
+pub(crate) fn pages_touched<C: Cells>(
+    gain: &CountGain<'_>,
+    like: &CountsIn<C>,
+) -> Result<Vec<u64>, DeltaError> {
     let (mut pages, per_page) = (Vec::new(), like.cells().per_page());
     gain.for_each(like, |cell, _| {
         let page = cell / per_page;
@@ -117,14 +135,14 @@ pub(crate) fn pages_touched(gain: &CountGain<'_>, like: &Counts) -> Result<Vec<u
 }
 
 /// Brings a tree up to date where pages of these cells changed.
-pub(crate) fn retouch(tree: &mut Tree, counts: &Counts, pages: BTreeSet<u64>) {
+pub(crate) fn retouch<C: Cells>(tree: &mut Tree, counts: &CountsIn<C>, pages: BTreeSet<u64>) {
     let leaves: Vec<_> = pages.into_iter().map(|page| (page, leaf_of(counts, page))).collect();
     // A page that is not there changes nothing.
     let _ = tree.update(&leaves);
 }
 
 /// The tree over all pages.
-pub(crate) fn tree_of(counts: &Counts) -> Tree {
+pub(crate) fn tree_of<C: Cells>(counts: &CountsIn<C>) -> Tree {
     Tree::of((0..pages_of(counts)).map(|page| leaf_of(counts, page)))
 }
 
@@ -166,12 +184,12 @@ pub(crate) fn increments(gains: &[CountGain<'_>], like: &Counts) -> Result<HashM
 }
 
 /// All cells as one gain from nothing.
-pub(crate) fn packed(empty: &Counts, counts: &Counts) -> Result<Vec<u8>, String> {
+pub(crate) fn packed<C: Cells>(empty: &CountsIn<C>, counts: &CountsIn<C>) -> Result<Vec<u8>, String> {
     CountGain::between(empty, counts, 1).map(|gain| gain.bytes().to_vec()).map_err(|error| error.to_string())
 }
 
 /// The cells that a gain from nothing holds.
-pub(crate) fn unpacked(empty: Counts, bytes: &[u8]) -> Result<Counts, String> {
+pub(crate) fn unpacked(empty: Copied, bytes: &[u8]) -> Result<Copied, String> {
     let gain = CountGain::open(bytes).map_err(|error| error.to_string())?;
     let mut follower = Follower::new(empty, 0);
     follower.apply(&gain).map_err(|error| error.to_string())?;
@@ -184,13 +202,13 @@ pub(crate) fn read<J: Journal>(
     roster: &Roster,
     (slot, id): (u16, &StreamId),
     (generation, position): (u64, &Position),
-) -> Result<(Counts, u64), JournalError> {
+) -> Result<(Copied, u64), JournalError> {
     let (name, mut base) = (rows::stream(slot, id), Vec::new());
     journal.rows(&rows::chunks(&name), &mut |_, chunk| {
         base.extend_from_slice(chunk);
         true
     })?;
-    let mut counts = journal.empty(generation)?;
+    let mut counts = nothing(journal, generation)?;
     if !base.is_empty() {
         counts = unpacked(counts, &base).map_err(JournalError)?;
     }

@@ -7,7 +7,7 @@ use seenit_sites::beat::{Beat, HOLDINGS_MAX, Holding, StreamId};
 use seenit_sites::message::{Head, Message, Stream};
 
 use crate::action::Action;
-use crate::cells::tree_of;
+use crate::cells;
 use crate::following::{Following, Position};
 use crate::journal::{Batch, Journal, JournalError};
 use crate::link::Link;
@@ -277,10 +277,12 @@ impl<J: Journal> Link<J> {
             let Some(following) = self.follow(id) else { continue };
             if following.position.applied < frozen.sequence {
                 // It is a state that the old life was in: we vouch for it, so that others can have it from us.
-                let root = tree_of(&frozen.counts).root();
+                let mut counts = cells::nothing(&self.journal, generation)?;
+                counts.merge(&frozen.counts).map_err(|error| JournalError(error.to_string()))?;
+                let root = cells::tree_of(&counts).root();
                 let at = (frozen.sequence, frozen.sequence);
                 let head = self.signed(incarnation, id.stream, at, root, &[])?;
-                self.put_base(&id, generation, &frozen.counts, frozen.sequence, Some(head))?;
+                self.put_base(&id, generation, &counts, frozen.sequence, Some(head))?;
             }
             self.fold(generation)?;
             self.journal.drop_frozen(incarnation, generation);

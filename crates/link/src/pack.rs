@@ -343,7 +343,9 @@ impl<J: Journal> Link<J> {
         if section.sequence <= following.position.applied {
             return Ok(());
         }
-        let Ok(counts) = cells::unpacked(self.journal.empty(generation)?, bytes) else { return Ok(()) };
+        let Ok(counts) = cells::unpacked(cells::nothing(&self.journal, generation)?, bytes) else {
+            return Ok(());
+        };
         if cells::tree_of(&counts).root() != section.root {
             return Ok(());
         }

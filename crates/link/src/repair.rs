@@ -13,9 +13,9 @@ use seenit_sites::root::{BRANCH_PAGES, Branch, Path, decode_cells};
 use crate::action::Action;
 use crate::answer::Patience;
 use crate::apply::described;
-use crate::cells::{self, Held};
+use crate::cells::{self, Copied, Held};
 use crate::following::Position;
-use crate::journal::{Counts, Journal, JournalError};
+use crate::journal::{Journal, JournalError};
 use crate::link::Link;
 
 /// How long something may be missing before it is asked for: mostly it is on its way.
@@ -33,8 +33,12 @@ const IDLE_MILLIS: u64 = 20_000;
 /// Asks that one tick sends: somebody who missed much must not flood those who help.
 const ASKS_MAX: usize = 8;
 
-/// How often a copy is compared with what its site signed: that reads all of it.
+/// How often a copy is compared with what its site signed.
 const AUDIT_MILLIS: u64 = 2_000;
+
+/// That reads all of it: after a large copy, others wait until so many of its bytes have had a second each. Ten million
+/// bytes, read in two seconds, are twenty seconds' audits.
+const AUDIT_BYTES_A_SECOND: u64 = 512 << 10;
 
 /// A repair of cells that is under way.
 struct Session {
@@ -57,7 +61,9 @@ pub(crate) struct Repairs {
     session: Option<Session>,
     /// Own streams of which somebody claims to hold more.
     pub(crate) doubts: BTreeSet<StreamId>,
-    audit_at: u64,
+    /// No copy is compared before, and the one that was last.
+    audit_due: u64,
+    audited: Option<StreamId>,
     /// Generations whose folds are to be made anew, and when that was done last.
     pub(crate) refold: BTreeSet<u64>,
     pub(crate) refolded_at: u64,
@@ -194,7 +200,7 @@ impl<J: Journal> Link<J> {
         let at = (generation, &following.position);
         let counts = match cells::read(&self.journal, roster, (following.slot, id), at) {
             Ok((counts, _)) => counts,
-            Err(_) => self.journal.empty(generation)?,
+            Err(_) => cells::nothing(&self.journal, generation)?,
         };
         // As if nothing were known: every page gets a stamp, from us where it is right and from others where not.
         let held = Held::new(*id, counts, 0);
@@ -353,7 +359,7 @@ impl<J: Journal> Link<J> {
         &mut self,
         id: &StreamId,
         generation: u64,
-        (counts, sequence): (&Counts, u64),
+        (counts, sequence): (&Copied, u64),
         head: Vec<u8>,
     ) -> Result<(), JournalError> {
         self.put_base(id, generation, counts, sequence, Some(head))?;
@@ -379,12 +385,13 @@ impl<J: Journal> Link<J> {
         &mut self,
         id: &StreamId,
         generation: u64,
-        counts: &Counts,
+        counts: &Copied,
         sequence: u64,
         head: Option<Vec<u8>>,
     ) -> Result<(), JournalError> {
         let Some(following) = self.following.get(id) else { return Ok(()) };
-        let packed = cells::packed(&self.journal.empty(generation)?, counts).map_err(JournalError)?;
+        let nothing = cells::nothing(&self.journal, generation)?;
+        let packed = cells::packed(&nothing, counts).map_err(JournalError)?;
         let batch = cells::base_rows(&self.journal, (following.slot, id), &packed)?;
         let root = cells::tree_of(counts).root();
         let position = Position {
@@ -404,7 +411,7 @@ impl<J: Journal> Link<J> {
 
     /// Compares a copy with what its site signed, one at a time.
     pub(crate) fn audit(&mut self) -> Result<(), JournalError> {
-        if self.now < self.repairs.audit_at + AUDIT_MILLIS {
+        if self.now < self.repairs.audit_due {
             return Ok(());
         }
         let is_due = |(id, following): &(&StreamId, &crate::following::Following)| {
@@ -415,8 +422,13 @@ impl<J: Journal> Link<J> {
                 && newest == Some(at)
                 && following.mismatch.is_none()
         };
-        let Some(id) = self.following.iter().find(is_due).map(|(id, _)| *id) else { return Ok(()) };
-        self.repairs.audit_at = self.now;
+        // In turn: those that count all the time are always due.
+        let mut due = self.following.iter().filter(is_due);
+        let next = due.clone().find(|(id, _)| Some(**id) > self.repairs.audited).or_else(|| due.next());
+        let Some((&id, following)) = next else { return Ok(()) };
+        self.repairs.audited = Some(id);
+        let bytes = following.position.base_bytes + following.position.log_bytes;
+        self.repairs.audit_due = self.now + AUDIT_MILLIS.max(bytes * 1000 / AUDIT_BYTES_A_SECOND);
         self.hold(&id)?;
         let root = self.held.as_mut().map(|held| held.tree().root());
         let Some(following) = self.following.get(&id) else { return Ok(()) };
@@ -453,8 +465,8 @@ impl<J: Journal> Link<J> {
         if at != before.applied {
             return Ok(());
         }
-        let packed =
-            cells::packed(&self.journal.empty(generation)?, held.follower.counts()).map_err(JournalError)?;
+        let nothing = cells::nothing(&self.journal, generation)?;
+        let packed = cells::packed(&nothing, held.follower.counts()).map_err(JournalError)?;
         let batch = cells::base_rows(&self.journal, (following.slot, &id), &packed)?;
         let position = Position { base: at, base_bytes: packed.len() as u64, log_bytes: 0, ..before };
         self.put_position(&id, position, batch)?;
@@ -490,6 +502,27 @@ fn note_head(session: &mut Session, head: Head, bytes: &[u8]) {
 mod tests {
     use super::*;
     use crate::unit::{GENERATION, NOW, SEEN, beat, gain, holding, id, link, signed};
+
+    /// Peers that count all the time are all compared, and not only the first of them.
+    #[test]
+    fn copies_are_audited_in_turn() {
+        let mut link = link();
+        let mut peers = [2, 3].map(|seed| (seed, link.journal.empty(GENERATION).expect("terms")));
+        let mut verified = [0, 0];
+        for sequence in 1..=10 {
+            let now = NOW + sequence * AUDIT_MILLIS;
+            for (seed, counts) in &mut peers {
+                let mut grown = link.journal.empty(GENERATION).expect("terms");
+                grown.merge(counts).expect("of one kind");
+                grown.raise_cell(sequence, 1);
+                link.hear(now, &gain(*seed, counts, &grown, sequence), None);
+                *counts = grown;
+            }
+            link.tick(now);
+            verified = [2, 3].map(|seed| link.following[&id(seed, SEEN)].position.verified);
+        }
+        assert!(verified.iter().all(|verified| *verified >= 9), "{verified:?}");
+    }
 
     /// A member that claims to hold more of another's cells than there is begins a repair that nobody can end.
     #[test]

@@ -281,15 +281,6 @@ impl SplitCells {
         std::array::from_fn(|word| self.words()[page * PAGE_WORDS + word].load(Acquire))
     }
 
-    /// Calls `visit` with each cell of a page that is not zero, in order, and its value. There are none on a page that
-    /// is not there.
-    pub fn for_each_nonzero_on(&self, page: u64, visit: impl FnMut(u64, u64)) {
-        let pages = self.words().len() / PAGE_WORDS;
-        let first = page.min(pages as u64) as usize;
-        let end = pages.min(first + 1);
-        self.for_each_nonzero_in(first * PAGE_WORDS..end * PAGE_WORDS, visit);
-    }
-
     /// The value is taken from the word at hand; only a count with a high part is looked up.
     fn for_each_nonzero_in(&self, words: Range<usize>, mut visit: impl FnMut(u64, u64)) {
         let base = self.split.base;
@@ -413,6 +404,13 @@ impl Cells for SplitCells {
 
     fn for_each_nonzero(&self, visit: impl FnMut(u64, u64)) {
         self.for_each_nonzero_in(0..self.words().len(), visit);
+    }
+
+    fn for_each_nonzero_on(&self, page: u64, visit: impl FnMut(u64, u64)) {
+        let pages = self.words().len() / PAGE_WORDS;
+        let first = page.min(pages as u64) as usize;
+        let end = pages.min(first + 1);
+        self.for_each_nonzero_in(first * PAGE_WORDS..end * PAGE_WORDS, visit);
     }
 
     /// A count that gained a multiple of 2^s has the base it had before: flagged cells are always looked at.
