@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use seenit_filter::cells::Cells;
 use seenit_sites::beat::StreamId;
 use seenit_sites::chain::Chain;
 use seenit_sites::key::SiteKey;
@@ -10,17 +9,14 @@ use seenit_sites::message::{Head, Message, Stream};
 use seenit_sites::{list, part};
 
 use crate::action::Action;
-use crate::cells::{self, Copied, Held};
+use crate::cells::{self, Held};
 use crate::following::{Position, Step};
-use crate::journal::{Batch, Counts, Heard, Journal, JournalError};
+use crate::journal::{Batch, Heard, Journal, JournalError};
 use crate::link::Link;
 use crate::rows;
 
 /// How far ahead a peer's generation may be: its clock is ahead of ours, or ours behind.
 const SKEW_GENERATIONS: u64 = 1;
-
-/// How often folds are made anew because of a site with several lives beyond its cap: that reads all copies.
-const REFOLD_MILLIS: u64 = 2_000;
 
 /// Bytes of steps that wait, of all streams together.
 pub(crate) const WAITING_BYTES_MAX: usize = 64 << 20;
@@ -196,53 +192,9 @@ impl<J: Journal> Link<J> {
         }
         // Whether its pages are those that its site signed, an audit finds out.
         self.put_position(id, position, batch)?;
-        self.journal.raise_others(generation, &changes);
+        self.raise_fold(&id.site, generation, &changes);
         self.applied(id);
         Ok(true)
-    }
-
-    /// What increments of a peer's cells add to the fold: each cell counts up to the peer's cap.
-    fn fold_changes(
-        &mut self,
-        id: &StreamId,
-        generation: u64,
-        increments: &[(u64, u64)],
-    ) -> Result<Vec<(u64, u64)>, JournalError> {
-        let cap = self.cap_of(id);
-        // The fold has at least what this peer's cell has, up to the cap: below the cap nothing is cut off.
-        let is_below =
-            |&(cell, by): &(u64, u64)| self.journal.others_cell(generation, cell).saturating_add(by) <= cap;
-        if increments.iter().all(is_below) {
-            return Ok(increments.to_vec());
-        }
-        if self.lives_in(id, generation) > 1 {
-            // The cap is on the sum of its lives, and only one of them is in memory: the fold is made anew, soon.
-            self.repairs.refold.insert(generation);
-            return Ok(Vec::new());
-        }
-        self.hold(id)?;
-        let Some(held) = &self.held else { return Ok(Vec::new()) };
-        let cells = held.follower.counts().cells();
-        let change = |&(cell, by): &(u64, u64)| {
-            let old = cells.get(cell);
-            let new = old.saturating_add(by).min(cells.cap());
-            (cell, new.min(cap) - old.min(cap))
-        };
-        Ok(increments.iter().map(change).filter(|(_, by)| *by > 0).collect())
-    }
-
-    /// Lives of a stream's site that counted in a generation.
-    fn lives_in(&self, id: &StreamId, generation: u64) -> usize {
-        let is_counted = |(other, one): &(&StreamId, &crate::following::Following)| {
-            other.site == id.site && other.stream == (Stream::Seen { generation }) && one.position.applied > 0
-        };
-        let others = self.following.iter().filter(is_counted).filter(|(other, _)| *other != id).count();
-        others + 1
-    }
-
-    /// What one cell of a site counts for at most. What we counted ourselves, in an earlier life, counts in full.
-    fn cap_of(&self, id: &StreamId) -> u64 {
-        if id.site == self.key { u64::MAX } else { self.papers.seen_cap(&id.site) }
     }
 
     /// Something of a stream was applied.
@@ -293,80 +245,6 @@ impl<J: Journal> Link<J> {
         }
         Ok(())
     }
-
-    /// Makes all folds anew.
-    pub(crate) fn fold_all(&mut self) -> Result<(), JournalError> {
-        for generation in self.journal.oldest()..=self.journal.now() {
-            self.fold(generation)?;
-        }
-        Ok(())
-    }
-
-    /// Makes the fold of a generation anew: each peer's cells, up to its cap.
-    pub(crate) fn fold(&mut self, generation: u64) -> Result<(), JournalError> {
-        let Some(roster) = self.papers.roster.as_ref() else { return Ok(()) };
-        let (mut fold, mut unreadable): (Option<Counts>, _) = (None, Vec::new());
-        // Streams are in order of sites: what the lives of one counted is added up, and then cut off at its cap.
-        let mut site: Option<(StreamId, Copied)> = None;
-        for (id, following) in &self.following {
-            if id.stream != (Stream::Seen { generation }) || following.position.applied == 0 {
-                continue;
-            }
-            let at = (generation, &following.position);
-            let counts = match cells::read(&self.journal, roster, (following.slot, id), at) {
-                Ok((counts, _)) => counts,
-                Err(error) => {
-                    unreadable.push((*id, error));
-                    continue;
-                }
-            };
-            match &mut site {
-                Some((of, sum)) if of.site == id.site => {
-                    // All cells of a generation are of one kind.
-                    let _ = sum.merge(&counts);
-                }
-                _ => {
-                    let whole = site.replace((*id, counts));
-                    self.add_to_fold(&mut fold, generation, whole)?;
-                }
-            }
-        }
-        self.add_to_fold(&mut fold, generation, site)?;
-        self.journal.put_others(generation, fold);
-        for (id, error) in unreadable {
-            self.mismatched(&id, &format!("the copy here cannot be read: {error}"))?;
-        }
-        Ok(())
-    }
-
-    /// Adds the cells of one site, each up to the site's cap.
-    fn add_to_fold(
-        &self,
-        fold: &mut Option<Counts>,
-        generation: u64,
-        whole: Option<(StreamId, Copied)>,
-    ) -> Result<(), JournalError> {
-        let Some((id, counts)) = whole else { return Ok(()) };
-        let cap = self.cap_of(&id);
-        let fold = match fold {
-            Some(fold) => fold,
-            none => none.insert(self.journal.empty(generation)?),
-        };
-        counts.cells().for_each_nonzero(|cell, value| fold.raise_cell(cell, value.min(cap)));
-        Ok(())
-    }
-
-    /// Makes folds anew that could not be raised cell by cell.
-    pub(crate) fn refold(&mut self) -> Result<(), JournalError> {
-        if self.repairs.refold.is_empty() || self.now < self.repairs.refolded_at + REFOLD_MILLIS {
-            return Ok(());
-        }
-        self.repairs.refolded_at = self.now;
-        for generation in std::mem::take(&mut self.repairs.refold) {
-            self.fold(generation)?;
-        }
-        Ok(())
-    }
 }
 
 /// A stream in words.
@@ -380,7 +258,7 @@ pub(crate) fn described(stream: Stream) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unit::{CAP, GENERATION, NOW, SEEN, gain, id, link, message};
+    use crate::unit::{GENERATION, NOW, SEEN, id, link, message};
     use seenit_sites::Digest;
 
     #[test]
@@ -401,41 +279,6 @@ mod tests {
         assert_eq!(link.status(NOW).alarms.len(), 1);
         link.journal.set_now(GENERATION + 49);
         assert!(link.status(NOW).alarms.is_empty());
-    }
-
-    /// The fold, after each gain of two peers, is the sum of their cells, each up to its cap: whether it was raised
-    /// by its own bound or by looking at the copy.
-    #[test]
-    fn the_fold_is_the_sum_of_cells_up_to_their_caps_after_every_gain() {
-        let (mut link, cells, mut state) = (link(), 20, 17_u64);
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) % below
-        };
-        let mut peers = [2, 3].map(|seed| (seed, link.journal.empty(GENERATION).expect("terms"), 0));
-        for _ in 0..60 {
-            let (seed, counts, sequence) = &mut peers[random(2) as usize];
-            let mut grown = link.journal.empty(GENERATION).expect("terms");
-            grown.merge(counts).expect("of one kind");
-            // Mostly a few; at times just up to the cap, or far beyond it.
-            for _ in 0..1 + random(3) {
-                let by = [1, 2, CAP, 1000][random(20).saturating_sub(16) as usize];
-                grown.raise_cell(random(cells), by);
-            }
-            *sequence += 1;
-            link.hear(NOW, &gain(*seed, counts, &grown, *sequence), None);
-            *counts = grown;
-            let mut expected = Vec::new();
-            for cell in 0..link.journal.empty(GENERATION).expect("terms").cells().len() {
-                let sum: u64 = peers.iter().map(|(_, counts, _)| counts.cells().get(cell).min(CAP)).sum();
-                expected.extend((sum > 0).then_some((cell, sum)));
-            }
-            assert_eq!(link.journal.fold_cells(GENERATION), expected);
-            assert!(link.following.values().all(|one| one.mismatch.is_none()));
-        }
-        let anew = link.journal.fold_cells(GENERATION);
-        link.fold_all().expect("the journal works");
-        assert_eq!(link.journal.fold_cells(GENERATION), anew, "made anew it is the same");
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod action;
 mod answer;
 mod apply;
 mod cells;
+mod fold;
 mod following;
 mod journal;
 mod life;

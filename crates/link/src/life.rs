@@ -282,9 +282,8 @@ impl<J: Journal> Link<J> {
                 let root = cells::tree_of(&counts).root();
                 let at = (frozen.sequence, frozen.sequence);
                 let head = self.signed(incarnation, id.stream, at, root, &[])?;
-                self.put_base(&id, generation, &counts, frozen.sequence, Some(head))?;
+                self.replace_copy(&id, generation, (&counts, frozen.sequence), Some(head))?;
             }
-            self.fold(generation)?;
             self.journal.drop_frozen(incarnation, generation);
         }
         Ok(())

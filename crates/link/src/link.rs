@@ -12,6 +12,7 @@ use seenit_sites::message::Stream;
 
 use crate::action::{Action, Note, ReplyTo};
 use crate::cells::Held;
+use crate::fold::{Folds, START_BYTES, TICK_BYTES};
 use crate::following::{Following, Position};
 use crate::journal::{Batch, Journal, JournalError};
 use crate::life::Neighbour;
@@ -36,6 +37,7 @@ pub struct Link<J> {
     pub(crate) neighbours: BTreeMap<SiteKey, Neighbour>,
     /// The one copy of another's cells that is in memory.
     pub(crate) held: Option<Held>,
+    pub(crate) folds: Folds,
     pub(crate) repairs: Repairs,
     pub(crate) packs: Packs,
     pub(crate) places: Places,
@@ -64,6 +66,7 @@ impl<J: Journal> Link<J> {
             following: BTreeMap::new(),
             neighbours: BTreeMap::new(),
             held: None,
+            folds: Folds::default(),
             repairs: Repairs::default(),
             packs: Packs::new(now),
             places: Places::default(),
@@ -78,7 +81,8 @@ impl<J: Journal> Link<J> {
         link.enrol()?;
         link.load()?;
         link.take_over_lives()?;
-        link.fold_all()?;
+        link.fold_all_anew();
+        link.make_folds(START_BYTES)?;
         Ok(link)
     }
 
@@ -153,7 +157,7 @@ impl<J: Journal> Link<J> {
         self.beat()?;
         self.repair()?;
         self.audit()?;
-        self.refold()?;
+        self.make_folds(TICK_BYTES)?;
         self.gather()?;
         self.snapshot()?;
         self.save_places()
@@ -165,8 +169,9 @@ impl<J: Journal> Link<J> {
         if self.is_unsure {
             // A roster that was journalled, but not told to the ledger, is told now.
             let told = self.enrol().and_then(|()| self.agree());
-            let read = told.and_then(|()| self.load()).and_then(|()| self.fold_all());
+            let read = told.and_then(|()| self.load());
             self.is_unsure = read.is_err();
+            self.fold_all_anew();
             let done = read.and_then(|()| self.begin_chain());
             if let Err(error) = done {
                 self.trouble = Some(error.0);
@@ -201,6 +206,7 @@ impl<J: Journal> Link<J> {
     }
 
     fn hear_roster(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+        let before = self.papers.peers();
         match self.papers.take_roster(&mut self.journal, bytes) {
             Ok(false) => Ok(()),
             Ok(true) => {
@@ -211,7 +217,11 @@ impl<J: Journal> Link<J> {
                 self.note(format!("roster {version}: {members} sites"));
                 self.enrol()?;
                 self.agree()?;
-                self.fold_all()
+                let after: BTreeSet<_> = self.papers.peers().iter().map(|one| (one.site, one.seen)).collect();
+                if before.iter().any(|one| !after.contains(&(one.site, one.seen))) {
+                    self.fold_all_anew();
+                }
+                Ok(())
             }
             Err(PaperError::Refused(why)) => {
                 self.warn(format!("a roster was refused: {why}"));
@@ -369,12 +379,13 @@ impl<J: Journal> Link<J> {
         }
         self.forget_old_messages()?;
         self.own.forget_before(oldest);
+        self.folds.forget_before(oldest);
         // Else they would take the place of holdings that receipts are made of.
         for neighbour in self.neighbours.values_mut() {
             neighbour.holdings.retain(|id, _| !is_old(&id));
         }
         for early in self.generation + 1..=generation {
-            self.fold(early)?;
+            self.fold_anew(early);
         }
         self.generation = generation;
         Ok(())

@@ -349,8 +349,7 @@ impl<J: Journal> Link<J> {
         if cells::tree_of(&counts).root() != section.root {
             return Ok(());
         }
-        self.put_base(&id, generation, &counts, section.sequence, None)?;
-        self.fold(generation)?;
+        self.replace_copy(&id, generation, (&counts, section.sequence), None)?;
         self.drain(&id)
     }
 }

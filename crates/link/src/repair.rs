@@ -64,9 +64,6 @@ pub(crate) struct Repairs {
     /// No copy is compared before, and the one that was last.
     audit_due: u64,
     audited: Option<StreamId>,
-    /// Generations whose folds are to be made anew, and when that was done last.
-    pub(crate) refold: BTreeSet<u64>,
-    pub(crate) refolded_at: u64,
     /// What we may still hand on.
     pub(crate) patience: Patience,
 }
@@ -362,7 +359,7 @@ impl<J: Journal> Link<J> {
         (counts, sequence): (&Copied, u64),
         head: Vec<u8>,
     ) -> Result<(), JournalError> {
-        self.put_base(id, generation, counts, sequence, Some(head))?;
+        self.replace_copy(id, generation, (counts, sequence), Some(head))?;
         let name = self.papers.name_of(&id.site);
         let (mut cause, mut repairs) = (None, 0);
         if let Some(following) = self.following.get_mut(id) {
@@ -376,7 +373,6 @@ impl<J: Journal> Link<J> {
         self.note(format!(
             "{stream} of {name} were repaired up to {sequence} ({cause}; {repairs} since the start)"
         ));
-        self.fold(generation)?;
         self.drain(id)
     }
 

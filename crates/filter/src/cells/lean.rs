@@ -9,7 +9,7 @@ use crate::memory::HugePages;
 
 /// Cells for each one that is not zero, from which on a map of those takes less memory than all of them: an entry takes
 /// about 24 bytes, as much as 48 cells of 4 bits.
-const SPARSE: u64 = 64;
+const SPARSE: u64 = 256;
 
 /// Split storage whose cells are in a map while few of them are not zero.
 #[derive(Debug)]
