@@ -97,9 +97,10 @@ impl Ledger {
     pub fn link_rows(
         &self,
         prefix: &[u8],
+        from: &[u8],
         visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<(), ReadError> {
-        self.readable()?.link_rows(prefix, visit).map_err(unread)
+        self.readable()?.link_rows(prefix, from, visit).map_err(unread)
     }
 
     /// Own records of a life after a sequence, as they travel: as many as fit so many bytes, and at least one if there

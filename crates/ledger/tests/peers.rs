@@ -355,21 +355,24 @@ fn rows_of_the_link_and_records_are_durable_together_or_not_at_all() {
     let refused = ledger.commit_link(batch(9, 3, &[(b"at/1", Some(b"3"))]));
     assert!(matches!(refused, Err(WriteError::Link(_))), "{refused:?}");
     assert!(ledger.commit_link(batch(1, 3, &[(b"at/1", Some(b"3")), (b"", None)])).is_err());
-    let rows = |ledger: &Ledger, prefix: &[u8]| {
+    let rows_from = |ledger: &Ledger, prefix: &[u8], from: &[u8]| {
         let mut rows = Vec::new();
         ledger
-            .link_rows(prefix, &mut |key, value| {
+            .link_rows(prefix, from, &mut |key, value| {
                 rows.push((key.to_vec(), value.to_vec()));
                 rows.len() < 2
             })
             .expect("readable");
         rows
     };
+    let rows = |ledger: &Ledger, prefix: &[u8]| rows_from(ledger, prefix, b"");
     let both = vec![(b"at/1".to_vec(), b"2".to_vec()), (b"at/2".to_vec(), b"9".to_vec())];
     let killed = tempfile::tempdir().expect("a folder");
     copy_all(folder.path(), killed.path());
     for ledger in [&ledger, &open(killed.path(), &hands)] {
         assert_eq!((rows(ledger, b"at/"), rows(ledger, b"")), (both.clone(), both.clone()));
+        assert_eq!(rows_from(ledger, b"at/", b"at/11"), both[1..]);
+        assert_eq!(rows_from(ledger, b"at/", b"b"), []);
         assert_eq!((ledger.link_row(b"at/1"), ledger.link_row(b"b")), (Ok(Some(b"2".to_vec())), Ok(None)));
         assert_eq!([1, 2, 3].map(|number| weights(ledger, &exact(number)).0), [10, 10, 0]);
     }

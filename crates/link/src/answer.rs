@@ -109,12 +109,11 @@ impl<J: Journal> Link<J> {
     /// Another's records, as it signed them.
     fn kept_records(&mut self, id: &StreamId, after: u64) -> Result<Vec<Answer>, JournalError> {
         let Some(following) = self.following.get(id) else { return Ok(Vec::new()) };
-        let prefix = rows::messages(&rows::stream(following.slot, id));
+        let name = rows::stream(following.slot, id);
+        let (prefix, from) = (rows::messages(&name), rows::message(&name, after.saturating_add(1), 0));
         let mut answers = Vec::new();
-        self.journal.rows(&prefix, &mut |key, bytes| {
-            if rows::sequence_of(key).is_some_and(|sequence| sequence > after) {
-                answers.push(Answer::Message(bytes.to_vec()));
-            }
+        self.journal.rows_from(&prefix, &from, &mut |_, bytes| {
+            answers.push(Answer::Message(bytes.to_vec()));
             answers.len() < MESSAGES_MAX
         })?;
         Ok(answers)

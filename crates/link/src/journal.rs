@@ -128,7 +128,17 @@ pub trait Journal {
     fn row(&self, key: &[u8]) -> Result<Option<Vec<u8>>, JournalError>;
 
     /// All rows whose keys begin so, in order, until `visit` says no.
-    fn rows(&self, prefix: &[u8], visit: &mut dyn FnMut(&[u8], &[u8]) -> bool) -> Result<(), JournalError>;
+    fn rows(&self, prefix: &[u8], visit: &mut dyn FnMut(&[u8], &[u8]) -> bool) -> Result<(), JournalError> {
+        self.rows_from(prefix, prefix, visit)
+    }
+
+    /// The same, those before `from` passed over without being read.
+    fn rows_from(
+        &self,
+        prefix: &[u8],
+        from: &[u8],
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), JournalError>;
 
     /// All of it or nothing, durable when it returns.
     fn commit(&mut self, batch: Batch) -> Result<(), JournalError>;

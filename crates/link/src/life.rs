@@ -44,6 +44,8 @@ pub(crate) struct Neighbour {
     pub(crate) snapshot: Option<Digest>,
     /// A generation of its that was refused.
     pub(crate) skewed: Option<u64>,
+    /// It had more lives than are followed: what it says in this one is not heard.
+    pub(crate) unheard_life: Option<u64>,
 }
 
 impl Neighbour {

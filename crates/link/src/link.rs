@@ -55,7 +55,7 @@ pub struct Link<J> {
 impl<J: Journal> Link<J> {
     /// Takes up where the journal says. `now` is the time in milliseconds since the Unix epoch.
     pub fn open(journal: J, secret: SiteSecret, network: AdminKey, now: u64) -> Result<Self, JournalError> {
-        let papers = Papers::open(&journal, network)?;
+        let (papers, packs) = (Papers::open(&journal, network)?, Packs::open(&journal, now)?);
         let (key, generation) = (secret.public(), journal.now());
         let mut link = Link {
             journal,
@@ -68,7 +68,7 @@ impl<J: Journal> Link<J> {
             held: None,
             folds: Folds::default(),
             repairs: Repairs::default(),
-            packs: Packs::new(now),
+            packs,
             places: Places::default(),
             generation,
             now,
@@ -319,6 +319,9 @@ impl<J: Journal> Link<J> {
         if !self.has_room(&id) {
             // Lives that others only claim to know of make room for one that its site signed.
             self.following.retain(|known, one| known.site != id.site || one.is_known_of());
+            if !self.has_room(&id) {
+                self.neighbours.entry(id.site).or_default().unheard_life = Some(id.incarnation);
+            }
         }
         self.follow_claimed(id)
     }
@@ -409,14 +412,15 @@ impl<J: Journal> Link<J> {
         let Some(roster) = &self.papers.roster else { return Ok(()) };
         for (id, following) in self.following.iter().filter(|(id, _)| id.stream == Stream::Records) {
             let prefix = rows::messages(&rows::stream(following.slot, id));
+            let mut before = Vec::new();
             self.journal.rows(&prefix, &mut |key, bytes| {
+                before.push((key.to_vec(), None));
                 let message = seenit_sites::message::Message::reread(bytes, roster);
-                let is_old = message.is_ok_and(|message| message.head().state().time_secs < kept_from);
-                if is_old {
-                    batch.rows.push((key.to_vec(), None));
+                // What was said before something old is old, whatever time its site wrote on it.
+                if message.is_ok_and(|message| message.head().state().time_secs < kept_from) {
+                    batch.rows.append(&mut before);
                 }
-                // They lie in order of time: the first that is kept ends it.
-                is_old
+                true
             })?;
         }
         self.journal.commit(batch)
@@ -427,7 +431,9 @@ impl<J: Journal> Link<J> {
 mod tests {
     use super::*;
     use crate::life::Neighbour;
-    use crate::unit::{GENERATION, LIFE, NOW, beat, holding, id, link, records, roster, signed};
+    use crate::unit::message_of;
+    use crate::unit::{Double, GENERATION, LIFE, NOW, beat, holding, id, link, records, roster, signed};
+    use seenit_sites::list;
 
     fn life(seed: u8, incarnation: u64) -> StreamId {
         StreamId { incarnation, ..id(seed, Stream::Records) }
@@ -451,6 +457,8 @@ mod tests {
             link.hear(NOW, &records(2, incarnation, &[b"a record"]), None);
         }
         assert_eq!(link.following.len(), LIVES_MAX);
+        let alarms = link.status(NOW).alarms;
+        assert!(alarms[0].starts_with("site2 has had 32 lives, and is not heard in life 64"), "{alarms:?}");
         link.hear(NOW, &records(3, LIFE, &[b"a record"]), None);
         assert_eq!(link.following.len(), LIVES_MAX + 1, "others do not suffer from it");
     }
@@ -469,6 +477,25 @@ mod tests {
         let held: Vec<StreamId> =
             link.neighbours.values().flat_map(|one| one.holdings.keys()).copied().collect();
         assert_eq!(held, [id(3, Stream::Records), id(3, Stream::Seen { generation: GENERATION })]);
+    }
+
+    #[test]
+    fn a_message_from_the_future_does_not_keep_those_after_it() {
+        let (mut link, id) = (link(), id(2, Stream::Records));
+        let mut chain = Chain::begin(&id.site, LIFE);
+        for time_secs in [u64::MAX, 1, NOW / 1000] {
+            let (previous, mut payload) = (chain.records(), Vec::new());
+            list::push(&mut payload, b"a record");
+            chain = chain.then(b"a record");
+            let at = (id, previous, chain.records());
+            link.hear(NOW, &message_of(time_secs, 2, at, chain.link(), &payload), None);
+        }
+        let kept = |link: &Link<Double>| link.journal.disk.rows.keys().filter(|key| key[0] == b'l').count();
+        assert_eq!((link.following[&id].position.applied, kept(&link)), (3, 3));
+        link.journal.kept_from = NOW / 1000;
+        link.journal.set_now(GENERATION + 1);
+        link.tick(NOW + 60_000);
+        assert_eq!(kept(&link), 1);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::cells;
 use crate::following::Position;
 use crate::journal::{Batch, Heard, Journal, JournalError};
 use crate::link::Link;
+use crate::rows;
 
 /// The name of the newest manifest in a site's store.
 pub const SNAPSHOT: &str = "snapshot";
@@ -51,7 +52,10 @@ pub(crate) struct Packs {
     pub(crate) published: Option<Digest>,
     due: u64,
     secs: u64,
+    /// Those of our packs that the store has.
     names: BTreeSet<String>,
+    /// Those that it may have of an earlier run, or that were to be removed.
+    left: BTreeSet<String>,
     /// Sites whose snapshots are wanted.
     wanted: VecDeque<SiteKey>,
     asked: Option<(SiteKey, u64)>,
@@ -61,17 +65,20 @@ pub(crate) struct Packs {
 }
 
 impl Packs {
-    pub(crate) fn new(now: u64) -> Self {
-        Packs {
+    pub(crate) fn open<J: Journal>(journal: &J, now: u64) -> Result<Self, JournalError> {
+        let names = journal.row(rows::PACKS)?.unwrap_or_default();
+        let names = String::from_utf8_lossy(&names).into_owned();
+        Ok(Packs {
             published: None,
             due: now + FIRST_MILLIS,
             secs: SNAPSHOT_SECS,
             names: BTreeSet::new(),
+            left: names.lines().map(str::to_owned).collect(),
             wanted: VecDeque::new(),
             asked: None,
             fetching: None,
             met: BTreeSet::new(),
-        }
+        })
     }
 
     /// A site's snapshot is wanted.
@@ -152,11 +159,15 @@ impl<J: Journal> Link<J> {
         }
         self.packs.published = Some(snapshot_digest(&manifest));
         self.out.push(Action::Put { name: SNAPSHOT.into(), bytes: manifest });
-        let old = std::mem::replace(&mut self.packs.names, names);
+        let mut old = std::mem::replace(&mut self.packs.names, names);
+        old.append(&mut self.packs.left);
         for name in old.difference(&self.packs.names) {
             self.out.push(Action::Remove { name: name.clone() });
         }
-        Ok(())
+        // Nobody says whether they were removed: the next run tries again.
+        let all = self.packs.names.union(&old).map(String::as_str).collect::<Vec<_>>().join("\n");
+        let rows = vec![(rows::PACKS.to_vec(), Some(all.into_bytes()))];
+        self.journal.commit(Batch { rows, heard: Vec::new() })
     }
 
     fn pack_records(
@@ -362,6 +373,33 @@ fn pack_name(digest: &Digest) -> String {
 mod tests {
     use super::*;
     use crate::unit::{LIFE, NOW, admin, id, link, records, site};
+
+    /// The names that a link puts into its store and removes from it.
+    fn stored(actions: Vec<Action>) -> (Vec<String>, Vec<String>) {
+        let (mut put, mut removed) = (Vec::new(), Vec::new());
+        for action in actions {
+            match action {
+                Action::Put { name, .. } if name != SNAPSHOT => put.push(name),
+                Action::Remove { name } => removed.push(name),
+                _ => {}
+            }
+        }
+        (put, removed)
+    }
+
+    #[test]
+    fn packs_of_an_earlier_run_are_removed() {
+        let mut link = link();
+        assert!(link.journal_mut().say(b"a record".to_vec()));
+        let (first, removed) = stored(link.tick(NOW + FIRST_MILLIS));
+        assert_eq!((first.len(), removed.len()), (1, 0));
+        let journal = link.into_journal();
+        let mut link = Link::open(journal, site(1), admin().public(), NOW).expect("it opens");
+        assert!(link.journal_mut().say(b"another record".to_vec()));
+        let (second, removed) = stored(link.tick(NOW + FIRST_MILLIS));
+        assert_eq!(second.len(), 1);
+        assert_eq!(removed, first);
+    }
 
     /// A snapshot of records from the beginning, in one pack.
     fn snapshot(records: &[&[u8]]) -> (Snapshot, Vec<u8>) {

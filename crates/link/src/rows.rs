@@ -6,6 +6,7 @@
 //! s site                    the slot of a site, 2 bytes
 //! e kind                    how far the engine's stream was read: its birth, sequence
 //! k life sequence           a link of the own chain, every 1024 records
+//! p                         names of own packs that the store may have, a line each
 //! c life                    the last own record that somebody else is known to hold
 //! f stream                  how far we are with a stream: see `position`
 //! l stream sequence part    a message of it, as its site signed it
@@ -24,6 +25,7 @@ use crate::action::Kind;
 pub(crate) const ROSTER: &[u8] = b"r";
 pub(crate) const MANIFESTS: &[u8] = b"m";
 pub(crate) const SLOTS: &[u8] = b"s";
+pub(crate) const PACKS: &[u8] = b"p";
 pub(crate) const POSITIONS: &[u8] = b"f";
 
 /// Bytes of a stream's name in keys.
@@ -97,10 +99,4 @@ pub(crate) fn chunks(stream: &[u8; STREAM_BYTES]) -> Vec<u8> {
 
 pub(crate) fn chunk(stream: &[u8; STREAM_BYTES], number: u32) -> Vec<u8> {
     [chunks(stream), number.to_be_bytes().to_vec()].concat()
-}
-
-/// The sequence in the key of a message.
-pub(crate) fn sequence_of(key: &[u8]) -> Option<u64> {
-    let at = 1 + STREAM_BYTES;
-    Some(u64::from_be_bytes(key.get(at..at + 8)?.try_into().ok()?))
 }

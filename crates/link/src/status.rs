@@ -8,7 +8,7 @@ use seenit_sites::message::Stream;
 use serde::Serialize;
 
 use crate::journal::Journal;
-use crate::link::Link;
+use crate::link::{LIVES_MAX, Link};
 
 /// Seconds of silence from which somebody should look.
 const SILENT_SECS: u64 = 600;
@@ -198,6 +198,11 @@ impl<J: Journal> Link<J> {
             if neighbour.is_twofold(now) {
                 alarms.push(format!(
                     "two lives of {name} speak at the same time: a copy of its folder is running"
+                ));
+            }
+            if let Some(life) = neighbour.unheard_life {
+                alarms.push(format!(
+                    "{name} has had {LIVES_MAX} lives, and is not heard in life {life}: remove it and admit it again"
                 ));
             }
             if let Some(generation) = neighbour.skewed.filter(|one| self.is_ahead(*one)) {

@@ -72,8 +72,19 @@ pub(crate) fn link() -> Link<Double> {
 
 /// A message of a site, in a life.
 pub(crate) fn message(seed: u8, at: (StreamId, u64, u64), root: Digest, payload: &[u8]) -> Vec<u8> {
+    message_of(NOW / 1000, seed, at, root, payload)
+}
+
+/// The same with a time that it says.
+pub(crate) fn message_of(
+    time_secs: u64,
+    seed: u8,
+    at: (StreamId, u64, u64),
+    root: Digest,
+    payload: &[u8],
+) -> Vec<u8> {
     let (StreamId { incarnation, stream, .. }, previous, sequence) = at;
-    let state = State { incarnation, stream, sequence, manifest: 1, root, time_secs: NOW / 1000 };
+    let state = State { incarnation, stream, sequence, manifest: 1, root, time_secs };
     Message::sign(&site(seed), &admin().public(), state, previous, payload).expect("a message")
 }
 

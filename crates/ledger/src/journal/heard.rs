@@ -178,11 +178,12 @@ impl Journal {
     pub(crate) fn link_rows(
         &self,
         prefix: &[u8],
+        from: &[u8],
         visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<(), JournalError> {
-        for item in self.link.prefix(prefix) {
+        for item in self.link.range(from.max(prefix)..) {
             let (key, value) = item.into_inner()?;
-            if !visit(&key, &value) {
+            if !key.starts_with(prefix) || !visit(&key, &value) {
                 break;
             }
         }

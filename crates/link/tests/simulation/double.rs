@@ -56,6 +56,8 @@ pub(crate) struct Double {
     pub(crate) last_is_written: bool,
     /// Times are kept for a new life's name.
     pub(crate) clock: u64,
+    /// When the oldest records that are kept were said.
+    pub(crate) kept_from: u64,
 }
 
 impl Double {
@@ -68,6 +70,7 @@ impl Double {
             is_dead: false,
             last_is_written: true,
             clock,
+            kept_from: 0,
         };
         if double.disk.lives.is_empty() {
             double.disk.lives.push(Life { id: clock, ..Life::default() });
@@ -246,7 +249,7 @@ impl Journal for Double {
     }
 
     fn kept_from(&self) -> u64 {
-        0
+        self.kept_from
     }
 
     fn generations(&self) -> Vec<(u64, u64)> {
@@ -315,8 +318,13 @@ impl Journal for Double {
         Ok(self.disk.rows.get(key).cloned())
     }
 
-    fn rows(&self, prefix: &[u8], visit: &mut dyn FnMut(&[u8], &[u8]) -> bool) -> Result<(), JournalError> {
-        for (key, value) in self.disk.rows.range(prefix.to_vec()..) {
+    fn rows_from(
+        &self,
+        prefix: &[u8],
+        from: &[u8],
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), JournalError> {
+        for (key, value) in self.disk.rows.range(from.max(prefix).to_vec()..) {
             if !key.starts_with(prefix) || !visit(key, value) {
                 break;
             }

@@ -81,8 +81,13 @@ impl Journal for LedgerJournal {
         self.ledger.link_row(key).map_err(failed)
     }
 
-    fn rows(&self, prefix: &[u8], visit: &mut dyn FnMut(&[u8], &[u8]) -> bool) -> Result<(), JournalError> {
-        self.ledger.link_rows(prefix, visit).map_err(failed)
+    fn rows_from(
+        &self,
+        prefix: &[u8],
+        from: &[u8],
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), JournalError> {
+        self.ledger.link_rows(prefix, from, visit).map_err(failed)
     }
 
     fn commit(&mut self, batch: Batch) -> Result<(), JournalError> {

@@ -75,8 +75,9 @@ impl Probes {
         let state = &mut *self.state();
         for (told, waiting) in &mut state.waiting {
             let took = state.took.entry(told.0).or_default();
-            while let Some(probe) = waiting.pop_front_if(|probe| is_known(*told, &probe.case, sites)) {
+            while let Some(probe) = waiting.front().filter(|probe| is_known(*told, &probe.case, sites)) {
                 took.push(probe.when.elapsed().as_secs_f64() * 1000.0);
+                waiting.pop_front();
             }
         }
         state.waiting.values().all(VecDeque::is_empty)
