@@ -174,10 +174,11 @@ impl<J: Journal> Link<J> {
         };
         let like = self.journal.empty(generation)?;
         let increments = match cells::increments(&gains, &like) {
-            Ok(increments) => increments.into_iter().collect::<Vec<_>>(),
+            Ok(increments) => increments,
             Err(why) => return self.mismatched(id, &format!("a gain of counts cannot be read: {why}")),
         };
-        let changes = self.fold_changes(id, generation, &increments)?;
+        drop(like);
+        let changes = self.fold_changes(id, generation, increments)?;
         let (name, state) = (rows::stream(slot, id), step.head.state());
         let mut batch = Batch::default();
         let mut log_bytes = position.log_bytes;
@@ -236,12 +237,11 @@ impl<J: Journal> Link<J> {
         let (Some(following), Some(roster)) = (self.following.get(id), self.papers.roster.as_ref()) else {
             return Ok(());
         };
-        let at = (generation, &following.position);
-        let (counts, applied) = cells::read(&self.journal, roster, (following.slot, id), at)?;
-        let is_whole = applied == following.position.applied;
-        self.held = Some(Held::new(*id, counts, applied));
-        if !is_whole {
-            self.mismatched(id, "messages that were applied are not in the journal any more")?;
+        let (at, applied) = ((generation, &following.position), following.position.applied);
+        self.held = None;
+        match cells::read(&self.journal, roster, (following.slot, id), at) {
+            Ok(counts) => self.held = Some(Held::new(*id, counts, applied)),
+            Err(error) => drop(self.mismatched(id, &format!("the copy here cannot be read: {error}"))?),
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Copies of others' seen cells. On disk they are chunks of one gain from nothing, and the messages after it as they
-//! came; in memory there is at most one at a time, when it is compared, repaired or handed on, and it takes as much as
+//! came; in memory there are few at a time, when one is compared, repaired or handed on, and each takes as much as
 //! it holds: cells are made for all sites, and one of them has counted few.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use seenit_filter::AnyLayout;
@@ -19,6 +19,9 @@ use seenit_sites::{list, part};
 use crate::following::{Position, Step};
 use crate::journal::{Batch, Counts, Journal, JournalError};
 use crate::rows;
+
+/// Cells that a step of gains may raise: ten times as many as a busy site's in a minute, in 256 MiB.
+const INCREMENTS_MAX: usize = 16 << 20;
 
 /// Bytes of a chunk.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -95,13 +98,8 @@ fn pages_of<C: Cells>(counts: &CountsIn<C>) -> u64 {
     counts.cells().len().div_ceil(counts.cells().per_page())
 }
 
-/// The values of a page.
-pub(crate) fn values_of(counts: &Copied, page: u64) -> impl Iterator<Item = u64> {
-    cells_of(counts, page).map(|cell| counts.cells().get(cell))
-}
-
 /// The cells of a page.
-fn cells_of<C: Cells>(counts: &CountsIn<C>, page: u64) -> Range<u64> {
+pub(crate) fn cells_of<C: Cells>(counts: &CountsIn<C>, page: u64) -> Range<u64> {
     let (per_page, end) = (counts.cells().per_page(), counts.cells().len());
     let first = page.saturating_mul(per_page).min(end);
     first..first.saturating_add(per_page).min(end)
@@ -170,16 +168,26 @@ pub(crate) fn gains_of(
     Ok(gains)
 }
 
-/// What gains add to each cell.
-pub(crate) fn increments(gains: &[CountGain<'_>], like: &Counts) -> Result<HashMap<u64, u64>, String> {
-    let mut increments = HashMap::new();
+/// What gains add to each cell, in order. A few bytes can say that all cells grow: so many are refused, and their pages
+/// asked for.
+pub(crate) fn increments(gains: &[CountGain<'_>], like: &Counts) -> Result<Vec<(u64, u64)>, String> {
+    let (mut increments, mut is_beyond) = (Vec::new(), false);
     for gain in gains {
-        let visited = gain.for_each(like, |cell, by| {
-            let sum: &mut u64 = increments.entry(cell).or_default();
-            *sum = sum.saturating_add(by);
+        let visited = gain.for_each(like, |cell, by| match increments.len() {
+            INCREMENTS_MAX => is_beyond = true,
+            _ => increments.push((cell, by)),
         });
         visited.map_err(|error| error.to_string())?;
+        if is_beyond {
+            return Err(format!("more than {INCREMENTS_MAX} cells grow at once"));
+        }
     }
+    increments.sort_unstable_by_key(|(cell, _)| *cell);
+    increments.dedup_by(|(cell, by), (before, sum)| {
+        let is_same = cell == before;
+        *sum = if is_same { sum.saturating_add(*by) } else { *sum };
+        is_same
+    });
     Ok(increments)
 }
 
@@ -196,8 +204,22 @@ pub(crate) fn unpacked(empty: Copied, bytes: &[u8]) -> Result<Copied, String> {
     Ok(follower.into_counts())
 }
 
-/// Reads a copy from its rows: the cells, and how far they are.
+/// Reads a copy from its rows. What is not all there is refused: whoever takes it for the whole counts too little.
 pub(crate) fn read<J: Journal>(
+    journal: &J,
+    roster: &Roster,
+    stream: (u16, &StreamId),
+    (generation, position): (u64, &Position),
+) -> Result<Copied, JournalError> {
+    let (counts, applied) = read_some(journal, roster, stream, (generation, position))?;
+    match applied == position.applied {
+        true => Ok(counts),
+        false => Err(JournalError(format!("it ends at {applied}, and {} was applied", position.applied))),
+    }
+}
+
+/// Reads as much of a copy as is there: the cells, and how far they are.
+pub(crate) fn read_some<J: Journal>(
     journal: &J,
     roster: &Roster,
     (slot, id): (u16, &StreamId),
@@ -208,6 +230,9 @@ pub(crate) fn read<J: Journal>(
         base.extend_from_slice(chunk);
         true
     })?;
+    if base.len() as u64 != position.base_bytes {
+        return Err(JournalError(format!("{} bytes of {} are there", base.len(), position.base_bytes)));
+    }
     let mut counts = nothing(journal, generation)?;
     if !base.is_empty() {
         counts = unpacked(counts, &base).map_err(JournalError)?;

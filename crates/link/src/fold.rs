@@ -14,21 +14,36 @@ use crate::following::Following;
 use crate::journal::{Counts, Journal, JournalError};
 use crate::link::Link;
 
-/// Bytes of copies that are read in one tick; of one site at least.
-pub(crate) const TICK_BYTES: u64 = 4 << 20;
-
-/// Bytes that are read before a site answers. With fewer there is no time in which it counts too little.
-pub(crate) const START_BYTES: u64 = 256 << 20;
-
-/// How long a fold may be behind because of a site with several lives beyond its cap.
+/// How long a fold is left behind because of a site with several lives beyond its cap: at least so long, and a second
+/// for so many bytes of copies that it is made of.
 const BEHIND_MILLIS: u64 = 2_000;
+const BEHIND_BYTES_A_SECOND: u64 = 1 << 20;
+
+/// How many bytes of copies are read for folds at once; of one site at least.
+#[derive(Clone, Copy, Debug)]
+pub struct FoldPace {
+    /// Before a site answers. With fewer there is no time in which it counts too little.
+    pub start_bytes: u64,
+    /// In one tick.
+    pub tick_bytes: u64,
+}
+
+impl Default for FoldPace {
+    fn default() -> Self {
+        FoldPace { start_bytes: 256 << 20, tick_bytes: 4 << 20 }
+    }
+}
 
 /// The folds that are to be made.
-#[derive(Default)]
 pub(crate) struct Folds {
+    pub(crate) pace: FoldPace,
     /// Generations, and not before which time.
     due: BTreeMap<u64, u64>,
     making: Option<Making>,
+    /// Bytes of the last one that was made.
+    bytes: u64,
+    /// Own cells of earlier lives, by life and generation, that the ledger counts until a fold has them.
+    frozen: Vec<(u64, u64)>,
 }
 
 /// One that is being made.
@@ -36,11 +51,21 @@ struct Making {
     generation: u64,
     /// `None` while it has nobody.
     fold: Option<Counts>,
-    /// The sites that it has.
+    /// The sites that it has, and the bytes of their copies.
     done: BTreeSet<SiteKey>,
+    bytes: u64,
 }
 
 impl Folds {
+    pub(crate) fn new(pace: FoldPace) -> Self {
+        Folds { pace, due: BTreeMap::new(), making: None, bytes: 0, frozen: Vec::new() }
+    }
+
+    /// How long a fold is left behind.
+    fn patience(&self) -> u64 {
+        BEHIND_MILLIS.max(self.bytes * 1000 / BEHIND_BYTES_A_SECOND)
+    }
+
     /// The fold that is being made, if it has a site already.
     fn making_with(&mut self, site: &SiteKey, generation: u64) -> Option<&mut Counts> {
         let making = self.making.as_mut()?;
@@ -74,7 +99,8 @@ impl<J: Journal> Link<J> {
             if self.folds.making.is_none() {
                 let due = self.folds.due.iter().find(|(_, at)| **at <= self.now);
                 let Some(generation) = due.map(|(generation, _)| *generation) else { return Ok(()) };
-                self.folds.making = Some(Making { generation, fold: None, done: BTreeSet::new() });
+                let done = BTreeSet::new();
+                self.folds.making = Some(Making { generation, fold: None, done, bytes: 0 });
                 self.folds.due.remove(&generation);
             }
             bytes += self.fold_next_site()?;
@@ -89,18 +115,45 @@ impl<J: Journal> Link<J> {
         let is_next =
             |(id, one): &(&StreamId, &Following)| is_counted(id, one, generation) && !done.contains(&id.site);
         let Some(site) = self.following.iter().find(is_next).map(|(id, _)| id.site) else {
-            let made = self.folds.making.take().and_then(|making| making.fold);
-            self.journal.put_others(generation, made);
+            self.put_fold(generation);
             return Ok(0);
         };
         let (sum, bytes) = self.read_all_of(&site, generation)?;
         let (cap, empty) = (self.cap_of(&site), self.journal.empty(generation)?);
         if let Some(making) = &mut self.folds.making {
             making.done.insert(site);
+            making.bytes += bytes;
             let fold = making.fold.get_or_insert(empty);
             sum.cells().for_each_nonzero(|cell, value| fold.raise_cell(cell, value.min(cap)));
         }
         Ok(bytes)
+    }
+
+    /// Ends the making of a fold.
+    fn put_fold(&mut self, generation: u64) {
+        let Some(made) = self.folds.making.take() else { return };
+        self.folds.bytes = made.bytes;
+        if let Err(error) = self.journal.put_others(generation, made.fold) {
+            return self.fold_later(generation, &error);
+        }
+        let (folded, left) =
+            std::mem::take(&mut self.folds.frozen).into_iter().partition(|(_, frozen)| *frozen == generation);
+        self.folds.frozen = left;
+        let folded: Vec<(u64, u64)> = folded;
+        folded.into_iter().for_each(|(life, generation)| self.journal.drop_frozen(life, generation));
+    }
+
+    /// Own cells of an earlier life are in a copy: once the fold has that, the ledger counts them no longer.
+    pub(crate) fn drop_when_folded(&mut self, incarnation: u64, generation: u64) {
+        self.folds.frozen.push((incarnation, generation));
+        self.fold_anew(generation);
+    }
+
+    /// There was no memory for a fold, perhaps.
+    fn fold_later(&mut self, generation: u64, why: &JournalError) {
+        self.warn(format!("what others saw in generation {generation} cannot be counted now: {why}"));
+        let later = self.now + self.folds.patience();
+        self.folds.due.entry(generation).or_insert(later);
     }
 
     /// What all lives of a site counted in a generation, and the bytes of it.
@@ -115,7 +168,7 @@ impl<J: Journal> Link<J> {
             let at = (generation, &following.position);
             match cells::read(&self.journal, roster, (following.slot, id), at) {
                 // All cells of a generation are of one kind.
-                Ok((counts, _)) => drop(sum.merge(&counts)),
+                Ok(counts) => drop(sum.merge(&counts)),
                 Err(error) => unreadable.push((*id, error)),
             }
         }
@@ -130,7 +183,7 @@ impl<J: Journal> Link<J> {
         &mut self,
         id: &StreamId,
         generation: u64,
-        increments: &[(u64, u64)],
+        increments: Vec<(u64, u64)>,
     ) -> Result<Vec<(u64, u64)>, JournalError> {
         let cap = self.cap_of(&id.site);
         let making = self.folds.making_with(&id.site, generation).map(|fold| &*fold);
@@ -139,28 +192,34 @@ impl<J: Journal> Link<J> {
             None => self.journal.others_cell(generation, cell),
         };
         // The fold has at least what this peer's cell has, up to the cap: below the cap nothing is cut off.
-        if increments.iter().all(|&(cell, by)| folded(cell).saturating_add(by) <= cap) {
-            return Ok(increments.to_vec());
+        let is_below = |(cell, by): &(u64, u64)| folded(*cell).saturating_add(*by) <= cap;
+        let (mut changes, beyond): (Vec<_>, Vec<_>) = increments.into_iter().partition(is_below);
+        if beyond.is_empty() {
+            return Ok(changes);
         }
         if self.lives_in(id, generation) > 1 {
             // The cap is on the sum of its lives, and only one of them is in memory: the fold is made anew, soon.
-            self.folds.due.entry(generation).or_insert(self.now + BEHIND_MILLIS);
-            return Ok(Vec::new());
+            let later = self.now + self.folds.patience();
+            self.folds.due.entry(generation).or_insert(later);
+            return Ok(changes);
         }
         self.hold(id)?;
-        let Some(held) = &self.held else { return Ok(Vec::new()) };
+        let Some(held) = self.held.as_ref().filter(|held| held.id == *id) else { return Ok(changes) };
         let cells = held.follower.counts().cells();
         let change = |&(cell, by): &(u64, u64)| {
             let old = cells.get(cell);
             let new = old.saturating_add(by).min(cells.cap());
             (cell, new.min(cap) - old.min(cap))
         };
-        Ok(increments.iter().map(change).filter(|(_, by)| *by > 0).collect())
+        changes.extend(beyond.iter().map(change).filter(|(_, by)| *by > 0));
+        Ok(changes)
     }
 
     /// Raises the fold, and the one that is being made if it has the site already.
     pub(crate) fn raise_fold(&mut self, site: &SiteKey, generation: u64, changes: &[(u64, u64)]) {
-        self.journal.raise_others(generation, changes);
+        if let Err(error) = self.journal.raise_others(generation, changes) {
+            self.fold_later(generation, &error);
+        }
         if let Some(fold) = self.folds.making_with(site, generation) {
             changes.iter().for_each(|&(cell, by)| fold.raise_cell(cell, by));
         }
@@ -200,7 +259,7 @@ impl<J: Journal> Link<J> {
             return Ok(None);
         }
         let at = (generation, &following.position);
-        let Ok((old, _)) = cells::read(&self.journal, roster, (following.slot, id), at) else {
+        let Ok(old) = cells::read(&self.journal, roster, (following.slot, id), at) else {
             return Ok(None);
         };
         let (mut changes, mut fell) = (Vec::new(), false);
@@ -234,7 +293,9 @@ mod tests {
     use seenit_filter::random::SplitMix;
 
     use super::*;
-    use crate::unit::{CAP, Double, GENERATION, NOW, gain, link};
+    use crate::journal::Batch;
+    use crate::rows;
+    use crate::unit::{CAP, Double, GENERATION, LIFE, NOW, SEEN, gain, gain_in, id, link};
 
     /// The fold, after each gain of two peers, is the sum of their cells, each up to its cap: whether it was raised
     /// by its own bound or by looking at the copy.
@@ -242,9 +303,9 @@ mod tests {
     fn the_fold_is_the_sum_of_cells_up_to_their_caps_after_every_gain() {
         let (mut link, cells, mut rng) = (link(), 20, SplitMix(17));
         let mut random = |below: u64| rng.next() % below;
-        let mut peers = [2, 3].map(|seed| (seed, link.journal.empty(GENERATION).expect("terms"), 0));
+        let mut peers = [2, 3].map(|seed| ((seed, LIFE), link.journal.empty(GENERATION).expect("terms"), 0));
         for _ in 0..60 {
-            let (seed, counts, sequence) = &mut peers[random(2) as usize];
+            let ((seed, _), counts, sequence) = &mut peers[random(2) as usize];
             let mut grown = link.journal.empty(GENERATION).expect("terms");
             grown.merge(counts).expect("of one kind");
             // Mostly a few; at times just up to the cap, or far beyond it.
@@ -264,42 +325,81 @@ mod tests {
         assert_eq!(link.journal.fold_cells(GENERATION), anew, "made anew it is the same");
     }
 
-    /// A fold that is made one site at a time, while all of them go on counting, is the sum as well.
+    /// A fold that is made one site at a time, while all of them go on counting and one has two lives, is the sum as well.
     #[test]
     fn a_fold_that_is_made_while_others_count_is_the_sum() {
         let (mut link, mut random) = (link(), SplitMix(5));
-        let mut peers = [2, 3].map(|seed| (seed, link.journal.empty(GENERATION).expect("terms"), 0));
-        for _ in 0..300 {
-            let (seed, counts, sequence) = &mut peers[random.next() as usize % 2];
+        let lives = [(2, LIFE), (2, LIFE + 1), (3, LIFE)];
+        let mut counted = lives.map(|life| (life, link.journal.empty(GENERATION).expect("terms"), 0));
+        let mut compared = 0;
+        for _ in 0..600 {
+            let ((seed, life), counts, sequence) = &mut counted[random.next() as usize % 3];
             let mut grown = link.journal.empty(GENERATION).expect("terms");
             grown.merge(counts).expect("of one kind");
             let by = [1, 2, CAP, 1000][(random.next() % 20).saturating_sub(16) as usize];
-            grown.raise_cell(random.next() % 20, by);
+            grown.raise_cell(random.next() % 60, by);
             *sequence += 1;
-            link.hear(NOW, &gain(*seed, counts, &grown, *sequence), None);
+            link.hear(NOW, &gain_in(*life, *seed, (counts, &grown), *sequence), None);
             *counts = grown;
             match random.next() % 10 {
                 // As after a start: there is nothing in memory.
                 0 => {
-                    link.journal.put_others(GENERATION, None);
+                    link.journal.put_others(GENERATION, None).expect("it can");
                     link.fold_all_anew();
                 }
-                1..7 => link.make_folds(1).expect("the journal works"),
-                _ => {}
+                1..8 => link.make_folds(1).expect("the journal works"),
+                _ => link.now += BEHIND_MILLIS / 2,
             }
             if link.folds.making.is_none() && link.folds.due.is_empty() {
-                assert_eq!(link.journal.fold_cells(GENERATION), sum(&link, &peers));
+                assert_eq!(link.journal.fold_cells(GENERATION), sum(&link, &counted));
+                compared += 1;
             }
         }
+        assert!(compared > 20, "{compared}");
+        link.now += 10 * BEHIND_MILLIS;
         link.make_folds(u64::MAX).expect("the journal works");
-        assert_eq!(link.journal.fold_cells(GENERATION), sum(&link, &peers));
+        assert_eq!(link.journal.fold_cells(GENERATION), sum(&link, &counted));
     }
 
-    type Counting = (u8, Counts, u64);
+    /// What a life of a site counted, in how many gains.
+    type Counted = ((u8, u64), Counts, u64);
 
-    fn sum(link: &Link<Double>, peers: &[Counting]) -> Vec<(u64, u64)> {
-        let cells = link.journal.empty(GENERATION).expect("terms").cells().len();
-        let of = |cell| peers.iter().map(|(_, counts, _)| counts.cells().get(cell).min(CAP)).sum::<u64>();
-        (0..cells).map(|cell| (cell, of(cell))).filter(|(_, sum)| *sum > 0).collect()
+    fn sum(link: &Link<Double>, counted: &[Counted]) -> Vec<(u64, u64)> {
+        let of_site = |seed, cell| -> u64 {
+            let lives = counted.iter().filter(|((of, _), ..)| *of == seed);
+            lives.map(|(_, counts, _)| counts.cells().get(cell)).sum()
+        };
+        let cells = 0..link.journal.empty(GENERATION).expect("terms").cells().len();
+        let sums = cells.map(|cell| (cell, [2, 3].map(|seed| of_site(seed, cell).min(CAP)).iter().sum()));
+        sums.filter(|(_, sum)| *sum > 0).collect()
+    }
+
+    /// A copy of which a row is gone or rotten is repaired, and nobody else suffers from it.
+    #[test]
+    fn a_copy_that_cannot_be_read_is_mended_and_the_rest_goes_on() {
+        for (sequence, rot) in [(2, Some(b"rotten".to_vec())), (3, None)] {
+            let mut link = link();
+            let mut counted = [2, 3].map(|seed| (seed, link.journal.empty(GENERATION).expect("terms")));
+            for number in 1..=3 {
+                for (seed, counts) in &mut counted {
+                    let mut grown = link.journal.empty(GENERATION).expect("terms");
+                    grown.merge(counts).expect("of one kind");
+                    grown.raise_cell(number, 1);
+                    link.hear(NOW, &gain(*seed, counts, &grown, number), None);
+                    *counts = grown;
+                }
+            }
+            let [bad, good] = [2, 3].map(|seed| id(seed, SEEN));
+            let row = rows::message(&rows::stream(link.following[&bad].slot, &bad), sequence, 0);
+            link.journal.commit(Batch { rows: vec![(row, rot)], heard: Vec::new() }).expect("it can");
+            link.fold_all_anew();
+            (0..10).for_each(|tick| drop(link.tick(NOW + 2_000 * tick)));
+            assert!(link.following[&bad].mismatch.is_some() && link.trouble.is_none());
+            assert_eq!(link.following[&good].position.verified, 3);
+            let of_good = counted[1].1.cells().len();
+            let of_good = (0..of_good).map(|cell| (cell, counted[1].1.cells().get(cell)));
+            let of_good: Vec<_> = of_good.filter(|(_, value)| *value > 0).collect();
+            assert_eq!(link.journal.fold_cells(GENERATION), of_good);
+        }
     }
 }

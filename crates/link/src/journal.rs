@@ -162,8 +162,8 @@ pub trait Journal {
     fn others_cell(&self, generation: u64, cell: u64) -> u64;
 
     /// Raises cells of the fold, each by an amount.
-    fn raise_others(&mut self, generation: u64, gains: &[(u64, u64)]);
+    fn raise_others(&mut self, generation: u64, gains: &[(u64, u64)]) -> Result<(), JournalError>;
 
     /// Puts a fold in the place of the one there is.
-    fn put_others(&mut self, generation: u64, counts: Option<Counts>);
+    fn put_others(&mut self, generation: u64, counts: Option<Counts>) -> Result<(), JournalError>;
 }

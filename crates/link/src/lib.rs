@@ -47,6 +47,7 @@ mod status;
 mod unit;
 
 pub use action::{Action, Kind, Note, Published, ReplyTo};
+pub use fold::FoldPace;
 pub use journal::{Batch, Counts, Frozen, Heard, Journal, JournalError, Peer, Run, Terms};
 pub use link::Link;
 pub use pack::SNAPSHOT;

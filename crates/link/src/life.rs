@@ -262,7 +262,7 @@ impl<J: Journal> Link<J> {
         let lives = self.journal.lives();
         for &(life, end) in lives.iter().rev().skip(1) {
             let id = StreamId { site: self.key, incarnation: life, stream: Stream::Records };
-            if self.following.contains_key(&id) {
+            if self.following.get(&id).is_some_and(|one| one.position.applied >= end) {
                 continue;
             }
             let link = self.link_at(life, end)?;
@@ -285,8 +285,10 @@ impl<J: Journal> Link<J> {
                 let at = (frozen.sequence, frozen.sequence);
                 let head = self.signed(incarnation, id.stream, at, root, &[])?;
                 self.replace_copy(&id, generation, (&counts, frozen.sequence), Some(head))?;
+                self.journal.drop_frozen(incarnation, generation);
+            } else {
+                self.drop_when_folded(incarnation, generation);
             }
-            self.journal.drop_frozen(incarnation, generation);
         }
         Ok(())
     }
@@ -332,7 +334,28 @@ fn holding(id: &StreamId, following: &Following) -> Option<Holding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unit::{GENERATION, LIFE, NOW, beat, holding, id, link, signed, site};
+    use crate::action::Kind;
+    use crate::unit::{GENERATION, LIFE, NOW, beat, holding, id, link, message, signed, site};
+
+    /// Else what we said in the old life would be fetched from others, and count twice.
+    #[test]
+    fn an_old_life_that_the_journal_could_not_take_over_is_taken_over_later() {
+        let mut link = link();
+        let life = link.journal.incarnation();
+        (0..2).for_each(|_| assert!(link.journal_mut().say(b"a record".to_vec())));
+        let id = StreamId { incarnation: life, ..id(1, Stream::Records) };
+        // Others hold both.
+        link.own.confirmed = 2;
+        // Somebody shows that we said more than we remember; and nothing can be written after the new life has begun.
+        let beyond = message(1, (id, 4, 5), Digest([1; 32]), b"x");
+        (link.journal.dies_in, link.journal.last_is_written) = (Some(2), false);
+        link.resume(NOW, Kind::Records, Some(&beyond));
+        assert!(link.journal.incarnation() != life && link.trouble.is_some());
+        (link.journal.dies_in, link.journal.is_dead) = (None, false);
+        link.tick(NOW + 1000);
+        assert_eq!((link.following[&id].position.applied, link.trouble.as_deref()), (2, None));
+        assert!(link.own.chain.is_some());
+    }
 
     #[test]
     fn a_beat_that_is_sent_again_is_no_sign_of_life_and_takes_nothing_back() {

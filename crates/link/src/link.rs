@@ -12,7 +12,7 @@ use seenit_sites::message::Stream;
 
 use crate::action::{Action, Note, ReplyTo};
 use crate::cells::Held;
-use crate::fold::{Folds, START_BYTES, TICK_BYTES};
+use crate::fold::{FoldPace, Folds};
 use crate::following::{Following, Position};
 use crate::journal::{Batch, Journal, JournalError};
 use crate::life::Neighbour;
@@ -25,6 +25,9 @@ use crate::rows;
 
 /// Lives of one site that are followed. A site has a new one each time it is restored, which is not often.
 pub(crate) const LIVES_MAX: usize = 32;
+
+/// A message that is farther ahead in time was written by a clock that is wrong, or by somebody who wants it kept.
+const FUTURE_SECS: u64 = 3600;
 
 /// One site's side of the link.
 pub struct Link<J> {
@@ -55,6 +58,17 @@ pub struct Link<J> {
 impl<J: Journal> Link<J> {
     /// Takes up where the journal says. `now` is the time in milliseconds since the Unix epoch.
     pub fn open(journal: J, secret: SiteSecret, network: AdminKey, now: u64) -> Result<Self, JournalError> {
+        Link::open_at(FoldPace::default(), journal, secret, network, now)
+    }
+
+    /// The same with another pace at which folds are made.
+    pub fn open_at(
+        pace: FoldPace,
+        journal: J,
+        secret: SiteSecret,
+        network: AdminKey,
+        now: u64,
+    ) -> Result<Self, JournalError> {
         let (papers, packs) = (Papers::open(&journal, network)?, Packs::open(&journal, now)?);
         let (key, generation) = (secret.public(), journal.now());
         let mut link = Link {
@@ -66,7 +80,7 @@ impl<J: Journal> Link<J> {
             following: BTreeMap::new(),
             neighbours: BTreeMap::new(),
             held: None,
-            folds: Folds::default(),
+            folds: Folds::new(pace),
             repairs: Repairs::default(),
             packs,
             places: Places::default(),
@@ -82,7 +96,7 @@ impl<J: Journal> Link<J> {
         link.load()?;
         link.take_over_lives()?;
         link.fold_all_anew();
-        link.make_folds(START_BYTES)?;
+        link.make_folds(pace.start_bytes)?;
         Ok(link)
     }
 
@@ -157,7 +171,7 @@ impl<J: Journal> Link<J> {
         self.beat()?;
         self.repair()?;
         self.audit()?;
-        self.make_folds(TICK_BYTES)?;
+        self.make_folds(self.folds.pace.tick_bytes)?;
         self.gather()?;
         self.snapshot()?;
         self.save_places()
@@ -169,10 +183,10 @@ impl<J: Journal> Link<J> {
         if self.is_unsure {
             // A roster that was journalled, but not told to the ledger, is told now.
             let told = self.enrol().and_then(|()| self.agree());
-            let read = told.and_then(|()| self.load());
-            self.is_unsure = read.is_err();
+            let read = told.and_then(|()| self.load()).and_then(|()| self.take_over_lives());
             self.fold_all_anew();
             let done = read.and_then(|()| self.begin_chain());
+            self.is_unsure = done.is_err();
             if let Err(error) = done {
                 self.trouble = Some(error.0);
                 return false;
@@ -408,7 +422,8 @@ impl<J: Journal> Link<J> {
 
     /// Messages of records that have expired help nobody any more.
     fn forget_old_messages(&mut self) -> Result<(), JournalError> {
-        let (kept_from, mut batch) = (self.journal.kept_from(), Batch::default());
+        let kept = self.journal.kept_from()..=self.now / 1000 + FUTURE_SECS;
+        let mut batch = Batch::default();
         let Some(roster) = &self.papers.roster else { return Ok(()) };
         for (id, following) in self.following.iter().filter(|(id, _)| id.stream == Stream::Records) {
             let prefix = rows::messages(&rows::stream(following.slot, id));
@@ -416,11 +431,13 @@ impl<J: Journal> Link<J> {
             self.journal.rows(&prefix, &mut |key, bytes| {
                 before.push((key.to_vec(), None));
                 let message = seenit_sites::message::Message::reread(bytes, roster);
-                // What was said before something old is old, whatever time its site wrote on it.
-                if message.is_ok_and(|message| message.head().state().time_secs < kept_from) {
+                let time = message.map_or(0, |message| message.head().state().time_secs);
+                // What was said before something old is old, even if its site wrote a time of the future on it.
+                if time < *kept.start() {
                     batch.rows.append(&mut before);
                 }
-                true
+                // They lie in order of time: the first that is kept ends it.
+                !kept.contains(&time)
             })?;
         }
         self.journal.commit(batch)

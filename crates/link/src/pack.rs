@@ -159,13 +159,14 @@ impl<J: Journal> Link<J> {
         }
         self.packs.published = Some(snapshot_digest(&manifest));
         self.out.push(Action::Put { name: SNAPSHOT.into(), bytes: manifest });
-        let mut old = std::mem::replace(&mut self.packs.names, names);
-        old.append(&mut self.packs.left);
-        for name in old.difference(&self.packs.names) {
+        // Nobody says whether they were removed, so that is tried twice.
+        let (old, left) = (std::mem::replace(&mut self.packs.names, names), &mut self.packs.left);
+        let twice = std::mem::replace(left, old.clone());
+        let all: BTreeSet<String> = old.into_iter().chain(twice).chain(self.packs.names.clone()).collect();
+        for name in all.difference(&self.packs.names) {
             self.out.push(Action::Remove { name: name.clone() });
         }
-        // Nobody says whether they were removed: the next run tries again.
-        let all = self.packs.names.union(&old).map(String::as_str).collect::<Vec<_>>().join("\n");
+        let all = all.into_iter().collect::<Vec<_>>().join("\n");
         let rows = vec![(rows::PACKS.to_vec(), Some(all.into_bytes()))];
         self.journal.commit(Batch { rows, heard: Vec::new() })
     }

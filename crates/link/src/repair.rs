@@ -195,7 +195,7 @@ impl<J: Journal> Link<J> {
             return Ok(());
         };
         let at = (generation, &following.position);
-        let counts = match cells::read(&self.journal, roster, (following.slot, id), at) {
+        let counts = match cells::read_some(&self.journal, roster, (following.slot, id), at) {
             Ok((counts, _)) => counts,
             Err(_) => cells::nothing(&self.journal, generation)?,
         };
@@ -268,7 +268,7 @@ impl<J: Journal> Link<J> {
         for (page, leaf) in (branch.first()..).zip(branch.leaves()) {
             if session.held.tree().leaf(page) == Some(leaf) {
                 session.wanted.remove(&page);
-                install(&mut session.held.follower, page, None, stamp);
+                session.held.follower.stamp_page(page, stamp);
             } else if session.held.follower.stamp(page).is_some_and(|held| held < stamp) {
                 session.wanted.insert(page);
             }
@@ -283,9 +283,11 @@ impl<J: Journal> Link<J> {
         let Some(session) = &mut self.repairs.session else { return Ok(()) };
         for (path, page) in pages {
             let is_right = path.pages() == session.held.pages() && path.leads_to(&head.state().root, page);
-            let expected = cells::values_of(session.held.follower.counts(), path.page()).count();
-            if let (true, Ok(values)) = (is_right, decode_cells(page, expected)) {
-                if install(&mut session.held.follower, path.page(), Some(values), head.state().sequence) {
+            let cells = cells::cells_of(session.held.follower.counts(), path.page());
+            if let (true, Ok(values)) = (is_right, decode_cells(page, (cells.end - cells.start) as usize)) {
+                let installed =
+                    session.held.follower.install_page(path.page(), &values, head.state().sequence);
+                if matches!(installed, Ok(Applied::Now)) {
                     session.held.touch(path.page());
                 }
                 session.wanted.remove(&path.page());
@@ -478,13 +480,6 @@ impl<J: Journal> Link<J> {
             _ => Ok(()),
         }
     }
-}
-
-/// Puts a page as it is at a stamp: new values, or those that are there. Whether cells may have changed.
-fn install(follower: &mut cells::Follow, page: u64, values: Option<Vec<u64>>, stamp: u64) -> bool {
-    let is_changed = values.is_some();
-    let values = values.unwrap_or_else(|| cells::values_of(follower.counts(), page).collect());
-    matches!(follower.install_page(page, &values, stamp), Ok(Applied::Now)) && is_changed
 }
 
 fn note_head(session: &mut Session, head: Head, bytes: &[u8]) {

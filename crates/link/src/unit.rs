@@ -117,10 +117,16 @@ pub(crate) fn head_of(bytes: &[u8]) -> Head {
 
 /// The gain of a site's cells between two states, in one message.
 pub(crate) fn gain(seed: u8, old: &Counts, new: &Counts, sequence: u64) -> Vec<u8> {
+    gain_in(LIFE, seed, (old, new), sequence)
+}
+
+/// The same in a life.
+pub(crate) fn gain_in(incarnation: u64, seed: u8, (old, new): (&Counts, &Counts), sequence: u64) -> Vec<u8> {
     let (mut body, gain) = (Vec::new(), CountGain::between(old, new, sequence).expect("it grew"));
     list::push(&mut body, gain.bytes());
     let payload = part::parts(&body).concat();
-    message(seed, (id(seed, SEEN), sequence - 1, sequence), tree_of(new).root(), &payload)
+    let id = StreamId { incarnation, ..id(seed, SEEN) };
+    message(seed, (id, sequence - 1, sequence), tree_of(new).root(), &payload)
 }
 
 /// A holding of a stream.

@@ -199,6 +199,14 @@ impl<R: Rule, L: Layout, C: CellsMut> Follower<R, L, C> {
         Ok(Applied::Now)
     }
 
+    /// A page was found to be as it was in state `stamp`, and stays as it is. A page that is not there has no state.
+    pub fn stamp_page(&mut self, page: u64, stamp: u64) {
+        let found = usize::try_from(page).ok().and_then(|page| self.stamps.get_mut(page));
+        if let Some(known) = found {
+            *known = stamp.max(*known);
+        }
+    }
+
     /// Goes on to the state that every page has reached by repairs, if that is beyond the last gain applied, so that
     /// gains that were lost are no longer missed. Returns [`applied`](Self::applied).
     pub fn catch_up(&mut self) -> u64 {

@@ -13,6 +13,7 @@
 //! Numbers have their highest byte first.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLockReadGuard};
 
 use fjall::{Database, Keyspace};
@@ -181,14 +182,26 @@ impl Journal {
         from: &[u8],
         visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<(), JournalError> {
-        for item in self.link.range(from.max(prefix)..) {
+        let end = match after_all(prefix) {
+            Some(end) => Bound::Excluded(end),
+            None => Bound::Unbounded,
+        };
+        for item in self.link.range((Bound::Included(from.max(prefix).to_vec()), end)) {
             let (key, value) = item.into_inner()?;
-            if !key.starts_with(prefix) || !visit(&key, &value) {
+            if !visit(&key, &value) {
                 break;
             }
         }
         Ok(())
     }
+}
+
+/// The first key after all that begin so; `None` where there is none.
+fn after_all(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte < u8::MAX)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
 }
 
 impl Batch<'_> {

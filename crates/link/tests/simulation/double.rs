@@ -391,17 +391,19 @@ impl Journal for Double {
         others.map_or(0, |others| others.cells().get(cell))
     }
 
-    fn raise_others(&mut self, generation: u64, gains: &[(u64, u64)]) {
-        let empty = self.empty(generation);
-        if let (Some(found), Ok(empty)) = (self.generations.get_mut(&generation), empty) {
+    fn raise_others(&mut self, generation: u64, gains: &[(u64, u64)]) -> Result<(), JournalError> {
+        let empty = self.empty(generation)?;
+        if let Some(found) = self.generations.get_mut(&generation) {
             let others = found.others.get_or_insert(empty);
             gains.iter().for_each(|&(cell, by)| others.raise_cell(cell, by));
         }
+        Ok(())
     }
 
-    fn put_others(&mut self, generation: u64, counts: Option<Counts>) {
+    fn put_others(&mut self, generation: u64, counts: Option<Counts>) -> Result<(), JournalError> {
         if let Some(found) = self.generations.get_mut(&generation) {
             found.others = counts;
         }
+        Ok(())
     }
 }

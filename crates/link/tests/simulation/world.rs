@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seenit_link::{Action, Journal, Kind, Link, Place, Published, ReplyTo};
+use seenit_link::{Action, FoldPace, Journal, Kind, Link, Place, Published, ReplyTo};
 use seenit_sites::key::{AdminSecret, SiteKey, SiteSecret};
 use seenit_sites::manifest::{Geometry, HashKey, Manifest, Terms};
 use seenit_sites::roster::{Caps, Member, Roster};
@@ -19,6 +19,9 @@ const BEGINNING: u64 = 1_800_000_040_000;
 
 /// Milliseconds between ticks.
 const STEP: u64 = 200;
+
+/// One site at a time, so that much happens while a fold is made.
+const PACE: FoldPace = FoldPace { start_bytes: 1, tick_bytes: 1 };
 
 /// The keys that are seen.
 pub(crate) const KEYS: u64 = 40;
@@ -167,7 +170,7 @@ impl World {
         double.set_now(now / 1000 / GENERATION_SECS);
         site.mark = 0;
         let secret = site.secret.clone();
-        let link = Link::open(double, secret, self.admin.public(), now).expect("it opens");
+        let link = Link::open_at(PACE, double, secret, self.admin.public(), now).expect("it opens");
         site.link = Some(link);
         site.fence = [None, None];
         self.down_until[number] = None;

@@ -149,15 +149,11 @@ impl Journal for LedgerJournal {
         self.ledger.others_cell(generation, cell)
     }
 
-    fn raise_others(&mut self, generation: u64, gains: &[(u64, u64)]) {
-        if let Err(error) = self.ledger.raise_others(generation, gains) {
-            tracing::warn!(%error, generation, "what others saw cannot be counted");
-        }
+    fn raise_others(&mut self, generation: u64, gains: &[(u64, u64)]) -> Result<(), JournalError> {
+        self.ledger.raise_others(generation, gains).map_err(failed)
     }
 
-    fn put_others(&mut self, generation: u64, counts: Option<Counts>) {
-        if let Err(error) = self.ledger.put_others(generation, counts) {
-            tracing::warn!(%error, generation, "what others saw cannot be counted");
-        }
+    fn put_others(&mut self, generation: u64, counts: Option<Counts>) -> Result<(), JournalError> {
+        self.ledger.put_others(generation, counts).map_err(failed)
     }
 }
