@@ -42,8 +42,8 @@ pub(crate) struct Folds {
     making: Option<Making>,
     /// Bytes of the last one that was made.
     bytes: u64,
-    /// Own cells of earlier lives, by life and generation, that the ledger counts until a fold has them.
-    frozen: Vec<(u64, u64)>,
+    /// Own cells of earlier lives, by generation and life, that the ledger counts until a fold has them.
+    frozen: BTreeSet<(u64, u64)>,
 }
 
 /// One that is being made.
@@ -58,7 +58,7 @@ struct Making {
 
 impl Folds {
     pub(crate) fn new(pace: FoldPace) -> Self {
-        Folds { pace, due: BTreeMap::new(), making: None, bytes: 0, frozen: Vec::new() }
+        Folds { pace, due: BTreeMap::new(), making: None, bytes: 0, frozen: BTreeSet::new() }
     }
 
     /// How long a fold is left behind.
@@ -76,6 +76,7 @@ impl Folds {
     /// Old generations need none.
     pub(crate) fn forget_before(&mut self, oldest: u64) {
         self.due.retain(|generation, _| *generation >= oldest);
+        self.frozen.retain(|(generation, _)| *generation >= oldest);
         self.making.take_if(|making| making.generation < oldest);
     }
 }
@@ -86,7 +87,7 @@ impl<J: Journal> Link<J> {
         (self.journal.oldest()..=self.journal.now()).for_each(|generation| self.fold_anew(generation));
     }
 
-    /// The fold of a generation is made anew: what it was made of is another now.
+    /// The fold of a generation is made anew: nothing of what was made is right any more.
     pub(crate) fn fold_anew(&mut self, generation: u64) {
         self.folds.due.insert(generation, self.now);
         self.folds.making.take_if(|making| making.generation == generation);
@@ -119,13 +120,15 @@ impl<J: Journal> Link<J> {
             return Ok(0);
         };
         let (sum, bytes) = self.read_all_of(&site, generation)?;
-        let (cap, empty) = (self.cap_of(&site), self.journal.empty(generation)?);
-        if let Some(making) = &mut self.folds.making {
-            making.done.insert(site);
-            making.bytes += bytes;
-            let fold = making.fold.get_or_insert(empty);
-            sum.cells().for_each_nonzero(|cell, value| fold.raise_cell(cell, value.min(cap)));
-        }
+        let cap = self.cap_of(&site);
+        let Some(making) = &mut self.folds.making else { return Ok(bytes) };
+        let fold = match &mut making.fold {
+            Some(fold) => fold,
+            none => none.insert(self.journal.empty(generation)?),
+        };
+        sum.cells().for_each_nonzero(|cell, value| fold.raise_cell(cell, value.min(cap)));
+        making.done.insert(site);
+        making.bytes += bytes;
         Ok(bytes)
     }
 
@@ -136,16 +139,15 @@ impl<J: Journal> Link<J> {
         if let Err(error) = self.journal.put_others(generation, made.fold) {
             return self.fold_later(generation, &error);
         }
-        let (folded, left) =
-            std::mem::take(&mut self.folds.frozen).into_iter().partition(|(_, frozen)| *frozen == generation);
-        self.folds.frozen = left;
-        let folded: Vec<(u64, u64)> = folded;
-        folded.into_iter().for_each(|(life, generation)| self.journal.drop_frozen(life, generation));
+        for (frozen, life) in self.folds.frozen.extract_if((generation, 0)..=(generation, u64::MAX), |_| true)
+        {
+            self.journal.drop_frozen(life, frozen);
+        }
     }
 
     /// Own cells of an earlier life are in a copy: once the fold has that, the ledger counts them no longer.
     pub(crate) fn drop_when_folded(&mut self, incarnation: u64, generation: u64) {
-        self.folds.frozen.push((incarnation, generation));
+        self.folds.frozen.insert((generation, incarnation));
         self.fold_anew(generation);
     }
 
@@ -225,7 +227,8 @@ impl<J: Journal> Link<J> {
         }
     }
 
-    /// Puts other cells in the place of a copy, and brings the fold along: by what they have more, or by making it anew.
+    /// Puts other cells in the place of a copy, and brings the fold along: by what they have more, or by making it
+    /// anew.
     pub(crate) fn replace_copy(
         &mut self,
         id: &StreamId,
@@ -237,7 +240,9 @@ impl<J: Journal> Link<J> {
         self.put_base(id, generation, counts, sequence, head)?;
         match changes {
             Some(changes) => self.raise_fold(&id.site, generation, &changes),
-            None => self.fold_anew(generation),
+            // One that is being made goes on: else a copy that is wrong again and again would keep others from being
+            // counted.
+            None => drop(self.folds.due.insert(generation, self.now)),
         }
         Ok(())
     }
@@ -325,7 +330,7 @@ mod tests {
         assert_eq!(link.journal.fold_cells(GENERATION), anew, "made anew it is the same");
     }
 
-    /// A fold that is made one site at a time, while all of them go on counting and one has two lives, is the sum as well.
+    /// A fold that is made one site at a time, while all of them go on counting and one has two lives, is the sum.
     #[test]
     fn a_fold_that_is_made_while_others_count_is_the_sum() {
         let (mut link, mut random) = (link(), SplitMix(5));

@@ -30,6 +30,10 @@ const ASK_MILLIS_MAX: u64 = 30_000;
 /// A repair of cells that nothing came of for so long makes room for another.
 const IDLE_MILLIS: u64 = 20_000;
 
+/// One that takes so long does so, too, if another waits: a site whose cells are never what it signed would keep the
+/// place for good.
+const TURN_MILLIS: u64 = 600_000;
+
 /// Asks that one tick sends: somebody who missed much must not flood those who help.
 const ASKS_MAX: usize = 8;
 
@@ -51,7 +55,8 @@ struct Session {
     newest: Option<(Head, Vec<u8>)>,
     /// Rounds: a site that goes on counting is never hit at once.
     rounds: u32,
-    /// When an answer last brought it further.
+    /// When it began, and when an answer last brought it further.
+    begun_at: u64,
     moved_at: u64,
 }
 
@@ -169,7 +174,9 @@ impl<J: Journal> Link<J> {
     fn ask_for_cells(&mut self, id: &StreamId, generation: u64) -> Result<Option<Ask>, JournalError> {
         if self.repairs.session.as_ref().is_none_or(|session| session.held.id != *id) {
             let is_under_way = |session: &Session| {
-                self.following.contains_key(&session.held.id) && self.now < session.moved_at + IDLE_MILLIS
+                self.following.contains_key(&session.held.id)
+                    && self.now < session.moved_at + IDLE_MILLIS
+                    && self.now < session.begun_at + TURN_MILLIS
             };
             if self.repairs.session.as_ref().is_some_and(is_under_way) {
                 // One at a time: each is a whole copy in memory.
@@ -202,8 +209,9 @@ impl<J: Journal> Link<J> {
         // As if nothing were known: every page gets a stamp, from us where it is right and from others where not.
         let held = Held::new(*id, counts, 0);
         let branches = (0..held.pages()).step_by(BRANCH_PAGES as usize).collect();
-        let (wanted, moved_at) = (BTreeSet::new(), self.now);
-        self.repairs.session = Some(Session { held, branches, wanted, newest: None, rounds: 0, moved_at });
+        let (wanted, newest, begun_at) = (BTreeSet::new(), None, self.now);
+        let session = Session { held, branches, wanted, newest, rounds: 0, begun_at, moved_at: begun_at };
+        self.repairs.session = Some(session);
         Ok(())
     }
 
@@ -541,5 +549,20 @@ mod tests {
             of(&link) == Some(id(3, SEEN))
         });
         assert!(has_turn);
+        // And where something comes of it all the time, but never the end.
+        let since = link.now;
+        let session = |link: &mut Link<crate::unit::Double>| {
+            let id = link.repairs.session.as_mut().map(|session| {
+                session.moved_at = since + 2 * TURN_MILLIS;
+                session.held.id
+            });
+            id.expect("one is under way")
+        };
+        let ends_at = (0..2 * TURN_MILLIS).step_by(5000).find(|millis| {
+            let before = session(&mut link);
+            link.tick(since + millis);
+            session(&mut link) != before
+        });
+        assert!(ends_at.is_some_and(|millis| millis >= TURN_MILLIS), "{ends_at:?}");
     }
 }

@@ -1,8 +1,8 @@
 //! What a large network costs one of its sites: a link with many members, and what it hears of them in a minute; and
 //! the copy of one member's cells where cells are made for many signatures.
 //!
-//! `SEENIT_SITES=1000 SEENIT_CAPACITY=1000000000 cargo test --release -p seenit-link --test scale -- --nocapture` prints
-//! what docs/scale.md has, in some minutes and 16 GB of memory.
+//! `SEENIT_SITES=1000 SEENIT_CAPACITY=1000000000 cargo test --release -p seenit-link --test scale -- --nocapture`
+//! prints what docs/scale.md has, in some minutes and 16 GB of memory.
 
 #[path = "simulation/double.rs"]
 #[expect(dead_code, reason = "the simulation needs more of it")]

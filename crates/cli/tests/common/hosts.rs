@@ -13,8 +13,8 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// So many, if this is the test in a namespace of its own. If not, the test of this name is run in one, and there is
-    /// nothing more to do; likewise where that is not allowed.
+    /// So many, if this is the test in a namespace of its own. If not, the test of this name is run in one, and there
+    /// is nothing more to do; likewise where that is not allowed.
     pub(crate) fn make(hosts: usize, test: &str) -> Option<Self> {
         if std::env::var_os(INSIDE).is_none() {
             run_inside(test);

@@ -100,8 +100,8 @@ fn sites_that_are_cut_off_agree_afterwards() {
     network.agree();
 }
 
-/// A host with a site and a node of the engine is cut off from the others as by a pulled cable: both sides answer and take
-/// reports, and agree when the cable is back.
+/// A host with a site and a node of the engine is cut off from the others as by a pulled cable: both sides answer and
+/// take reports, and agree when the cable is back.
 #[test]
 fn a_host_whose_cable_was_pulled_agrees_afterwards() {
     let test = "trouble::a_host_whose_cable_was_pulled_agrees_afterwards";

@@ -41,8 +41,8 @@ pub struct PageOfCells {
 }
 
 impl PageOfCells {
-    /// Puts a cell of the page, counted from 0. Whoever makes a page puts the cells that are not zero, in order; another
-    /// one is left out.
+    /// Puts a cell of the page, counted from 0. Whoever makes a page puts the cells that are not zero, in order;
+    /// another one is left out.
     pub fn put(&mut self, cell: u64, value: u64) {
         if let (Some(zeros), 1..) = (cell.checked_sub(self.next), value) {
             push(&mut self.bytes, zeros);

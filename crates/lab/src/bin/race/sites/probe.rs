@@ -54,8 +54,8 @@ impl Probes {
     }
 
     /// Looks until all sites know all of them. What one site tells becomes known in the order in which it was told, so
-    /// only the first that waits is looked at: looking at all would take the time that the sites need. One that is known
-    /// before its turn counts as late.
+    /// only the first that waits is looked at: looking at all would take the time that the sites need. One that is
+    /// known before its turn counts as late.
     pub(crate) fn watch(&self, sites: &[Running]) {
         let mut since_end = None;
         loop {
