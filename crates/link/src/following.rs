@@ -90,6 +90,8 @@ pub(crate) struct Following {
     pub(crate) waiting: BTreeMap<(u64, u64), Step>,
     /// Since when something is missing.
     pub(crate) missing_since: Option<u64>,
+    /// Since when somebody claims to hold more of it than its site is known to have signed.
+    pub(crate) claimed_since: Option<u64>,
     /// It is not on its way: it is asked for at once.
     pub(crate) is_urgent: bool,
     /// When it was asked for the last time, and how often.
@@ -109,6 +111,7 @@ impl Following {
             newest: None,
             waiting: BTreeMap::new(),
             missing_since: None,
+            claimed_since: None,
             is_urgent: false,
             asked: None,
             attempts: 0,

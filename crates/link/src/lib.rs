@@ -19,8 +19,8 @@
 //!
 //! # When something was missed
 //!
-//! `repair` asks, `answer` answers, `pack` puts whole snapshots into a store for newcomers. Nobody need be believed:
-//! what is answered leads to a root that its site signed.
+//! `audit` compares, `repair` asks, `answer` answers, `pack` puts whole snapshots into a store for newcomers. Nobody
+//! need be believed: what is answered leads to a root that its site signed.
 
 #![forbid(unsafe_code)]
 
@@ -30,6 +30,7 @@ extern crate self as seenit_link;
 mod action;
 mod answer;
 mod apply;
+mod audit;
 mod cells;
 mod fold;
 mod following;
@@ -42,6 +43,7 @@ mod papers;
 mod place;
 mod repair;
 mod rows;
+mod session;
 mod status;
 #[cfg(test)]
 mod unit;

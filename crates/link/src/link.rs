@@ -11,6 +11,7 @@ use seenit_sites::key::{AdminKey, SiteKey, SiteSecret};
 use seenit_sites::message::Stream;
 
 use crate::action::{Action, Note, ReplyTo};
+use crate::audit::Audits;
 use crate::cells::Held;
 use crate::fold::{FoldPace, Folds};
 use crate::following::{Following, Position};
@@ -42,6 +43,7 @@ pub struct Link<J> {
     pub(crate) held: Option<Held>,
     pub(crate) folds: Folds,
     pub(crate) repairs: Repairs,
+    pub(crate) audits: Audits,
     pub(crate) packs: Packs,
     pub(crate) places: Places,
     /// The generation that was the present one when last looked.
@@ -82,6 +84,7 @@ impl<J: Journal> Link<J> {
             held: None,
             folds: Folds::new(pace),
             repairs: Repairs::default(),
+            audits: Audits::default(),
             packs,
             places: Places::default(),
             generation,

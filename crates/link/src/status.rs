@@ -160,7 +160,8 @@ impl<J: Journal> Link<J> {
         let is_wrong = streams.iter().any(|(_, one)| one.mismatch.is_some());
         let is_open = streams.iter().any(|(id, one)| {
             let applied = one.position.applied;
-            one.is_behind() || one.position.verified < applied || self.most_held(id) > applied
+            let is_claimed = self.most_held(id) > applied && self.unshown_claim(id, now).is_none();
+            one.is_behind() || one.position.verified < applied || is_claimed
         });
         let ours =
             StreamId { site: self.key, incarnation: self.journal.incarnation(), stream: Stream::Records };
@@ -212,6 +213,13 @@ impl<J: Journal> Link<J> {
             }
         }
         for (id, following) in &self.following {
+            if let Some((claimant, sequence)) = self.unshown_claim(id, now) {
+                let (name, stream) = (self.papers.name_of(&id.site), crate::apply::described(id.stream));
+                let claimant = self.papers.name_of(&claimant);
+                alarms.push(format!(
+                    "{claimant} claims to hold {stream} of {name} up to {sequence}, and nobody shows it"
+                ));
+            }
             if let Some(why) = &following.mismatch {
                 let (name, stream) = (self.papers.name_of(&id.site), crate::apply::described(id.stream));
                 alarms.push(format!("{stream} of {name}: {why}"));
