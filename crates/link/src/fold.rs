@@ -19,6 +19,9 @@ use crate::link::Link;
 const BEHIND_MILLIS: u64 = 2_000;
 const BEHIND_BYTES_A_SECOND: u64 = 1 << 20;
 
+/// A fold that takes longer to be made is told of.
+const LONG_MILLIS: u64 = 30_000;
+
 /// How many bytes of copies are read for folds at once; of one site at least.
 #[derive(Clone, Copy, Debug)]
 pub struct FoldPace {
@@ -54,6 +57,7 @@ struct Making {
     /// The sites that it has, and the bytes of their copies.
     done: BTreeSet<SiteKey>,
     bytes: u64,
+    begun_at: u64,
 }
 
 impl Folds {
@@ -71,6 +75,15 @@ impl Folds {
         let making = self.making.as_mut()?;
         let is_there = making.generation == generation && making.done.contains(site);
         making.fold.as_mut().filter(|_| is_there)
+    }
+
+    /// What a site does not count yet, in words, if that takes long.
+    pub(crate) fn alarm(&self, now: u64) -> Option<String> {
+        let making = self.making.as_ref().filter(|one| now.saturating_sub(one.begun_at) >= LONG_MILLIS)?;
+        let (generation, sites) = (making.generation, making.done.len());
+        Some(format!(
+            "what others saw in generation {generation} is still being added up: {sites} sites so far"
+        ))
     }
 
     /// Old generations need none.
@@ -100,8 +113,8 @@ impl<J: Journal> Link<J> {
             if self.folds.making.is_none() {
                 let due = self.folds.due.iter().find(|(_, at)| **at <= self.now);
                 let Some(generation) = due.map(|(generation, _)| *generation) else { return Ok(()) };
-                let done = BTreeSet::new();
-                self.folds.making = Some(Making { generation, fold: None, done, bytes: 0 });
+                let (done, begun_at) = (BTreeSet::new(), self.now);
+                self.folds.making = Some(Making { generation, fold: None, done, bytes: 0, begun_at });
                 self.folds.due.remove(&generation);
             }
             bytes += self.fold_next_site()?;
@@ -153,9 +166,10 @@ impl<J: Journal> Link<J> {
 
     /// There was no memory for a fold, perhaps.
     fn fold_later(&mut self, generation: u64, why: &JournalError) {
-        self.warn(format!("what others saw in generation {generation} cannot be counted now: {why}"));
         let later = self.now + self.folds.patience();
-        self.folds.due.entry(generation).or_insert(later);
+        if self.folds.due.insert(generation, later).is_none() {
+            self.warn(format!("what others saw in generation {generation} cannot be counted now: {why}"));
+        }
     }
 
     /// What all lives of a site counted in a generation, and the bytes of it.
@@ -361,6 +375,13 @@ mod tests {
             }
         }
         assert!(compared > 20, "{compared}");
+        link.fold_all_anew();
+        link.make_folds(1).expect("the journal works");
+        assert!(link.status(link.now).alarms.is_empty());
+        let alarm =
+            format!("what others saw in generation {} is still being added up", link.journal.oldest());
+        let is_told = |alarms: Vec<String>| alarms.iter().any(|one| one.starts_with(&alarm));
+        assert_eq!(is_told(link.status(link.now + LONG_MILLIS).alarms), link.folds.making.is_some());
         link.now += 10 * BEHIND_MILLIS;
         link.make_folds(u64::MAX).expect("the journal works");
         assert_eq!(link.journal.fold_cells(GENERATION), sum(&link, &counted));

@@ -184,6 +184,7 @@ impl<J: Journal> Link<J> {
     fn alarms(&self, now: u64) -> Vec<String> {
         let mut alarms = Vec::new();
         alarms.extend(self.papers.fork.clone());
+        alarms.extend(self.folds.alarm(now));
         alarms.extend(
             self.trouble.as_ref().map(|why| format!("the journal cannot be used for the network: {why}")),
         );
