@@ -11,8 +11,8 @@ use crate::link::Link;
 /// How often a copy is compared with what its site signed.
 const AUDIT_MILLIS: u64 = 2_000;
 
-/// That reads all of it: after a large copy, others wait until so many of its bytes have had a second each. Ten million
-/// bytes, read in two seconds, are twenty seconds' audits.
+/// That reads all of it: after a large copy the next one waits a second for so many of its bytes. Ten million bytes
+/// take two seconds (docs/scale.md), so that audits take a tenth of the time.
 const AUDIT_BYTES_A_SECOND: u64 = 512 << 10;
 
 /// When copies are compared.

@@ -20,7 +20,7 @@ use crate::following::{Position, Step};
 use crate::journal::{Batch, Counts, Journal, JournalError};
 use crate::rows;
 
-/// Cells that a step of gains may raise: ten times as many as a busy site's in a minute, in 256 MiB.
+/// Cells that a step of gains may raise: 256 MiB of them, seven a signature.
 const INCREMENTS_MAX: usize = 16 << 20;
 
 /// Bytes of a chunk.

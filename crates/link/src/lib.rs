@@ -34,6 +34,7 @@ mod audit;
 mod cells;
 mod fold;
 mod following;
+mod forget;
 mod journal;
 mod life;
 mod link;

@@ -98,6 +98,8 @@ fn run_inside(test: &str) {
     let output = again.output().expect("unshare runs");
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
+    // Why it skipped something is for people.
+    eprint!("{said}");
     // A name that no test has would be no failure.
     let is_one = said.contains("skipped:") || said.contains("1 passed");
     assert!(output.status.success() && is_one, "{test}, in a namespace of its own: {said}");

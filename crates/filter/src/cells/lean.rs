@@ -7,8 +7,8 @@ use super::{Cells, CellsMut, Split, SplitCells};
 use crate::error::GeometryError;
 use crate::memory::HugePages;
 
-/// With so many cells for each one that is not zero, a map of those is worth its time: an entry takes about 24 bytes, a
-/// fifth of the cells' memory. With fewer, looking through it costs more than the memory is worth.
+/// With so many cells for each one that is not zero, a map of those is worth its time: an entry takes some 30 bytes, a
+/// quarter of the cells' memory. With fewer, looking through it costs more than the memory is worth.
 const SPARSE: u64 = 256;
 
 /// Split storage whose cells are in a map while few of them are not zero.

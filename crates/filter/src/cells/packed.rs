@@ -165,6 +165,11 @@ mod tests {
                 .map(|(cell, &new)| (cell, 0, new))
                 .collect();
             assert_eq!(changes, expected, "{bits} bits");
+            let mut nonzero = Vec::new();
+            for page in 0..5 {
+                cells.for_each_nonzero_on(page, |cell, value| nonzero.push((cell, 0, value)));
+            }
+            assert_eq!(nonzero, expected, "{bits} bits, page by page");
         }
     }
 

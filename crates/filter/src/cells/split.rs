@@ -287,16 +287,9 @@ impl SplitCells {
         for index in words {
             let word = self.words()[index].load(Acquire);
             base.for_each_marked(index, word, |cell, shift| {
-                let value = base.read(word, shift);
-                let is_flagged = self.split.is_flagged(value);
-                visit(
-                    cell,
-                    if is_flagged {
-                        self.get_flagged(address_of(index as u64, u64::from(shift)))
-                    } else {
-                        value
-                    },
-                );
+                let low = base.read(word, shift);
+                let address = address_of(index as u64, u64::from(shift));
+                visit(cell, if self.split.is_flagged(low) { self.get_flagged(address) } else { low });
             });
         }
     }

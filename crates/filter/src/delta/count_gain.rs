@@ -255,6 +255,20 @@ mod tests {
         of(SplitCells::zeroed(split, CELLS, HugePages::Default).expect("memory"), values)
     }
 
+    #[test]
+    fn a_page_that_is_stamped_stays_as_it_is_and_passes_gains_over() {
+        let (old, new) = (vec![0; CELLS as usize], vec![1; CELLS as usize]);
+        let gain = CountGain::between(&packed(&old), &packed(&new), 1).expect("it grew");
+        let mut follower = Follower::new(packed(&old), 0);
+        follower.stamp_page(1, 1);
+        follower.stamp_page(1, 0);
+        follower.stamp_page(u64::MAX, 9);
+        assert_eq!((follower.stamp(0), follower.stamp(1), follower.catch_up()), (Some(0), Some(1), 0));
+        follower.apply(&gain).expect("the next");
+        let (cells, per_page) = (follower.counts().cells(), follower.counts().cells().per_page());
+        assert!((0..CELLS).all(|cell| cells.get(cell) == u64::from(cell / per_page != 1)));
+    }
+
     /// One cell in `every` grows by up to `most`.
     fn grown(every: u64, most: u64) -> (Vec<u64>, Vec<u64>) {
         let mut rng = SplitMix(every * 31 + most);
