@@ -5,6 +5,7 @@ mod check;
 mod config;
 mod documents;
 mod explain;
+mod hint;
 mod messages;
 mod protect;
 mod reason;

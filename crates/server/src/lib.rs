@@ -4,10 +4,10 @@
 //! use seenit_server::{Config, Server};
 //!
 //! let config = Config::default();
-//! let running = Server::new(config, "seenit-data").start().expect("a free port and a folder to write to");
-//! let signals = running.hear_signals().expect("a system with signals");
+//! let server = Server::new(config, "seenit-data").hear_signals();
+//! let mut running = server.start().expect("a free port and a folder to write to");
 //! println!("listening on {:?}", running.addresses());
-//! running.wait_for_signal(signals);
+//! running.wait_for_signal();
 //! running.shutdown();
 //! ```
 //!
@@ -29,6 +29,7 @@ pub mod operator;
 mod private_file;
 pub mod secrets;
 mod server;
+mod signals;
 mod tls;
 pub mod token;
 
@@ -36,5 +37,5 @@ pub use clients::{ClientAddresses, ListError};
 pub use config::Config;
 pub use link::LinkError;
 pub use private_file::PrivateError;
-pub use server::{Running, Server, Signals, StartError};
+pub use server::{Running, Server, StartError};
 pub use tls::TlsError;

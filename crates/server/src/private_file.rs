@@ -64,17 +64,26 @@ pub(crate) fn folder(path: &Path) -> Result<(), PrivateError> {
 
 /// Replaces a file: readers see the old one or the new one, also after a crash.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), PrivateError> {
-    replace(path, bytes).map_err(|error| PrivateError::file(path, error))
+    replace(path, bytes, false).map(drop).map_err(|error| PrivateError::file(path, error))
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// The same, and the new file is locked before anybody can see it, for as long as what is returned is kept.
+pub(crate) fn write_locked(path: &Path, bytes: &[u8]) -> Result<File, PrivateError> {
+    replace(path, bytes, true).map_err(|error| PrivateError::file(path, error))
+}
+
+fn replace(path: &Path, bytes: &[u8], is_locked: bool) -> io::Result<File> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     // Files of `tempfile` are made with mode 0600.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    if is_locked {
+        file.as_file().try_lock()?;
+    }
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
-    file.persist(path)?;
-    File::open(folder)?.sync_all()
+    let file = file.persist(path)?;
+    File::open(folder)?.sync_all()?;
+    Ok(file)
 }
 
 /// Reads a file that nobody else may read. `None` where there is none.

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -17,15 +17,16 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::accounts::{AccountError, Accounts};
 use crate::clients::{ClientAddresses, Clients, Desk, ListError, Sockets};
-use crate::config::{Config, Http, Wrong};
+use crate::config::{Config, Wrong};
 use crate::http::State;
 use crate::limits::Networks;
 use crate::link::{LinkError, Site};
 use crate::listen::Listening;
 use crate::metrics::Metrics;
-use crate::operator;
+use crate::operator::{self, TokenFiles};
 use crate::private_file::{self, PrivateError};
 use crate::secrets::{SecretError, Secrets};
+use crate::signals::Signals;
 use crate::tls::{self, TlsError};
 use crate::token::Token;
 
@@ -39,11 +40,18 @@ pub enum StartError {
     /// A value of the configuration.
     #[error("{0}")]
     Config(#[from] Wrong),
-    /// A port that was asked for is taken.
-    #[error("{address} is in use by another process")]
+    /// A port is taken.
+    #[error(
+        "cannot listen on {address} for {protocol}: another process uses this port; stop that process, \
+         or choose another address, for example {instead}"
+    )]
     Busy {
         /// The address.
         address: SocketAddr,
+        /// What was to be served there.
+        protocol: &'static str,
+        /// An option of `seenit serve` that works.
+        instead: &'static str,
     },
     /// An address that cannot be listened on.
     #[error("cannot listen on {address}: {error}")]
@@ -87,13 +95,8 @@ pub struct Server {
     http: Option<SocketAddr>,
     asked: ClientAddresses,
     token_folders: Option<Vec<PathBuf>>,
+    hears_signals: bool,
     clock: Arc<dyn Clock>,
-}
-
-/// Signals that are heard: those that tell a process to end.
-pub struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
 }
 
 /// A server that runs. Dropped, it stops at once; [`Running::shutdown`] lets requests finish.
@@ -103,7 +106,8 @@ pub struct Running {
     stop: watch::Sender<bool>,
     addresses: Vec<SocketAddr>,
     token: Token,
-    token_files: Vec<PathBuf>,
+    token_files: TokenFiles,
+    signals: Option<Signals>,
     clients: Clients,
     state: Arc<State>,
 }
@@ -117,6 +121,7 @@ impl Server {
             http: None,
             asked: ClientAddresses::default(),
             token_folders: None,
+            hears_signals: false,
             clock: Arc::new(SystemClock::default()),
         }
     }
@@ -139,6 +144,13 @@ impl Server {
         self
     }
 
+    /// Hears SIGINT, SIGTERM and SIGQUIT as soon as there is something to clean up: from then on they do not end the
+    /// process, [`Running::wait_for_signal`] returns.
+    pub fn hear_signals(mut self) -> Self {
+        self.hears_signals = true;
+        self
+    }
+
     /// Takes the time from elsewhere.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
@@ -148,7 +160,6 @@ impl Server {
     /// Opens the ledger, listens, and writes the operator's token. Ports are taken before the ledger is opened, so that
     /// a second server fails at once.
     pub fn start(mut self) -> Result<Running, StartError> {
-        let asked = self.http.is_some() || self.config.http.listen != Http::default().listen;
         if let Some(address) = self.http {
             self.config.http.listen = vec![address];
         }
@@ -159,7 +170,7 @@ impl Server {
         let sockets = {
             let _guard = runtime.enter();
             let addresses = self.config.http.listen.iter();
-            addresses.map(|address| bind(*address, asked)).collect::<Result<Vec<_>, _>>()?
+            addresses.map(|address| bind(*address)).collect::<Result<Vec<_>, _>>()?
         };
         let client_sockets = Sockets::take(&self.config, &self.asked)?;
         private_file::folder(&self.data)?;
@@ -167,7 +178,6 @@ impl Server {
         let token = Token::random().map_err(|error| StartError::System(error.to_string()))?;
         state.accounts.set_operator(&token, self.clock.now_secs());
         let addresses = addresses_of(&sockets)?;
-        let token_files = self.write_token(&addresses, &token)?;
         let (stop, _) = watch::channel(false);
         let desk = Arc::new(Desk { state: Arc::clone(&state) });
         let clients = Clients::start(client_sockets, desk, &self.data, &runtime, &stop)?;
@@ -177,8 +187,13 @@ impl Server {
             state.site.get_or_init(|| site);
         }
         let listeners = spawn_listeners(&runtime, &state, sockets, acceptor, &stop);
+        let heard = self.hears_signals.then(|| Signals::hear(&runtime)).transpose();
+        let signals = heard.map_err(|error| StartError::System(error.to_string()))?;
+        let folders = self.token_folders.clone().unwrap_or_else(|| operator::folders(Some(&self.data)));
+        let token_files = TokenFiles::write(&folders, &addresses, &token)?;
         tracing::info!(?addresses, clients = ?clients.addresses(), data = %self.data.display(), "serving");
-        Ok(Running { runtime: Some(runtime), listeners, stop, addresses, token, token_files, clients, state })
+        let runtime = Some(runtime);
+        Ok(Running { runtime, listeners, stop, addresses, token, token_files, signals, clients, state })
     }
 
     pub(crate) fn open(&self) -> Result<Arc<State>, StartError> {
@@ -209,14 +224,6 @@ impl Server {
             secrets: Secrets::open(&self.data)?,
         }))
     }
-
-    fn write_token(&self, addresses: &[SocketAddr], token: &Token) -> Result<Vec<PathBuf>, PrivateError> {
-        let folders = self.token_folders.clone().unwrap_or_else(|| operator::folders(Some(&self.data)));
-        let mut ports: Vec<u16> = addresses.iter().map(SocketAddr::port).collect();
-        ports.sort_unstable();
-        ports.dedup();
-        ports.into_iter().map(|port| operator::write(&folders, port, token)).collect()
-    }
 }
 
 impl Running {
@@ -235,9 +242,14 @@ impl Running {
         self.clients.fuzzy_key()
     }
 
-    /// The files with the operator's token: one for each port.
+    /// The files with the operator's token: one for each address.
     pub fn token_files(&self) -> &[PathBuf] {
-        &self.token_files
+        self.token_files.paths()
+    }
+
+    /// Removes the files with the operator's token: before anything that may end the process without more ado.
+    pub fn remove_token_files(&self) {
+        self.token_files.remove();
     }
 
     /// The operator's token, for a client in the same process.
@@ -260,27 +272,11 @@ impl Running {
         &self.state.accounts
     }
 
-    /// Hears SIGINT and SIGTERM from now on: they end the process no more, [`Running::wait_for_signal`] does.
-    pub fn hear_signals(&self) -> io::Result<Signals> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let _guard = self.runtime.as_ref().map(Runtime::enter);
-        Ok(Signals {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    /// Waits until the process is told to end.
-    pub fn wait_for_signal(&self, mut signals: Signals) {
-        let Some(runtime) = &self.runtime else {
-            return;
-        };
-        runtime.block_on(async {
-            tokio::select! {
-                _ = signals.interrupt.recv() => (),
-                _ = signals.terminate.recv() => (),
-            }
-        });
+    /// Waits until the process is told to end. Returns at once where signals are not heard ([`Server::hear_signals`]).
+    pub fn wait_for_signal(&mut self) {
+        if let (Some(runtime), Some(signals)) = (&self.runtime, &mut self.signals) {
+            runtime.block_on(signals.end());
+        }
     }
 
     /// Stops listening, lets requests under way finish for `http.shutdown_secs`, and closes the ledger.
@@ -288,6 +284,7 @@ impl Running {
         let Some(runtime) = self.runtime.take() else {
             return;
         };
+        self.token_files.remove();
         self.stop.send_replace(true);
         self.clients.stop();
         self.state.site.get().into_iter().for_each(Site::stop);
@@ -307,7 +304,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.token_files.iter().for_each(|path: &PathBuf| operator::remove(Path::new(path), &self.token));
+        self.token_files.remove();
         self.state.site.get().into_iter().for_each(Site::stop);
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -321,17 +318,15 @@ fn runtime() -> Result<Runtime, StartError> {
     built.map_err(|error| StartError::System(error.to_string()))
 }
 
-/// Takes a port. Where nobody asked for this one and it is taken, any free one does.
-fn bind(address: SocketAddr, asked: bool) -> Result<TcpListener, StartError> {
-    match listen(address) {
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse && !asked => {
-            tracing::warn!(%address, "the default port is in use by another process: a free one is taken");
-            let free = SocketAddr::new(address.ip(), 0);
-            listen(free).map_err(|error| StartError::Listen { address: free, error })
+/// Takes a port. One that is taken is an error, the default one, too: clients would ask whoever has it.
+fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
+    listen(address).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            let instead = "--http 127.0.0.1:0, which takes a free port";
+            StartError::Busy { address, protocol: "HTTP", instead }
         }
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(StartError::Busy { address }),
-        listened => listened.map_err(|error| StartError::Listen { address, error }),
-    }
+        _ => StartError::Listen { address, error },
+    })
 }
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {

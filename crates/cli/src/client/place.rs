@@ -1,6 +1,7 @@
 //! Which server, and by whose token: options, then the environment, then what a server of this machine left.
 
 use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -50,6 +51,17 @@ impl Url {
         bare_host(&self.uri)
     }
 
+    /// The addresses of this machine that the host stands for, in the order in which they are asked.
+    fn addresses(&self) -> Vec<IpAddr> {
+        let host = self.host().unwrap_or_default();
+        let named = (host, self.port()).to_socket_addrs().into_iter().flatten();
+        let found: Vec<IpAddr> =
+            named.map(|at| at.ip()).filter(|ip| ip.to_canonical().is_loopback()).collect();
+        // A machine that cannot look up `localhost` still has it.
+        let known = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        if found.is_empty() { known.to_vec() } else { found }
+    }
+
     fn port(&self) -> u16 {
         self.uri.port_u16().unwrap_or(if self.is_plain() { 80 } else { 443 })
     }
@@ -80,18 +92,25 @@ impl Place {
             let name = Path::new("SEENIT_TOKEN");
             return check_token(&token).map(Some).ok_or_else(|| Problem::Token { path: name.to_owned() });
         }
-        let found = self.operator_files()?.into_iter().find(|path| fs::read(path).is_ok());
+        // A file that nobody holds was left behind by a server that was killed. Where that cannot be told, it may be good.
+        let is_good = |path: &PathBuf| operator::is_held(path) != Some(false) && fs::read(path).is_ok();
+        let found = self.operator_files()?.into_iter().find(is_good);
         found.map(|path| read_token(&path)).transpose()
     }
 
-    /// Where the operator's token of a server on this machine would be.
+    /// Where the operator's token of a server on this machine would be, the likeliest first.
     fn operator_files(&self) -> Result<Vec<PathBuf>, Problem> {
         let url = self.url()?;
         if !url.is_loopback() {
             return Ok(Vec::new());
         }
         let folders = operator::folders(Some(Path::new(DATA_FOLDER)));
-        Ok(folders.iter().map(|folder| operator::token_file(folder, url.port())).collect())
+        let mut files = Vec::new();
+        for listening in url.addresses().into_iter().flat_map(operator::listening_for) {
+            let address = SocketAddr::new(listening, url.port());
+            files.extend(folders.iter().map(|folder| operator::token_file(folder, address)));
+        }
+        Ok(files)
     }
 
     /// What to do about a refusal for want of a token.
@@ -159,14 +178,20 @@ mod tests {
     }
 
     #[test]
-    fn the_port_chooses_the_operator_s_token() {
+    fn the_address_chooses_the_operator_s_token() {
         let named = |server: &str| {
             let files = place(server).operator_files().expect("a URL");
-            files.iter().map(|path| path.file_name().expect("a name").to_owned()).collect::<Vec<_>>()
+            let name = |path: &PathBuf| path.file_name().expect("a name").to_string_lossy().into_owned();
+            let mut names: Vec<String> = files.iter().map(name).collect();
+            names.dedup();
+            names
         };
-        assert!(named("http://localhost:8026").iter().all(|name| name == "operator-8026.token"));
-        assert!(named("http://localhost").iter().all(|name| name == "operator-80.token"));
-        assert!(!named("https://localhost").is_empty());
+        let (any, any_v6) = ("operator-0.0.0.0-8026.token", "operator-::-8026.token");
+        assert_eq!(named("http://127.0.0.2:8026"), ["operator-127.0.0.2-8026.token", any, any_v6]);
+        assert_eq!(named("http://[::1]:8026"), ["operator-::1-8026.token", any_v6]);
+        assert!(named("http://localhost:8026").contains(&"operator-127.0.0.1-8026.token".to_owned()));
+        assert_eq!(named("http://127.0.0.1")[0], "operator-127.0.0.1-80.token");
+        assert_eq!(named("https://127.0.0.1")[0], "operator-127.0.0.1-443.token");
     }
 
     #[test]

@@ -14,14 +14,15 @@ use seenit_server::{ClientAddresses, Config, Running, Server, log};
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
 
+use super::hint;
 use crate::client::DATA_FOLDER;
 use crate::output;
 use crate::problem::Problem;
 
 #[derive(Args)]
 #[command(
-    after_help = "Stops on SIGINT (Ctrl-C) or SIGTERM once requests under way are answered; a second signal ends \
-    it at once.\n\
+    after_help = "Stops on SIGINT (Ctrl-C), SIGTERM or SIGQUIT once requests under way are answered; a second signal \
+    ends it at once.\n\
     Examples:\n  seenit serve\n  seenit serve --data /var/lib/seenit --config /etc/seenit.toml\n  \
     seenit serve --http 127.0.0.1:0 --json"
 )]
@@ -75,7 +76,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let config = read_config(arguments.config.as_deref())?;
     log::init(&config.log);
     let has_tls = (config.tls.is_set(), config.tls.loopback);
-    let mut server = Server::new(config, &arguments.data);
+    let names = config.http.names.clone();
+    // Before anybody is told that it runs: who hears of it may end it at once.
+    let mut server = Server::new(config, &arguments.data).hear_signals();
     let mut addresses = ClientAddresses::default();
     addresses.pyzor = arguments.pyzor;
     addresses.razor = arguments.razor;
@@ -85,17 +88,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let Some(address) = arguments.http {
         server = server.http(address);
     }
-    let running = server.start()?;
-    // Before anybody is told that it runs: who hears of it may end it at once.
-    let signals = running.hear_signals().map_err(Problem::io("signals"))?;
+    let mut running = server.start()?;
     let stats = running.ledger().stats();
     let urls: Vec<String> = running.addresses().iter().map(|address| url(*address, has_tls)).collect();
     if arguments.json {
         output::text(&line(&running, &arguments.data, urls, stats)?)?;
     } else {
-        output::text(&greeting(&running, &arguments.data, &urls, &stats))?;
+        output::text(&greeting(&running, &arguments.data, &urls, &names, &stats))?;
     }
-    running.wait_for_signal(signals);
+    running.wait_for_signal();
+    // The next signal ends the process without more ado.
+    running.remove_token_files();
     end_at_the_next_signal()?;
     if !arguments.json {
         output::text("Stopping.\n")?;
@@ -124,7 +127,7 @@ fn line(running: &Running, data: &Path, urls: Vec<String>, stats: Stats) -> Resu
     Ok(line + "\n")
 }
 
-fn greeting(running: &Running, data: &Path, urls: &[String], stats: &Stats) -> String {
+fn greeting(running: &Running, data: &Path, urls: &[String], names: &[String], stats: &Stats) -> String {
     let mut text = String::new();
     for sentence in stats.recovery.iter().chain(&stats.alarms) {
         text += &format!("Note: {sentence}\n");
@@ -142,15 +145,8 @@ fn greeting(running: &Running, data: &Path, urls: &[String], stats: &Stats) -> S
     for path in running.token_files() {
         text += &format!("  operator token  {}\n", path.display());
     }
-    let server = match urls.first() {
-        Some(url) if !url.ends_with("//127.0.0.1:8025") => format!(" --server {url}"),
-        _ => String::new(),
-    };
-    // As it was called here, so that the line can be copied.
-    let program = std::env::args().next().unwrap_or_else(|| "seenit".into());
-    text + &format!(
-        "Try this in another terminal, and end the server with Ctrl-C:\n  {program} selftest{server}\n"
-    )
+    let hint = hint::selftest(running.addresses(), urls, names, running.token_files());
+    text + &format!("Try this in another terminal, and end the server with Ctrl-C:\n  {hint}\n")
 }
 
 /// Whoever asks twice does not want to wait.

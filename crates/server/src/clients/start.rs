@@ -98,7 +98,7 @@ impl Sockets {
 
 /// Takes the port of a protocol; none where it is off, or where a default port is not free.
 fn bind<S>(
-    name: &str,
+    name: &'static str,
     listen: Listen,
     is_default: bool,
     bind: impl FnOnce(SocketAddr) -> io::Result<S>,
@@ -112,8 +112,20 @@ fn bind<S>(
             tracing::warn!(%address, "the default port of {name} is in use by another process: {name} is not served");
             Ok(None)
         }
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(StartError::Busy { address }),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            Err(StartError::Busy { address, protocol: name, instead: instead_of(name) })
+        }
         Err(error) => Err(StartError::Listen { address, error }),
+    }
+}
+
+/// What to do where the port of a protocol is taken.
+fn instead_of(name: &str) -> &'static str {
+    match name {
+        "Pyzor" => "--pyzor 127.0.0.1:0, or --pyzor off",
+        razor::NAME => "--razor 127.0.0.1:0, or --razor off",
+        "DCC" => "--dcc 127.0.0.1:0, or --dcc off",
+        _ => "--fuzzy 127.0.0.1:0, or --fuzzy off",
     }
 }
 
