@@ -57,7 +57,7 @@ impl SipKey {
     /// The hash of one key of any length.
     #[inline]
     pub fn hash_bytes(&self, key: &[u8]) -> Hash128 {
-        let mut state = State::<u64>::new(self.k0, self.k1);
+        let mut state = State::<u64>::new((), self.k0, self.k1);
         let (blocks, rest) = key.as_chunks::<8>();
         for block in blocks {
             state.absorb(u64::from_le_bytes(*block));
@@ -135,15 +135,20 @@ fn in_lanes<const N: usize, K: AsRef<[u8]>>(
 
 /// The words a round works on: one, or several in lockstep.
 pub(super) trait Lanes: Copy {
-    fn splat(word: u64) -> Self;
+    /// What says that the processor has the instructions of these lanes. Lanes are only made from it, so whoever has
+    /// some may work on them.
+    type Proof: Copy;
+    fn splat(proof: Self::Proof, word: u64) -> Self;
     fn add(self, other: Self) -> Self;
     fn xor(self, other: Self) -> Self;
     fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self;
 }
 
 impl Lanes for u64 {
+    /// Every processor has words.
+    type Proof = ();
     #[inline(always)]
-    fn splat(word: u64) -> Self {
+    fn splat((): (), word: u64) -> Self {
         word
     }
     #[inline(always)]
@@ -161,20 +166,21 @@ impl Lanes for u64 {
 }
 
 /// The four words of SipHash's state, for each lane.
-pub(super) struct State<L> {
+pub(super) struct State<L: Lanes> {
+    proof: L::Proof,
     v: [L; 4],
 }
 
 impl<L: Lanes> State<L> {
     #[inline(always)]
-    pub(super) fn new(k0: u64, k1: u64) -> Self {
+    pub(super) fn new(proof: L::Proof, k0: u64, k1: u64) -> Self {
         let v = [
-            k0 ^ 0x736f_6d65_7073_6575,
-            k1 ^ 0x646f_7261_6e64_6f6d ^ 0xee, // 0xee marks the 128-bit variant
-            k0 ^ 0x6c79_6765_6e65_7261,
-            k1 ^ 0x7465_6462_7974_6573,
+            L::splat(proof, k0 ^ 0x736f_6d65_7073_6575),
+            L::splat(proof, k1 ^ 0x646f_7261_6e64_6f6d ^ 0xee), // 0xee marks the 128-bit variant
+            L::splat(proof, k0 ^ 0x6c79_6765_6e65_7261),
+            L::splat(proof, k1 ^ 0x7465_6462_7974_6573),
         ];
-        State { v: v.map(L::splat) }
+        State { proof, v }
     }
 
     /// One 8-byte block: two rounds.
@@ -188,10 +194,10 @@ impl<L: Lanes> State<L> {
     /// The two output words: four rounds each.
     #[inline(always)]
     pub(super) fn finish(mut self) -> (L, L) {
-        self.v[2] = self.v[2].xor(L::splat(0xee));
+        self.v[2] = self.v[2].xor(L::splat(self.proof, 0xee));
         self.rounds::<4>();
         let lo = self.fold();
-        self.v[1] = self.v[1].xor(L::splat(0xdd));
+        self.v[1] = self.v[1].xor(L::splat(self.proof, 0xdd));
         self.rounds::<4>();
         (lo, self.fold())
     }
