@@ -93,8 +93,10 @@ fn remove_row(
     let before = if is_peers { journal.peers().weigh(reporter, before, true) } else { before };
     let raw = (-i32::from(row.raw_spam), -i32::from(row.raw_ham));
     let effect = Effect { before, now: (Word::None, 0), raw };
-    memory.apply(key_of(hash, row), effect, settled, || exact(journal, hash).ok());
-    Ok(())
+    if settled.contains(&hash) || memory.apply(key_of(hash, row), effect) {
+        return Ok(());
+    }
+    settle(memory, journal, hash, settled)
 }
 
 /// Takes over what the journal knows of a signature: what a peer's word adds depends on all others of that peer, and

@@ -120,7 +120,7 @@ pub struct Stats {
     pub seen_capacity: u64,
     /// The false-positive rate of seen counts now: of counts of one, other sites' added.
     pub seen_rate: f64,
-    /// Bulk signatures, estimated.
+    /// Bulk signatures of the generations that are kept, each once a generation.
     pub bulk: u64,
     /// Texts known to be spam and good.
     pub near_spam: u64,

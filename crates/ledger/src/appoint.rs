@@ -7,9 +7,10 @@ use crate::reporter::{Reporter, ReporterId};
 use crate::shared::Shared;
 use crate::stage::Stage;
 use crate::trust::POINTS_MAX;
+use crate::writer::Reply;
 
 /// A reporter that waits for the commit, and who is to hear of it.
-pub(crate) type Added = (Reporter, Option<Box<dyn FnOnce(Result<Reporter, WriteError>) + Send>>);
+pub(crate) type Added = (Reporter, Reply<Reporter>);
 
 /// What a reporter's word is to weigh.
 #[derive(Clone, Copy)]

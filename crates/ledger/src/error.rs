@@ -131,6 +131,16 @@ pub enum WriteError {
         /// How many.
         waiting: usize,
     },
+    /// The thread that writes has been doing one thing for too long.
+    #[error(
+        "the thread that writes has been busy with {step} for {secs} s, and writes wait for it: look at the disk"
+    )]
+    Stuck {
+        /// What it does.
+        step: &'static str,
+        /// For how long.
+        secs: u64,
+    },
     /// The ledger is being closed.
     #[error("the ledger is being closed")]
     Closed,

@@ -361,6 +361,15 @@ impl Journal {
         Ok(value.and_then(|bytes| Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?))))
     }
 
+    /// Overwrites a row with bytes of another shape: what a damaged disk leaves.
+    #[cfg(test)]
+    pub(crate) fn damage_row(&self, generation: u64, key: &RowKey) -> Result<(), JournalError> {
+        let mut batch = self.batch();
+        let index = batch.keyspaces(generation)?.index.clone();
+        batch.batch.insert(&index, *key, b"odd");
+        batch.commit()
+    }
+
     /// Lets the store write what it has gathered, where that is much.
     fn seal(&self, touched: &BTreeSet<u64>) -> Result<(), JournalError> {
         let mut written = vec![&self.seen, &self.bulk, &self.reporters, &self.meta, &self.link];

@@ -28,7 +28,7 @@ use crate::seen::RECIPIENTS_MAX;
 use crate::shared::Shared;
 use crate::signature::{Case, SignatureRef};
 use crate::verdict::{Answer, Judgement};
-use crate::writer::{Job, QUEUE_MAX, free_bytes};
+use crate::writer::{Job, QUEUE_MAX, Reply, free_bytes};
 
 /// The most cases of one write: a batch of a busy site, and no more than a commit takes.
 pub const CASES_MAX: usize = 1000;
@@ -165,10 +165,10 @@ impl Ledger {
         if cases == 0 || write.cases.iter().any(Case::is_empty) {
             return done(Err(WriteError::Empty));
         }
-        match self.jobs.try_send(Job::Write(write, Box::new(done))) {
-            Ok(()) => {}
-            Err(TrySendError::Full(job)) => refuse(job, WriteError::Busy { waiting: QUEUE_MAX }),
-            Err(TrySendError::Disconnected(job)) => refuse(job, WriteError::Closed),
+        if let Err(TrySendError::Full(Job::Write(_, reply))) =
+            self.jobs.try_send(Job::Write(write, Reply::new(done)))
+        {
+            reply.answer(Err(WriteError::Busy { waiting: QUEUE_MAX }));
         }
     }
 
@@ -241,11 +241,6 @@ impl Ledger {
         let (shared, config) = (&*self.shared, &self.shared.config);
         let (seen, seen_rate) = self.seen_fill();
         let journal = shared.journal();
-        let mut bulk = 0;
-        if let Some(journal) = &journal {
-            // A journal that cannot be read is an alarm of its own.
-            let _ = journal.each_believed_bulk(config.bulk_threshold, |_, _| bulk += 1);
-        }
         let free_bytes = free_bytes(&shared.folder).unwrap_or(0);
         let [near_spam, near_ham] = shared.memory.near.texts(Kind::Near1);
         let state = shared.state().clone();
@@ -265,7 +260,7 @@ impl Ledger {
             seen,
             seen_capacity: shared.memory.seen.shared_capacity().unwrap_or(config.seen_capacity),
             seen_rate,
-            bulk,
+            bulk: shared.bulk.load(Relaxed),
             near_spam,
             near_ham,
             near_threshold: shared.memory.near.threshold(Kind::Near1, config),
@@ -275,12 +270,13 @@ impl Ledger {
             free_bytes,
             reporters: shared.reporters.read().unwrap_or_else(PoisonError::into_inner).len() as u64,
             snapshot_age_secs: state.snapshot_secs.map(|then| shared.clock.now_secs().saturating_sub(then)),
-            writes_refused: state.refused.as_ref().map(ToString::to_string),
+            writes_refused: state.refusal().map(|why| why.to_string()),
             alarms: Vec::new(),
             recovery: state.recovery.clone(),
         };
         stats.alarms = alarms(&stats, config, shared.promoted.load(Relaxed));
         stats.alarms.extend(state.clock);
+        stats.alarms.extend(shared.stuck().map(|why| why.to_string()));
         let failed = state.snapshot_failed.map(|why| format!("the last snapshot could not be taken: {why}"));
         stats.alarms.extend(failed);
         stats
@@ -298,7 +294,13 @@ impl Ledger {
 
     /// Whether writes are taken, and why not.
     pub fn writable(&self) -> Result<(), WriteError> {
-        self.shared.state().refused.clone().map_or(Ok(()), Err)
+        self.shared.state().refusal().map_or(Ok(()), Err)
+    }
+
+    /// Whether writes are taken and the writer gets on with them, and why not.
+    pub fn ready(&self) -> Result<(), WriteError> {
+        self.writable()?;
+        self.shared.stuck().map_or(Ok(()), Err)
     }
 
     /// The reporter with a name.
@@ -326,12 +328,7 @@ impl Ledger {
     }
 
     fn appoint(&self, name: &str, standing: Standing) -> Result<Reporter, WriteError> {
-        let (sender, receiver) = mpsc::channel();
-        let done = Box::new(move |result| {
-            let _ = sender.send(result);
-        });
-        self.ask(Job::PutReporter { name: name.to_owned(), standing, done })?;
-        receiver.recv().unwrap_or(Err(WriteError::Closed))
+        self.ask_and_wait(|reply| Job::PutReporter { name: name.to_owned(), standing, reply })
     }
 
     /// Takes back everything a reporter said, and gives its word no weight from now on. Returns the number of records
@@ -379,18 +376,14 @@ impl Ledger {
 
     /// Writes a snapshot now.
     pub fn snapshot(&self) -> Result<(), WriteError> {
-        let (sender, receiver) = mpsc::channel();
-        self.ask(Job::Snapshot(Box::new(move |result| {
-            let _ = sender.send(result);
-        })))?;
-        receiver.recv().unwrap_or(Err(WriteError::Closed))
+        self.ask_and_wait(Job::Snapshot)
     }
 
     /// Journals what is left, takes a snapshot, and ends the thread that writes. Later writes are refused.
     pub fn close(&self) {
+        self.shared.state().is_closed = true;
         // A thread that is gone needs no telling.
         let _ = self.ask(Job::Close);
-        self.shared.state().refused = Some(WriteError::Closed);
         let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
             let _ = thread.join();
@@ -400,17 +393,24 @@ impl Ledger {
     pub(crate) fn ask(&self, job: Job) -> Result<(), WriteError> {
         self.jobs.send(job).map_err(|_| WriteError::Closed)
     }
+
+    /// Hands a job to the writer and waits until it is done or refused.
+    pub(crate) fn ask_and_wait<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(Reply<T>) -> Job,
+    ) -> Result<T, WriteError> {
+        let (sender, receiver) = mpsc::channel();
+        self.ask(job(Reply::new(move |result| {
+            // Nobody waits any more only when this thread is gone.
+            let _ = sender.send(result);
+        })))?;
+        receiver.recv().unwrap_or(Err(WriteError::Closed))
+    }
 }
 
 impl Drop for Ledger {
     fn drop(&mut self) {
         self.close();
-    }
-}
-
-fn refuse(job: Job, error: WriteError) {
-    if let Job::Write(_, done) = job {
-        done(Err(error));
     }
 }
 

@@ -63,6 +63,7 @@ mod near;
 mod open;
 mod open_seen;
 pub mod peers;
+mod pulse;
 mod rebuild;
 pub mod record;
 mod replay;

@@ -1,6 +1,6 @@
 //! What a site holds in memory: everything a verdict needs, in fixed size.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
 use seenit_filter::hash::{Hash128, SipKey};
@@ -126,27 +126,19 @@ impl Memory {
         Tally::unpack(self.table.get(hash))
     }
 
-    /// Changes what is tallied of a key. Where the bits do not tell, because a count was full, `exact` does: the tally
-    /// as the journal knows it. That has all other effects on the key in it already: it is `settled`.
-    pub(crate) fn apply(
-        &self,
-        key: Key,
-        effect: Effect,
-        settled: &mut HashSet<Hash128>,
-        exact: impl FnOnce() -> Option<Exact>,
-    ) {
+    /// Changes what is tallied of a key. False where the bits do not tell, because a count is full: then nothing has
+    /// changed, and the tally must be taken from the journal (`put_exact`), which knows this effect and all others.
+    #[must_use]
+    pub(crate) fn apply(&self, key: Key, effect: Effect) -> bool {
         if key.is_shingle() {
-            return self.near.change(key, effect.before, effect.now);
+            self.near.change(key, effect.before, effect.now);
+            return true;
         }
-        if settled.contains(&key.hash) {
-            return;
-        }
-        let tally = self.tally(key.hash);
-        let changed = tally.changed(effect.change()).or_else(|| {
-            settled.insert(key.hash);
-            exact().map(|exact| Tally { marks: tally.marks, ..exact.tally })
-        });
-        self.put(key.hash, changed.unwrap_or(tally));
+        let Some(changed) = self.tally(key.hash).changed(effect.change()) else {
+            return false;
+        };
+        self.put(key.hash, changed);
+        true
     }
 
     /// Puts all that the journal knows of a signature, marks included.
@@ -243,8 +235,12 @@ impl Memory {
         self.forgotten.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Bytes that all of it takes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        self.table.memory_bytes() + self.near.memory_bytes() + self.seen.memory_bytes()
+        let forgotten = self.forgotten.read().unwrap_or_else(PoisonError::into_inner).capacity();
+        let entry = size_of::<(Hash128, (u64, u64))>();
+        let filters = self.near.memory_bytes() + self.seen.memory_bytes() + self.bulk.memory_bytes();
+        self.table.memory_bytes() + filters + (forgotten * entry) as u64
     }
 }
 
@@ -256,4 +252,39 @@ fn tag_of(generation: u64) -> u32 {
 fn spare(newest: u64) -> u64 {
     (BULK_GENERATIONS..u64::from(BULK_TAGS))
         .fold(0, |spare, age| spare | 1 << tag_of((newest + u64::from(BULK_TAGS)).wrapping_sub(age)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_bytes_accounts_for_each_part() {
+        let bytes = |config: &LedgerConfig| {
+            let memory = Memory::new(config, [7; 16]).expect("fits");
+            memory.seen.advance(1).expect("fits");
+            memory.memory_bytes()
+        };
+        let small = LedgerConfig {
+            capacity: 1000,
+            near_capacity: 1000,
+            bulk_capacity: 1000,
+            seen_capacity: 1000,
+            ..LedgerConfig::default()
+        };
+        // A hundred times as many of one thing take at least a byte more for each.
+        let larger = [
+            ("tallies", LedgerConfig { capacity: 100_000, ..small.clone() }),
+            ("shingles", LedgerConfig { near_capacity: 100_000, ..small.clone() }),
+            ("bulk marks", LedgerConfig { bulk_capacity: 100_000, ..small.clone() }),
+            ("seen counts", LedgerConfig { seen_capacity: 100_000, ..small.clone() }),
+        ];
+        for (part, config) in larger {
+            assert!(bytes(&config) >= bytes(&small) + 99_000, "{part}: {}", bytes(&config));
+        }
+        let memory = Memory::new(&small, [7; 16]).expect("fits");
+        let before = memory.memory_bytes();
+        (0..1000).for_each(|number| memory.forget(Hash128 { lo: number, hi: 0 }, 1, 5));
+        assert!(memory.memory_bytes() >= before + 32_000, "forgotten counts");
+    }
 }

@@ -1,6 +1,7 @@
 //! Opening a ledger: memory from the newest snapshot that is whole, brought up to date by the journal; or from the
 //! journal alone. What happened is said.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -13,11 +14,13 @@ use crate::age;
 use crate::clock::{Calendar, Clock};
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
+use crate::exact::exact;
 use crate::identity::{FolderLock, HighMark, Identity, private_folder};
 use crate::journal::{Journal, JournalError, LASTING};
 use crate::memory::Memory;
 use crate::open_seen::{restore_seen, seen};
 use crate::peers::change;
+use crate::pulse::Pulse;
 use crate::replay::Replay;
 use crate::reporter::{LOCAL, OPERATOR, Reporter, ReporterId};
 use crate::share::Shares;
@@ -98,7 +101,7 @@ pub(crate) fn open(
     let Opened { memory, hidden_before, heads, .. } = opened;
     let next = last.max(position) + 1;
     let next_heard = heads.iter().flatten().map(|head| head.heard).fold(last_heard, u64::max) + 1;
-    let promoted = promoted_in(&journal, now, config.bulk_threshold).map_err(rows)?;
+    let marks = BulkMarks::count(&journal, now, config.bulk_threshold).map_err(rows)?;
     let peers = journal.peers();
     let snapshot_secs = heads[0].as_ref().map(|head| head.time);
     let shared = Shared {
@@ -110,12 +113,14 @@ pub(crate) fn open(
         memory,
         journal: RwLock::new(Some(Arc::new(journal))),
         reporters: RwLock::new(reporters.into_iter().map(|reporter| (reporter.id, reporter)).collect()),
-        promoted: AtomicU64::new(promoted),
+        promoted: AtomicU64::new(marks.today),
+        bulk: AtomicU64::new(marks.all),
         generation: AtomicU64::new(now),
         last: AtomicU64::new(next - 1),
         heard: AtomicU64::new(next_heard - 1),
         promoting: Mutex::default(),
         state: Mutex::new(State { recovery, snapshot_secs, ..State::default() }),
+        pulse: Pulse::default(),
     };
     let kept_secs = kept_secs.unwrap_or(0);
     let shared = Arc::new(shared);
@@ -135,6 +140,7 @@ pub(crate) fn open(
             next_heard,
             peers,
             is_unsure: false,
+            unsettled: HashSet::new(),
         },
     ))
 }
@@ -284,7 +290,9 @@ fn catch_up(
             Ok(())
         })?;
     }
-    replay.finish()?;
+    for hash in replay.unsettled() {
+        memory.put_exact(hash, &exact(journal, hash)?);
+    }
     for generation in journal.generations() {
         if (head.hidden_before..hidden_before).contains(&generation) {
             age::hide(memory, journal, generation)?;
@@ -315,11 +323,24 @@ pub(crate) fn reporters(journal: &Journal, config: &LedgerConfig) -> Result<Vec<
     Ok(reporters)
 }
 
-/// Signatures that became bulk in a generation.
-pub(crate) fn promoted_in(journal: &Journal, now: u64, threshold: u64) -> Result<u64, JournalError> {
-    let mut promoted = 0;
-    journal.each_believed_bulk(threshold, |generation, _| promoted += u64::from(generation == now))?;
-    Ok(promoted)
+/// Bulk marks of the journal that are believed.
+pub(crate) struct BulkMarks {
+    /// Those of the present generation.
+    pub(crate) today: u64,
+    /// Those of all generations.
+    pub(crate) all: u64,
+}
+
+impl BulkMarks {
+    /// Goes over all of them.
+    pub(crate) fn count(journal: &Journal, now: u64, threshold: u64) -> Result<Self, JournalError> {
+        let mut marks = BulkMarks { today: 0, all: 0 };
+        journal.each_believed_bulk(threshold, |generation, _| {
+            marks.today += u64::from(generation == now);
+            marks.all += 1;
+        })?;
+        Ok(marks)
+    }
 }
 
 /// Unfinished snapshots of a process that was killed.

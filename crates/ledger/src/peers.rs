@@ -13,8 +13,6 @@
 //!   counted; what is too old to count is not kept.
 //! * Its words settle nobody's trust, and nobody here settles that of its reporters.
 
-use std::sync::mpsc;
-
 use crate::error::{ReadError, WriteError};
 use crate::journal::JournalError;
 use crate::ledger::Ledger;
@@ -64,28 +62,13 @@ impl Ledger {
     /// Counts records of peers and keeps what the link remembers, in one commit: durable when it returns. Where it is
     /// refused, nothing has changed.
     pub fn commit_link(&self, batch: Batch) -> Result<(), WriteError> {
-        let (sender, receiver) = mpsc::channel();
-        self.ask(Job::Link(
-            batch,
-            Box::new(move |result| {
-                // Nobody waits any more only when this thread is gone.
-                let _ = sender.send(result);
-            }),
-        ))?;
-        receiver.recv().unwrap_or(Err(WriteError::Closed))
+        self.ask_and_wait(|reply| Job::Link(batch, reply))
     }
 
     /// From now on these peers' words count, up to their caps, and nobody else's: what others said is deleted. Durable
     /// when it returns, and all tallies are as if it had always been so.
     pub fn set_peers(&self, peers: &[Peer]) -> Result<(), WriteError> {
-        let (sender, receiver) = mpsc::channel();
-        self.ask(Job::SetPeers(
-            peers.to_vec(),
-            Box::new(move |result| {
-                let _ = sender.send(result);
-            }),
-        ))?;
-        receiver.recv().unwrap_or(Err(WriteError::Closed))
+        self.ask_and_wait(|reply| Job::SetPeers(peers.to_vec(), reply))
     }
 
     /// What the link keeps under a key.

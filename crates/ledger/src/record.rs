@@ -68,6 +68,11 @@ impl Verb {
     pub fn from_code(code: u8) -> Option<Self> {
         Verb::ALL.get(usize::from(code).checked_sub(1)?).copied()
     }
+
+    /// Whether it may add a signature to the tally; what only takes something back adds none.
+    pub(crate) fn adds(self) -> bool {
+        !matches!(self, Verb::Withdraw | Verb::Unprotect)
+    }
 }
 
 /// The name of a record for good: which site, which life of its folder, and the how-manieth.

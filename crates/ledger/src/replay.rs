@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use seenit_filter::hash::Hash128;
 
-use crate::exact::exact;
+use crate::journal::Journal;
 use crate::journal::heard::Body;
-use crate::journal::{Journal, JournalError};
 use crate::memory::{BULK_GENERATIONS, Effect, Memory};
 use crate::peers::table::Peers;
 use crate::record::{Record, Verb};
@@ -17,21 +16,18 @@ use crate::stage::{apply_mark, mark_of};
 /// left them, so that own records change nothing of them before.
 pub(crate) struct Replay<'a> {
     memory: &'a Memory,
-    journal: &'a Journal,
     peers: Arc<Peers>,
     /// The present generation.
     now: u64,
     /// Recipients that make a signature bulk.
     bulk_threshold: u64,
-    /// Keys whose tallies know all records, or will.
-    settled: HashSet<Hash128>,
-    exact: HashSet<Hash128>,
+    /// Signatures whose tallies are taken from the journal at the end.
+    unsettled: HashSet<Hash128>,
 }
 
 impl<'a> Replay<'a> {
-    pub(crate) fn new(memory: &'a Memory, journal: &'a Journal, now: u64, bulk_threshold: u64) -> Self {
-        let (settled, exact) = (HashSet::new(), HashSet::new());
-        Replay { memory, journal, peers: journal.peers(), now, bulk_threshold, settled, exact }
+    pub(crate) fn new(memory: &'a Memory, journal: &Journal, now: u64, bulk_threshold: u64) -> Self {
+        Replay { memory, peers: journal.peers(), now, bulk_threshold, unsettled: HashSet::new() }
     }
 
     /// A record of a peer.
@@ -51,36 +47,31 @@ impl<'a> Replay<'a> {
                 let now = Effect::of(record, *before, true).now;
                 self.memory.near.change(key, weigh((before.word, before.weight)), weigh(now));
             } else {
-                self.settle_at_the_end(key.hash);
+                self.unsettled.insert(key.hash);
             }
         }
     }
 
     /// A record of this site.
     pub(crate) fn own(&mut self, generation: u64, record: &Record) {
-        let (memory, journal) = (self.memory, self.journal);
+        let memory = self.memory;
         for (key, &before) in memory.keys_of(&record.case).into_iter().zip(&record.befores) {
             let effect = Effect::of(record, before, key.is_shingle());
-            memory.apply(key, effect, &mut self.settled, || exact(journal, key.hash).ok());
+            if !self.unsettled.contains(&key.hash) && !memory.apply(key, effect) {
+                self.unsettled.insert(key.hash);
+            }
             if let Some(mark) = mark_of(record.verb, record.count).filter(|_| !key.is_shingle()) {
                 apply_mark(memory, generation, key.hash, mark);
             }
             if record.verb == Verb::Forget && !key.is_shingle() && !self.peers.is_empty() {
-                self.settle_at_the_end(key.hash);
+                self.unsettled.insert(key.hash);
             }
         }
     }
 
-    fn settle_at_the_end(&mut self, hash: Hash128) {
-        self.settled.insert(hash);
-        self.exact.insert(hash);
-    }
-
-    /// Takes over from the journal what peers' words count for.
-    pub(crate) fn finish(self) -> Result<(), JournalError> {
-        for &hash in &self.exact {
-            self.memory.put_exact(hash, &exact(self.journal, hash)?);
-        }
-        Ok(())
+    /// The signatures whose tallies are now to be taken from the journal, as all records left them.
+    #[must_use]
+    pub(crate) fn unsettled(self) -> HashSet<Hash128> {
+        self.unsettled
     }
 }

@@ -19,6 +19,7 @@ use crate::journal::{Journal, Row};
 use crate::judge::judge_tally;
 use crate::keys::Key;
 use crate::memory::Memory;
+use crate::pulse::{Pulse, Step};
 use crate::record::{RecordId, Verb, Word};
 use crate::reporter::{Reporter, ReporterId};
 use crate::signature::{Case, SignatureRef};
@@ -44,16 +45,21 @@ pub(crate) struct Shared {
     pub(crate) heard: AtomicU64,
     /// Signatures that became bulk in this generation.
     pub(crate) promoted: AtomicU64,
+    /// Bulk marks of all generations that are kept, each signature once a generation.
+    pub(crate) bulk: AtomicU64,
     /// Signatures whose promotion waits to be written.
     pub(crate) promoting: Mutex<HashSet<Hash128>>,
     pub(crate) state: Mutex<State>,
+    pub(crate) pulse: Pulse,
 }
 
 /// How the ledger is doing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    /// Why writes are refused.
+    /// Why writes are refused. The writer sets it and takes it back.
     pub(crate) refused: Option<WriteError>,
+    /// The ledger was closed, or is being closed: for good, whatever the writer still does.
+    pub(crate) is_closed: bool,
     /// What the clock does, where it is not believed.
     pub(crate) clock: Option<String>,
     /// What happened at start and since.
@@ -89,6 +95,13 @@ impl UncountedNow {
     }
 }
 
+impl State {
+    /// Why writes are refused, where they are.
+    pub(crate) fn refusal(&self) -> Option<WriteError> {
+        if self.is_closed { Some(WriteError::Closed) } else { self.refused.clone() }
+    }
+}
+
 impl Shared {
     pub(crate) fn journal(&self) -> Option<Arc<Journal>> {
         self.journal.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -104,6 +117,16 @@ impl Shared {
 
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Relaxed)
+    }
+
+    /// The writer begins a step.
+    pub(crate) fn begin(&self, step: Step) {
+        self.pulse.begin(step, self.clock.steady_secs());
+    }
+
+    /// What the writer is stuck in, where it is.
+    pub(crate) fn stuck(&self) -> Option<WriteError> {
+        self.pulse.stuck(self.clock.steady_secs())
     }
 
     pub(crate) fn reporter(&self, id: ReporterId) -> Option<Reporter> {

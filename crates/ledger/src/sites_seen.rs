@@ -1,7 +1,5 @@
 //! Seen counts as the link between sites needs them: what is told to others, and what others told.
 
-use std::sync::mpsc;
-
 use crate::error::WriteError;
 use crate::ledger::Ledger;
 use crate::lives::LifeChange;
@@ -112,13 +110,7 @@ impl Ledger {
     }
 
     fn change_life(&self, change: LifeChange) -> Result<(), WriteError> {
-        let (sender, receiver) = mpsc::channel();
-        let done = Box::new(move |result| {
-            // Nobody waits any more only when this thread is gone.
-            let _ = sender.send(result);
-        });
-        self.ask(Job::ChangeLife(change, done))?;
-        receiver.recv().unwrap_or(Err(WriteError::Closed))
+        self.ask_and_wait(|reply| Job::ChangeLife(change, reply))
     }
 
     /// Copies of the cells of earlier lives of the present network. They count here until they are

@@ -9,7 +9,6 @@ use seenit_filter::hash::Hash128;
 use seenit_signature::Kind;
 
 use crate::config::LedgerConfig;
-use crate::exact::exact;
 use crate::journal::heard::Body;
 use crate::journal::{
     Batch, FORGETTING, Journal, JournalError, LASTING, MANY, PROTECTION, Row, RowKey, is_mark, row_key,
@@ -72,7 +71,8 @@ pub(crate) struct Stage<'a> {
     effects: Vec<(Key, Effect)>,
     marks: Vec<(Hash128, Mark)>,
     good_texts: Vec<u32>,
-    added: u64,
+    /// Signatures that the tally does not hold yet, and that this batch adds.
+    fresh: HashSet<Hash128>,
     hearing: Hearing,
 }
 
@@ -108,14 +108,30 @@ impl<'a> Stage<'a> {
             effects: Vec::new(),
             marks: Vec::new(),
             good_texts: Vec::new(),
-            added: 0,
+            fresh: HashSet::new(),
             hearing: Hearing::new(journal.peers(), next_heard),
         }
     }
 
     /// New signatures that this batch adds to the tally.
     pub(crate) fn added(&self) -> u64 {
-        self.added
+        self.fresh.len() as u64
+    }
+
+    /// How many signatures these cases would add to the tally; 0 where there is room for all of them anyway.
+    pub(crate) fn new_signatures(&self, cases: &[Case], room: u64) -> u64 {
+        let signatures: usize = cases.iter().map(Case::len).sum();
+        if signatures as u64 <= room {
+            return 0;
+        }
+        let keys = cases.iter().flat_map(|case| self.memory.keys_of(case));
+        let new: HashSet<Hash128> = keys.filter(|key| self.is_new(*key)).map(|key| key.hash).collect();
+        new.len() as u64
+    }
+
+    /// Whether a key is a signature that neither the tally nor this batch has.
+    fn is_new(&self, key: Key) -> bool {
+        !key.is_shingle() && !self.memory.is_known(key) && !self.fresh.contains(&key.hash)
     }
 
     /// Stages one record for each case. `known` gives the reporters as they are.
@@ -216,7 +232,9 @@ impl<'a> Stage<'a> {
             None if is_known => self.newest_row(key.hash, whose)?,
             None => None,
         };
-        self.added += u64::from(!is_known && known.is_none() && !key.is_shingle());
+        if !is_known && !key.is_shingle() && verb.adds() {
+            self.fresh.insert(key.hash);
+        }
         let before = known.map_or((Word::None, 0), |(_, row)| (row.word, row.weight));
         let today = known.filter(|(known, _)| *known == generation).map(|(_, row)| row);
         let (row, counted) = row_after(today, record, key, number, self.config.raw_max);
@@ -413,11 +431,14 @@ impl<'a> Stage<'a> {
 }
 
 impl Outcome {
-    /// Memory follows the journal. Fails where the journal cannot say what peers' words count for now.
-    pub(crate) fn apply(&self, memory: &Memory, journal: &Journal) -> Result<(), JournalError> {
-        let mut settled = self.heard.exact.clone();
+    /// Memory follows the journal, but for signatures whose tallies the journal must be asked for now: those.
+    #[must_use]
+    pub(crate) fn apply(&self, memory: &Memory) -> HashSet<Hash128> {
+        let mut unsettled = self.heard.exact.clone();
         for &(key, effect) in &self.effects {
-            memory.apply(key, effect, &mut settled, || exact(journal, key.hash).ok());
+            if !unsettled.contains(&key.hash) && !memory.apply(key, effect) {
+                unsettled.insert(key.hash);
+            }
         }
         for &(hash, mark) in &self.marks {
             apply_mark(memory, self.generation, hash, mark);
@@ -426,10 +447,7 @@ impl Outcome {
         for &(generation, hash) in &self.heard.promoted {
             memory.promote(generation, hash);
         }
-        for &hash in &self.heard.exact {
-            memory.put_exact(hash, &exact(journal, hash)?);
-        }
-        Ok(())
+        unsettled
     }
 }
 

@@ -3,7 +3,7 @@
 //! Between writes it looks at the clock, journals deltas of seen counts, lets generations age, and takes snapshots.
 //! When the journal fails, writes are refused and reads go on; the journal is opened again when it may work.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, PoisonError};
@@ -16,12 +16,15 @@ use crate::answers::{Receipt, Write};
 use crate::appoint::{Added, Standing, put_reporter};
 use crate::clock::{Calendar, Trust};
 use crate::error::WriteError;
+use crate::exact::exact;
 use crate::identity::HighMark;
 use crate::journal::{Journal, JournalError};
 use crate::lives::LifeChange;
 use crate::memory::BULK_GENERATIONS;
+use crate::open::BulkMarks;
 use crate::peers::table::Peers;
 use crate::peers::{Batch, Peer};
+use crate::pulse::Step;
 use crate::record::Verb;
 use crate::reporter::{Reporter, ReporterId};
 use crate::share::{self, Shares};
@@ -32,8 +35,12 @@ use crate::stage::{Stage, Staged};
 
 mod hear;
 mod reopen;
+mod reply;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use hear::Share;
+pub(crate) use reply::Reply;
 
 /// Jobs that wait at most; beyond that a client is told to try again.
 pub(crate) const QUEUE_MAX: usize = 4096;
@@ -47,27 +54,21 @@ const SIGNATURE_BYTES_MAX: usize = 1 << 20;
 /// How often a journal that failed is tried again.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Called when a write is durable or refused.
-pub(crate) type Done = Box<dyn FnOnce(Result<Receipt, WriteError>) + Send>;
-
-/// Called when something else is done, or cannot be.
-pub(crate) type Told = Box<dyn FnOnce(Result<(), WriteError>) + Send>;
-
 /// What the writer is asked for.
 pub(crate) enum Job {
-    Write(Write, Done),
+    Write(Write, Reply<Receipt>),
     Promote(Case),
     PutReporter {
         name: String,
         standing: Standing,
-        done: Box<dyn FnOnce(Result<Reporter, WriteError>) + Send>,
+        reply: Reply<Reporter>,
     },
     /// What was heard from peers, and what the link keeps of it.
-    Link(Batch, Told),
-    SetPeers(Vec<Peer>, Told),
-    Snapshot(Told),
+    Link(Batch, Reply<()>),
+    SetPeers(Vec<Peer>, Reply<()>),
+    Snapshot(Reply<()>),
     ConfirmClock,
-    ChangeLife(LifeChange, Box<dyn FnOnce(Result<(), WriteError>) + Send>),
+    ChangeLife(LifeChange, Reply<()>),
     Close,
 }
 
@@ -93,13 +94,18 @@ pub(crate) struct Writer {
     pub(crate) peers: Arc<Peers>,
     /// A generation was hidden in part only: no snapshot is taken of that, so that a restart makes it right.
     pub(crate) is_unsure: bool,
+    /// Signatures whose tallies are wrong until the journal has said what they count for.
+    pub(crate) unsettled: HashSet<Hash128>,
 }
 
-/// A write that was staged, waiting for the commit.
+/// Jobs that were staged, waiting for the commit.
+#[derive(Default)]
 struct Waiting {
-    staged: Staged,
-    verb: Verb,
-    done: Option<Done>,
+    writes: Vec<(Staged, Verb, Reply<Receipt>)>,
+    added: Vec<Added>,
+    linked: Vec<Reply<()>>,
+    /// Why the journal failed while they were staged: nothing of the batch is committed.
+    failed: Option<WriteError>,
 }
 
 impl Writer {
@@ -109,6 +115,7 @@ impl Writer {
         let (mut next_tick, mut next_snapshot) = (Instant::now() + interval, self.snapshot_time());
         let mut retry = Instant::now();
         loop {
+            self.shared.pulse.rest();
             let wait = next_tick.saturating_duration_since(Instant::now());
             match self.jobs.recv_timeout(wait) {
                 Ok(job) => {
@@ -129,6 +136,7 @@ impl Writer {
                 next_snapshot = self.snapshot_time();
             }
             if self.is_broken() && now >= retry {
+                self.shared.begin(Step::Reopen);
                 self.reopen();
                 retry = Instant::now() + RETRY;
             }
@@ -147,6 +155,7 @@ impl Writer {
 
     /// Works through the first job and all others that wait. False when the ledger is to be closed.
     fn work(&mut self, first: Job) -> bool {
+        self.shared.begin(Step::Commit);
         let (mut bytes, mut jobs) = (signature_bytes(&first), vec![first]);
         while jobs.len() < JOBS_MAX && bytes < SIGNATURE_BYTES_MAX {
             match self.jobs.try_recv() {
@@ -162,16 +171,22 @@ impl Writer {
         self.commit(jobs, &mut later);
         for job in later {
             match job {
-                Job::Snapshot(done) => {
+                Job::Snapshot(reply) => {
                     self.tick();
-                    done(self.snapshot());
+                    reply.answer(self.snapshot());
                 }
-                Job::SetPeers(peers, done) => done(self.set_peers(&peers)),
+                Job::SetPeers(peers, reply) => {
+                    self.shared.begin(Step::Peers);
+                    reply.answer(self.set_peers(&peers));
+                }
                 Job::ConfirmClock => {
                     self.calendar.confirm(&*self.shared.clock);
                     self.tick();
                 }
-                Job::ChangeLife(change, done) => done(self.change_life(change)),
+                Job::ChangeLife(change, reply) => {
+                    self.shared.begin(Step::Life);
+                    reply.answer(self.change_life(change));
+                }
                 _ => {}
             }
         }
@@ -194,85 +209,72 @@ impl Writer {
         let (generation, time) = (self.calendar.generation(), self.calendar.secs());
         let next = (self.next, self.next_heard);
         let mut stage = Stage::new((&journal, &shared.memory, &shared.config), (generation, time), next);
-        let (mut waiting, mut added, mut linked) = (Vec::new(), Vec::new(), Vec::new());
-        let mut failed = None;
+        let mut waiting = Waiting::default();
         for job in jobs {
-            let staged = match job {
-                Job::Write(write, done) => match self.stage(&mut stage, write, &known) {
-                    Ok((staged, verb)) => Ok(Waiting { staged, verb, done: Some(done) }),
-                    Err(Problem::Refused(error)) => {
-                        done(Err(error));
-                        continue;
-                    }
-                    Err(Problem::Journal(error)) => Err((Some(done), error)),
-                },
-                Job::Promote(case) => match stage_promotion(&mut stage, case, &known) {
-                    Ok(staged) => Ok(Waiting { staged, verb: Verb::Promote, done: None }),
-                    Err(error) => Err((None, error)),
-                },
-                Job::PutReporter { name, standing, done } => {
-                    match put_reporter(&shared, &mut stage, &known, &added, &name, standing) {
-                        Ok(reporter) => added.push((reporter, Some(done))),
-                        Err(error) => done(Err(error)),
-                    }
-                    continue;
-                }
-                Job::Link(batch, done) => {
-                    match self.hear(&mut stage, &batch) {
-                        Ok(()) => linked.push(done),
-                        Err(Problem::Refused(error)) => done(Err(error)),
-                        Err(Problem::Journal(error)) => {
-                            linked.push(done);
-                            failed = Some(error);
-                            break;
-                        }
-                    }
-                    continue;
-                }
-                other => {
-                    later.push(other);
-                    continue;
-                }
-            };
-            match staged {
-                Ok(one) => waiting.push(one),
-                Err((done, error)) => {
-                    waiting.push(Waiting { staged: Staged::default(), verb: Verb::Report, done });
-                    failed = Some(error);
-                    break;
-                }
+            match &waiting.failed {
+                None => self.stage_job(&mut stage, job, &known, &mut waiting, later),
+                Some(error) => refuse(job, error, later),
             }
         }
         drop(known);
-        let outcome = match failed {
+        let outcome = match waiting.failed.take() {
             Some(error) => Err(error),
-            None => stage.commit(),
+            None => stage.commit().map_err(journal_error),
         };
         match outcome {
             Ok(outcome) => {
-                let applied = outcome.apply(&shared.memory, &journal);
+                let marks = outcome.heard.new_marks(&shared.memory, generation);
+                self.unsettled.extend(outcome.apply(&shared.memory));
+                let settled = self.settle(&journal);
                 (self.next, self.next_heard) = (outcome.next, outcome.heard.next);
-                let heard = outcome.heard.promoted.iter().filter(|(of, _)| *of == generation).count();
-                shared.promoted.fetch_add((promoted.len() + heard) as u64, Relaxed);
+                shared.promoted.fetch_add(promoted.len() as u64 + marks.today, Relaxed);
+                shared.bulk.fetch_add(promoted.len() as u64 + marks.all, Relaxed);
                 shared.last.store(self.next - 1, Relaxed);
                 shared.heard.store(self.next_heard - 1, Relaxed);
-                if let Err(error) = applied {
-                    self.is_unsure = true;
-                    shared.state().refused = Some(WriteError::Journal(error.to_string()));
+                if let Err(error) = settled {
+                    shared.state().refused = Some(error);
                 }
                 shared.reporters.write().unwrap_or_else(PoisonError::into_inner).extend(outcome.reporters);
-                answer(&shared, waiting, added);
-                linked.into_iter().for_each(|done| done(Ok(())));
+                waiting.answer(&shared);
             }
             Err(error) => {
-                let error = WriteError::Journal(error.to_string());
                 shared.state().refused = Some(error.clone());
-                waiting.into_iter().filter_map(|one| one.done).for_each(|done| done(Err(error.clone())));
-                added.into_iter().filter_map(|(_, done)| done).for_each(|done| done(Err(error.clone())));
-                linked.into_iter().for_each(|done| done(Err(error.clone())));
+                waiting.refuse(&error);
             }
         }
         forget_promoting(&shared, &promoted);
+    }
+
+    /// Stages one job of a batch. What is refused is answered; what is no write goes to `later`.
+    fn stage_job(
+        &mut self,
+        stage: &mut Stage<'_>,
+        job: Job,
+        known: &HashMap<ReporterId, Reporter>,
+        waiting: &mut Waiting,
+        later: &mut Vec<Job>,
+    ) {
+        let shared = Arc::clone(&self.shared);
+        match job {
+            Job::Write(write, reply) => match self.stage(stage, write, known) {
+                Ok((staged, verb)) => waiting.writes.push((staged, verb, reply)),
+                Err(problem) => waiting.failed = problem.tell(reply),
+            },
+            Job::Promote(case) => {
+                waiting.failed = stage_promotion(stage, case, known).err().map(journal_error);
+            }
+            Job::PutReporter { name, standing, reply } => {
+                match put_reporter(&shared, stage, known, &waiting.added, &name, standing) {
+                    Ok(reporter) => waiting.added.push((reporter, reply)),
+                    Err(error) => reply.answer(Err(error)),
+                }
+            }
+            Job::Link(batch, reply) => match self.hear(stage, &batch) {
+                Ok(()) => waiting.linked.push(reply),
+                Err(problem) => waiting.failed = problem.tell(reply),
+            },
+            other => later.push(other),
+        }
     }
 
     fn stage(
@@ -286,15 +288,14 @@ impl Writer {
             reporter.ok_or_else(|| WriteError::Reporter(format!("number {}", write.reporter.0)))?;
         let table = &self.shared.memory.table;
         let held = table.len() + stage.added();
-        let is_less = matches!(write.verb, Verb::Withdraw | Verb::Unprotect);
-        if !is_less
-            && held + self.new_signatures(&write, table.capacity().saturating_sub(held)) > table.capacity()
-        {
+        let is_less = !write.verb.adds();
+        let room = table.capacity().saturating_sub(held);
+        if !is_less && held + stage.new_signatures(&write.cases, room) > table.capacity() {
             return Err(WriteError::Full { held, capacity: table.capacity() }.into());
         }
         let (id, generation) = (share::holder(reporter), self.calendar.generation());
         let (added, most) = (self.shares.added(generation, id), share::most(&self.shared.config, id));
-        if !is_less && added + self.new_signatures(&write, most.saturating_sub(added)) > most {
+        if !is_less && added + stage.new_signatures(&write.cases, most.saturating_sub(added)) > most {
             return Err(WriteError::Share { reporter: reporter.name.clone(), added, most }.into());
         }
         let before = stage.added();
@@ -303,15 +304,28 @@ impl Writer {
         Ok((staged, write.verb))
     }
 
-    /// Signatures of a write that the tally does not hold; 0 where there is room for all of them anyway.
-    fn new_signatures(&self, write: &Write, room: u64) -> u64 {
-        let signatures: usize = write.cases.iter().map(Case::len).sum();
-        if signatures as u64 <= room {
-            return 0;
-        }
-        let memory = &self.shared.memory;
-        let keys = write.cases.iter().flat_map(|case| memory.keys_of(case));
-        keys.filter(|key| !key.is_shingle() && !memory.is_known(*key)).count() as u64
+    /// Takes over from the journal what full tallies cannot tell by their bits, and what peers' words count for. What
+    /// cannot be read stays noted: until it is right, writes are refused and no snapshot is taken.
+    fn settle(&mut self, journal: &Journal) -> Result<(), WriteError> {
+        let (memory, mut failed) = (&self.shared.memory, None);
+        self.unsettled.retain(|&hash| match exact(journal, hash) {
+            Ok(exact) => {
+                memory.put_exact(hash, &exact);
+                false
+            }
+            Err(error) => {
+                failed.get_or_insert(error);
+                true
+            }
+        });
+        let Some(error) = failed else {
+            return Ok(());
+        };
+        Err(WriteError::Journal(format!(
+            "the reports of {} signatures cannot be read: {error}; if that lasts, stop the server and run \
+             `seenit rebuild`",
+            self.unsettled.len()
+        )))
     }
 
     /// The journal, where writes are taken.
@@ -335,6 +349,7 @@ impl Writer {
     /// The clock, deltas, aging.
     pub(crate) fn tick(&mut self) {
         let shared = Arc::clone(&self.shared);
+        shared.begin(Step::Tick);
         let trust = self.calendar.tick(&*shared.clock);
         shared.state().clock = match trust {
             Trust::Believed => None,
@@ -368,7 +383,17 @@ impl Writer {
         shared.promoted.store(0, Relaxed);
         shared.generation.store(now, Relaxed);
         self.hide_old(shared, journal, now).inspect_err(|_| self.is_unsure = true)?;
-        self.drop_old(shared, journal, now)
+        self.drop_old(shared, journal, now)?;
+        self.count_bulk(journal)
+    }
+
+    /// Counts all bulk marks anew, where some may have gone.
+    fn count_bulk(&self, journal: &Journal) -> Result<(), JournalError> {
+        let (now, threshold) = (self.calendar.generation(), self.shared.config.bulk_threshold);
+        let marks = BulkMarks::count(journal, now, threshold)?;
+        self.shared.promoted.store(marks.today, Relaxed);
+        self.shared.bulk.store(marks.all, Relaxed);
+        Ok(())
     }
 
     /// Takes generations that are too old out of the tallies.
@@ -415,6 +440,7 @@ impl Writer {
     /// Writes a snapshot, unless the last one still holds.
     fn snapshot(&mut self) -> Result<(), WriteError> {
         let shared = Arc::clone(&self.shared);
+        shared.begin(Step::Snapshot);
         let journal = self.writable(&shared)?;
         let result = self.take_snapshot(&shared, &journal);
         let mut state = shared.state();
@@ -466,6 +492,23 @@ enum Problem {
     Journal(JournalError),
 }
 
+impl Problem {
+    /// Tells whoever waits; what the journal failed with is the whole batch's problem.
+    fn tell<T>(self, reply: Reply<T>) -> Option<WriteError> {
+        match self {
+            Problem::Refused(error) => {
+                reply.answer(Err(error));
+                None
+            }
+            Problem::Journal(error) => {
+                let error = journal_error(error);
+                reply.answer(Err(error.clone()));
+                Some(error)
+            }
+        }
+    }
+}
+
 impl From<WriteError> for Problem {
     fn from(error: WriteError) -> Self {
         Problem::Refused(error)
@@ -503,29 +546,41 @@ fn forget_promoting(shared: &Shared, promoted: &[Hash128]) {
     });
 }
 
+fn journal_error(error: JournalError) -> WriteError {
+    WriteError::Journal(error.to_string())
+}
+
 fn refuse_all(jobs: Vec<Job>, error: &WriteError, later: &mut Vec<Job>) {
-    for job in jobs {
-        match job {
-            Job::Write(_, done) => done(Err(error.clone())),
-            Job::PutReporter { done, .. } => done(Err(error.clone())),
-            Job::Link(_, done) | Job::SetPeers(_, done) => done(Err(error.clone())),
-            Job::Promote(_) => {}
-            other => later.push(other),
-        }
+    jobs.into_iter().for_each(|job| refuse(job, error, later));
+}
+
+/// Refuses a job that would write; any other goes to `later`, where it is answered.
+fn refuse(job: Job, error: &WriteError, later: &mut Vec<Job>) {
+    match job {
+        Job::Write(_, reply) => reply.answer(Err(error.clone())),
+        Job::PutReporter { reply, .. } => reply.answer(Err(error.clone())),
+        Job::Link(_, reply) | Job::SetPeers(_, reply) => reply.answer(Err(error.clone())),
+        Job::Promote(_) => {}
+        other => later.push(other),
     }
 }
 
-fn answer(shared: &Shared, waiting: Vec<Waiting>, added: Vec<Added>) {
-    for one in waiting {
-        if let Some(done) = one.done {
-            let Staged { first, records, matched, keys } = one.staged;
-            done(Ok(shared.receipt(first, one.verb, records, matched, &keys)));
+impl Waiting {
+    /// Everything is durable.
+    fn answer(self, shared: &Shared) {
+        for (staged, verb, reply) in self.writes {
+            let Staged { first, records, matched, keys } = staged;
+            reply.answer(Ok(shared.receipt(first, verb, records, matched, &keys)));
         }
+        self.added.into_iter().for_each(|(reporter, reply)| reply.answer(Ok(reporter)));
+        self.linked.into_iter().for_each(|reply| reply.answer(Ok(())));
     }
-    for (reporter, done) in added {
-        if let Some(done) = done {
-            done(Ok(reporter));
-        }
+
+    /// Nothing is.
+    fn refuse(self, error: &WriteError) {
+        self.writes.into_iter().for_each(|(_, _, reply)| reply.answer(Err(error.clone())));
+        self.added.into_iter().for_each(|(_, reply)| reply.answer(Err(error.clone())));
+        self.linked.into_iter().for_each(|reply| reply.answer(Err(error.clone())));
     }
 }
 

@@ -55,6 +55,11 @@ impl<L: Layout> SharedTagged<L> {
         self.fingerprint
     }
 
+    /// The memory it takes.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.pages.words().len() * 8) as u64
+    }
+
     /// The tags that are not shown, because their memory is being cleared.
     pub fn clearing(&self) -> Tags {
         Tags(self.gate.stale())

@@ -9,7 +9,8 @@ use super::{Stage, many_taken_back, row_after, whose};
 use crate::journal::heard::{Body, Origin};
 use crate::journal::{JournalError, Row, RowKey, row_key};
 use crate::keys::Key;
-use crate::memory::{BULK_GENERATIONS, Effect, units_of};
+use crate::memory::{BULK_GENERATIONS, Effect, Memory, units_of};
+use crate::open::BulkMarks;
 use crate::peers::table::Peers;
 use crate::record::{Before, Record, Verb, Word};
 use crate::reporter::ReporterId;
@@ -22,8 +23,6 @@ pub(crate) struct Hearing {
     rows: HashMap<(u64, RowKey), Row>,
     /// Peers' last words on shingles, and their generations.
     voices: HashMap<RowKey, (u64, Row)>,
-    /// Signatures that nobody knew before this batch.
-    fresh: HashSet<Hash128>,
 }
 
 /// What memory takes over of peers' records.
@@ -37,6 +36,18 @@ pub(crate) struct Heard {
     pub(crate) promoted: HashSet<(u64, Hash128)>,
 }
 
+impl Heard {
+    /// How many of the bulk marks memory does not have yet.
+    pub(crate) fn new_marks(&self, memory: &Memory, now: u64) -> BulkMarks {
+        let mut marks = BulkMarks { today: 0, all: 0 };
+        for (generation, _) in self.promoted.iter().filter(|(of, hash)| !memory.is_promoted(*of, *hash)) {
+            marks.today += u64::from(*generation == now);
+            marks.all += 1;
+        }
+        marks
+    }
+}
+
 /// What a record would add to memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gain {
@@ -48,8 +59,7 @@ pub(crate) struct Gain {
 impl Hearing {
     pub(super) fn new(peers: Arc<Peers>, next: u64) -> Self {
         let heard = Heard { next, ..Heard::default() };
-        let (rows, voices, fresh) = (HashMap::new(), HashMap::new(), HashSet::new());
-        Hearing { peers, heard, rows, voices, fresh }
+        Hearing { peers, heard, rows: HashMap::new(), voices: HashMap::new() }
     }
 
     /// After an own forget it is the journal that knows what peers' marks still stand.
@@ -81,10 +91,7 @@ impl Stage<'_> {
                 _ if key.is_shingle() => {
                     gain.texts += u64::from(key.is_text && units_of(record) > 0 && !memory.is_known(key));
                 }
-                _ => {
-                    let is_there = memory.is_known(key) || hearing.fresh.contains(&key.hash);
-                    gain.signatures += u64::from(!is_there);
-                }
+                _ => gain.signatures += u64::from(self.is_new(key)),
             }
         }
         gain
@@ -155,8 +162,10 @@ impl Stage<'_> {
             self.put_heard_row(generation, row_key, row)?;
         }
         let before = Before { word: Word::None, weight: 0, counted };
-        let is_fresh = !is_known && self.hearing.fresh.insert(key.hash);
-        self.added += u64::from(is_fresh);
+        let is_fresh = self.is_new(key);
+        if is_fresh && record.verb.adds() {
+            self.fresh.insert(key.hash);
+        }
         // Of a signature that nobody knew the word is all there is, unless the same reporter has taken it back since;
         // marks are the journal's to tell.
         let is_plain = matches!(record.verb, Verb::Report | Verb::Revoke | Verb::Withdraw);

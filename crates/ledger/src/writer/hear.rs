@@ -8,7 +8,6 @@ use super::{Problem, Writer};
 use crate::error::WriteError;
 use crate::journal::heard::{Body, Origin, Uncounted};
 use crate::journal::{Journal, JournalError};
-use crate::open::promoted_in;
 use crate::peers::change::follow;
 use crate::peers::table::Peers;
 use crate::peers::{Batch, KEY_BYTES_MAX, Peer};
@@ -157,7 +156,6 @@ impl Writer {
         let (shared, now) = (&self.shared, self.calendar.generation());
         let threshold = shared.config.bulk_threshold;
         follow(&shared.memory, journal, tables, (now, threshold))?;
-        shared.promoted.store(promoted_in(journal, now, threshold)?, Relaxed);
-        Ok(())
+        self.count_bulk(journal)
     }
 }

@@ -25,10 +25,14 @@ impl Writer {
         }
         match self.opened_again(&shared, &shared.folder.join(crate::open::JOURNAL_FOLDER)) {
             Ok(journal) => {
-                *shared.journal.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(journal));
+                let journal = Arc::new(journal);
+                *shared.journal.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&journal));
+                let settled = self.settle(&journal);
                 let mut state = shared.state();
-                state.refused = None;
-                state.recovery.push("the journal failed and was opened again".into());
+                if settled.is_ok() {
+                    state.recovery.push("the journal failed and was opened again".into());
+                }
+                state.refused = settled.err();
             }
             Err(why) => shared.state().refused = Some(WriteError::Journal(why)),
         }
@@ -69,13 +73,13 @@ impl Writer {
         records.iter().for_each(|(generation, record)| replay.own(*generation, record));
         self.next = self.next.max(last + 1);
         self.next_heard = self.next_heard.max(last_heard + 1);
-        let mut followed = replay.finish();
+        self.unsettled.extend(replay.unsettled());
         if is_changed {
-            followed = followed.and_then(|()| self.follow(&journal, (&self.peers, &stored)));
+            let followed = self.follow(&journal, (&self.peers, &stored));
             self.peers = stored;
+            // Memory has followed in part only: no snapshot is taken of that.
+            followed.map_err(text).inspect_err(|_| self.is_unsure = true)?;
         }
-        // Memory has followed in part only: no snapshot is taken of that.
-        followed.map_err(text).inspect_err(|_| self.is_unsure = true)?;
         shared.heard.store(self.next_heard - 1, Relaxed);
         shared.last.store(self.next - 1, Relaxed);
         let reporters = reporters.into_iter().map(|one| (one.id, one));

@@ -94,14 +94,14 @@ pub(crate) fn health() -> Answered {
     answer::of(TEXT, "ok\n")
 }
 
-/// Checks and writes work.
+/// Checks and writes work, and the writer gets on.
 pub(crate) async fn ready(state: &Arc<State>) -> Result<Answered, Problem> {
     blocking::run(state, |state| {
         let mut probe = Case::new();
         probe.push(Kind::RazorE8, &[0; 8]).map_err(Problem::from)?;
         let signatures: Vec<_> = probe.iter().collect();
         state.ledger.check_many(&signatures, &mut [Answer::default()]);
-        state.ledger.writable().map_err(Problem::from)
+        state.ledger.ready().map_err(Problem::from)
     })
     .await??;
     Ok(answer::of(TEXT, "ready\n"))

@@ -2,7 +2,14 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use seenit_ledger::clock::SystemClock;
+use seenit_ledger::reporter::LOCAL;
+use seenit_ledger::{Case, Clock, Verb};
+use seenit_signature::Kind;
 
 use super::site::{BINARY, JSON, MAIL, MESSAGE, Reply, Site, config};
 
@@ -224,6 +231,54 @@ fn a_site_with_a_full_disk_is_not_ready_and_says_why() {
     assert_eq!(site.get("/readyz").problem(), (503, "writes-refused".into()));
     assert_eq!(site.get("/healthz").status, 200);
     assert_eq!(site.ask("POST", "/v1/check").body(JSON, CASE).send().status, 200);
+}
+
+/// The machine's clock, and seconds that a test adds to its steady one.
+#[derive(Default)]
+struct Hasty {
+    system: SystemClock,
+    ahead_secs: AtomicU64,
+}
+
+impl Clock for Hasty {
+    fn now_secs(&self) -> u64 {
+        self.system.now_secs()
+    }
+
+    fn steady_secs(&self) -> u64 {
+        self.system.steady_secs() + self.ahead_secs.load(SeqCst)
+    }
+}
+
+#[test]
+fn a_site_whose_writer_is_stuck_is_not_ready_says_why_and_is_ready_again() {
+    let clock = Arc::new(Hasty::default());
+    let site = Site::start_with(config(), |server| server.clock(clock.clone()));
+    let ledger = Arc::clone(site.running.as_ref().expect("running").ledger());
+    let ((entered, has_entered), (release, released)) = (mpsc::channel(), mpsc::channel::<()>());
+    let mut case = Case::new();
+    case.push(Kind::Pyzor, &[7; 20]).expect("a digest");
+    ledger.write(
+        seenit_ledger::Write { verb: Verb::Report, reporter: LOCAL, cases: vec![case] },
+        move |_| {
+            entered.send(()).expect("the test waits");
+            // It is given free when the test drops its end.
+            let _ = released.recv();
+        },
+    );
+    has_entered.recv().expect("the writer answers");
+    clock.ahead_secs.store(60, SeqCst);
+    let refused = site.get("/readyz");
+    assert_eq!(refused.problem(), (503, "writes-refused".into()));
+    assert!(refused.text().contains("busy with a commit and its answers for 6"), "{}", refused.text());
+    assert_eq!(site.get("/healthz").status, 200);
+    assert_eq!(site.ask("POST", "/v1/check").body(JSON, CASE).send().status, 200, "checks go on");
+    drop(release);
+    assert_eq!(site.post("/v1/report", JSON, CASE).status, 200);
+    let long = Instant::now() + Duration::from_secs(60);
+    while site.get("/readyz").status != 200 {
+        assert!(Instant::now() < long, "still stuck: {}", site.get("/readyz").text());
+    }
 }
 
 #[test]

@@ -41,9 +41,18 @@ impl Site {
     }
 
     pub(crate) fn start_in(folder: TempDir, config: Config) -> Self {
+        Site::start_as(folder, config, |server| server)
+    }
+
+    /// A server that is made otherwise.
+    pub(crate) fn start_with(config: Config, change: impl FnOnce(Server) -> Server) -> Self {
+        Site::start_as(tempfile::tempdir().expect("a folder"), config, change)
+    }
+
+    fn start_as(folder: TempDir, config: Config, change: impl FnOnce(Server) -> Server) -> Self {
         let server =
             Server::new(config, folder.path().join("data")).token_folder(folder.path().join("state"));
-        let running = server.start().expect("a server");
+        let running = change(server).start().expect("a server");
         let address = running.addresses()[0];
         let token = running.operator_token().as_str().to_owned();
         Site { folder, running: Some(running), address, token }

@@ -1,0 +1,60 @@
+//! Whether the writer gets on: what it does, and since when. Checks do not need it; writes, deltas and aging do.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::error::WriteError;
+
+/// How long the writer may do one thing before the ledger is not ready. A commit takes milliseconds, and a disk that
+/// hesitates a second or two; clients give up on a report after some ten.
+pub(crate) const STUCK_SECS: u64 = 10;
+
+/// What the writer does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Commit,
+    Tick,
+    Snapshot,
+    Peers,
+    Life,
+    Reopen,
+}
+
+impl Step {
+    fn as_str(self) -> &'static str {
+        match self {
+            Step::Commit => "a commit and its answers",
+            Step::Tick => "seen counts and aging",
+            Step::Snapshot => "a snapshot",
+            Step::Peers => "a change of peers",
+            Step::Life => "a new incarnation",
+            Step::Reopen => "opening the journal again",
+        }
+    }
+}
+
+/// The writer's step, and the second of the steady clock in which it began; none while it waits for work.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse(Mutex<Option<(Step, u64)>>);
+
+impl Pulse {
+    fn lock(&self) -> MutexGuard<'_, Option<(Step, u64)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The writer begins a step.
+    pub(crate) fn begin(&self, step: Step, steady_secs: u64) {
+        *self.lock() = Some((step, steady_secs));
+    }
+
+    /// The writer waits for work.
+    pub(crate) fn rest(&self) {
+        *self.lock() = None;
+    }
+
+    /// What the writer is stuck in, where it is.
+    pub(crate) fn stuck(&self, steady_secs: u64) -> Option<WriteError> {
+        let (step, since) = (*self.lock())?;
+        let secs = steady_secs.saturating_sub(since);
+        (secs > STUCK_SECS).then_some(WriteError::Stuck { step: step.as_str(), secs })
+    }
+}
