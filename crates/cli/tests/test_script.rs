@@ -1,0 +1,78 @@
+//! `./test` itself: what makes it fail, what does not, and what it says last. Cargo and dpkg are played by scripts, so
+//! that a run takes no time and installs nothing.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// What the runner says of its tests, as `cargo nextest` writes it.
+const SUMMARY: &str = "     Summary [ 332.000s] 1290 tests run: 1290 passed, 0 skipped";
+
+/// Runs `./test` with a cargo whose runner of tests ends with an exit code, and with so many seconds before it warns.
+fn run(options: &[&str], tests_code: i32, secs_max: &str) -> Output {
+    let fakes = tempfile::tempdir().expect("a folder for the fakes");
+    let script = |name: &str, text: String| {
+        let path = fakes.path().join(name);
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("a fake is written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a fake can be run");
+    };
+    script("dpkg", "echo 'Status: install ok installed'".into());
+    let cargo = format!(
+        "case \"$*\" in *--version) ;; tree*) echo 'seenit v0.1.0' ;; *--no-run) ;;\n\
+         'nextest run'*) echo '{SUMMARY}'; exit {tests_code} ;; esac"
+    );
+    script("cargo", cargo);
+    let path = std::env::var("PATH").expect("there is a PATH");
+    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test"))
+        .args(options)
+        .env("PATH", format!("{}:{path}", fakes.path().display()))
+        .env("SEENIT_TEST_SECS_MAX", secs_max)
+        .output()
+        .expect("./test is run")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_slow_run_whose_tests_pass_is_a_warning_and_no_failure() {
+    let output = run(&["--quick"], 0, "-1");
+    let said = said(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("\nwarning: the run took "), "{said}");
+    assert!(!said.contains("FAILED"), "{said}");
+    assert_eq!(said.lines().last(), Some(SUMMARY));
+}
+
+#[test]
+fn a_run_in_time_warns_of_nothing() {
+    let output = run(&["--quick"], 0, "1000");
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(!said(&output).contains("warning:"), "{}", said(&output));
+}
+
+#[test]
+fn a_failed_test_fails_the_run_loudly() {
+    let output = run(&["--quick"], 100, "1000");
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("\nFAILED: stage tests"), "{said}");
+    assert!(said.contains("with exit code 100"), "{said}");
+    assert_eq!(said.lines().last(), Some(SUMMARY));
+}
+
+#[test]
+fn the_tests_are_built_before_the_doctests_ask_for_the_same_libraries() {
+    let said = said(&run(&["--quick"], 0, "1000"));
+    let stages: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("== ")).collect();
+    let expected =
+        ["tools ==", "format ==", "clippy ==", "build ==", "doctests ==", "tests ==", "seconds =="];
+    assert_eq!(stages, expected);
+}
+
+#[test]
+fn quick_and_long_exclude_each_other() {
+    assert_eq!(run(&["--quick", "--long"], 0, "1000").status.code(), Some(64));
+}
