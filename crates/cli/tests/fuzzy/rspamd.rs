@@ -79,9 +79,9 @@ impl Rspamd {
         }
     }
 
-    /// Tells its controller something about a message.
-    pub(crate) fn control(&self, verb: &str, mail: &str) {
-        let said = self.rspamc(self.control, &["-f", "1", "-w", "10", verb], mail);
+    /// Tells its controller something about a message, with so many reports as value.
+    pub(crate) fn control(&self, verb: &str, value: &str, mail: &str) {
+        let said = self.rspamc(self.control, &["-f", "1", "-w", value, verb], mail);
         assert!(said.contains("success = true"), "{verb}: {said}");
     }
 
@@ -90,6 +90,14 @@ impl Rspamd {
         let said = self.rspamc(self.scan, &[], mail);
         assert!(said.contains("Action: "), "no scan: {said}");
         said.lines().find(|line| line.contains(SYMBOL)).map(str::to_owned)
+    }
+
+    /// What a message scores by that symbol alone.
+    pub(crate) fn score(&self, mail: &str) -> Option<f64> {
+        let line = self.symbol(mail)?;
+        let (_, rest) = line.split_once(&format!("{SYMBOL} (")).expect("a symbol with a score");
+        let (score, _) = rest.split_once(')').expect("a score in brackets");
+        Some(score.parse().expect("a score is a number"))
     }
 
     fn rspamc(&self, port: u16, words: &[&str], mail: &str) -> String {
