@@ -13,7 +13,7 @@ mod start;
 mod udp;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use dcc::ListError;
 pub(crate) use desk::Desk;

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use listen::Listen;
 pub use network::Network;
 pub use sections::{
-    DCC_PORT, Dcc, FUZZY_PORT, Format, Fuzzy, HTTP_PORT, Http, Level, Limits, Log, PYZOR_PORT, Pyzor,
+    Check, DCC_PORT, Dcc, FUZZY_PORT, Format, Fuzzy, HTTP_PORT, Http, Level, Limits, Log, PYZOR_PORT, Pyzor,
     RAZOR_PORT, Razor, Tls,
 };
 
@@ -34,6 +34,8 @@ pub struct Config {
     pub ledger: LedgerConfig,
     /// Where HTTP listens and whom it answers.
     pub http: Http,
+    /// How checks are answered.
+    pub check: Check,
     /// Where Pyzor's clients are answered.
     pub pyzor: Pyzor,
     /// Where Razor's clients are answered.
@@ -113,6 +115,7 @@ impl Config {
             why: error.why.to_owned(),
         })?;
         self.http.check()?;
+        self.check.check()?;
         self.dcc.check()?;
         self.fuzzy.check()?;
         self.limits.check()?;

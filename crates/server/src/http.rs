@@ -7,6 +7,7 @@ mod binary;
 pub(crate) mod blocking;
 mod body;
 mod check;
+mod deadline;
 mod forwarded;
 mod guard;
 mod json;
@@ -20,6 +21,10 @@ mod state;
 mod who;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
+pub(crate) use blocking::Queues;
 pub(crate) use service::serve;
 pub(crate) use state::{Peer, State};
 

@@ -107,6 +107,12 @@ impl Site {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Holds the link, as work that takes long would.
+    #[cfg(test)]
+    pub(crate) fn hold(&self) -> impl Drop + '_ {
+        self.link()
+    }
+
     /// How the network is doing, as the link sees it.
     pub(crate) fn network(&self) -> NetworkStatus {
         self.link().status(self.pace.millis())

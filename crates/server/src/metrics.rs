@@ -37,6 +37,8 @@ pub(crate) struct Metrics {
     pub(crate) seen: Counter,
     /// Cases that were reported, revoked, withdrawn and so on, and acknowledged.
     pub(crate) written: Counter,
+    /// Questions about the site that were refused because their queue was full for too long.
+    pub(crate) status_refused: Counter,
     /// Connections that are open.
     pub(crate) connections: Gauge,
     /// Connections that were closed because their network has too many.
@@ -44,6 +46,7 @@ pub(crate) struct Metrics {
     networks: Gauge,
     client_requests: Family<Labels, Counter>,
     client_answers: Family<Labels, Counter>,
+    client_dropped: Family<Labels, Counter>,
     levels: Vec<(Level, ReadLevel)>,
 }
 
@@ -60,6 +63,8 @@ pub(crate) struct ClientCounts {
     pub(crate) requests: Counter,
     /// Those that were answered at once: what must be durable first is answered later, garbage never.
     pub(crate) answers: Counter,
+    /// Answers that the socket had no room for, or that could not be sent at all.
+    pub(crate) dropped: Counter,
 }
 
 /// From 50 us on, each twice the one before, up to 26 s: a check takes less than the first, a write that waits for a
@@ -83,6 +88,8 @@ impl Metrics {
         let client_answers = Family::<Labels, Counter>::default();
         registry.register("client_requests", "Requests of clients by protocol", client_requests.clone());
         registry.register("client_answers", "Those that were answered at once", client_answers.clone());
+        let client_dropped = Family::<Labels, Counter>::default();
+        registry.register("client_answers_dropped", "Answers that could not be sent", client_dropped.clone());
         let mut counter = |name: &str, help: &str| {
             let counter = Counter::default();
             registry.register(name, help, counter.clone());
@@ -91,6 +98,8 @@ impl Metrics {
         let checked = counter("checked_signatures", "Signatures checked");
         let seen = counter("seen_cases", "Cases seen");
         let written = counter("written_cases", "Cases written and acknowledged");
+        let status_refused =
+            counter("http_status_refused", "Questions about the site refused: their queue was full");
         let connections_refused =
             counter("http_connections_refused", "Connections of networks with too many");
         let mut gauge = |name: &str, help: &str| {
@@ -109,11 +118,13 @@ impl Metrics {
             checked,
             seen,
             written,
+            status_refused,
             connections,
             connections_refused,
             networks,
             client_requests,
             client_answers,
+            client_dropped,
             levels,
         }
     }
@@ -140,6 +151,7 @@ impl Metrics {
         ClientCounts {
             requests: self.client_requests.get_or_create(&labels).clone(),
             answers: self.client_answers.get_or_create(&labels).clone(),
+            dropped: self.client_dropped.get_or_create(&labels).clone(),
         }
     }
 

@@ -11,14 +11,14 @@ use seenit_ledger::error::OpenError;
 use seenit_ledger::ledger::Ledger;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use crate::accounts::{AccountError, Accounts};
 use crate::clients::{ClientAddresses, Clients, Desk, ListError, Sockets};
 use crate::config::{Config, Wrong};
-use crate::http::State;
+use crate::http::{Queues, State};
 use crate::limits::Networks;
 use crate::link::{LinkError, Site};
 use crate::listen::Listening;
@@ -109,7 +109,7 @@ pub struct Running {
     token_files: TokenFiles,
     signals: Option<Signals>,
     clients: Clients,
-    state: Arc<State>,
+    pub(crate) state: Arc<State>,
 }
 
 impl Server {
@@ -217,7 +217,7 @@ impl Server {
             site: OnceLock::new(),
             clock: Arc::clone(&self.clock),
             started: Instant::now(),
-            at_a_time: Arc::new(Semaphore::new(self.config.http.at_a_time as usize)),
+            queues: Queues::new(self.config.http.at_a_time),
             config: self.config.clone(),
             ledger,
             accounts,

@@ -2,20 +2,25 @@
 //! an address that nobody has.
 
 use std::fs;
-use std::net::{SocketAddr, UdpSocket};
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use seenit_ledger::record::Verb;
+use seenit_ledger::reporter::LOCAL;
 use seenit_signature::Kind;
 use sha1::{Digest, Sha1};
 
 use super::dcc::Dcc;
-use super::desk::Desk;
+use super::desk::{Desk, case_of};
 use super::pyzor::Pyzor;
 use super::udp::{Asked, Datagrams};
 use crate::accounts::{Role, Roles};
 use crate::config::Config;
+use crate::metrics::ClientCounts;
 use crate::secrets::Protocol;
 use crate::server::Server;
 
@@ -34,6 +39,7 @@ pub(super) fn abroad() -> SocketAddr {
 pub(super) struct Office {
     pub(super) desk: Arc<Desk>,
     socket: Arc<UdpSocket>,
+    counts: ClientCounts,
     _folder: tempfile::TempDir,
 }
 
@@ -48,7 +54,8 @@ impl Office {
         let state = Server::new(config, folder.path()).open().expect("a ledger");
         // Bound to loopback, so that nothing that is sent abroad leaves.
         let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").expect("a socket"));
-        Office { desk: Arc::new(Desk { state }), socket, _folder: folder }
+        let counts = state.metrics.client("tests");
+        Office { desk: Arc::new(Desk { state }), socket, counts, _folder: folder }
     }
 
     pub(super) fn account(&self, name: &str, roles: &[Role], protocol: Protocol, secret: &str) {
@@ -61,7 +68,7 @@ impl Office {
     /// What a datagram is answered at once.
     pub(super) fn ask(&self, protocol: &dyn Datagrams, from: SocketAddr, datagram: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        protocol.answer(&Asked { datagram, from, socket: &self.socket }, &mut out);
+        protocol.answer(&Asked { datagram, from, socket: &self.socket, counts: &self.counts }, &mut out);
         out
     }
 
@@ -71,7 +78,7 @@ impl Office {
 }
 
 /// Waits for something that is under way.
-pub(super) fn until(what: &str, is_done: impl Fn() -> bool) {
+pub(crate) fn until(what: &str, is_done: impl Fn() -> bool) {
     let began = Instant::now();
     while !is_done() {
         assert!(began.elapsed() < DURABLE, "{what} did not happen");
@@ -112,6 +119,38 @@ fn a_stranger_may_ask_pyzor_and_an_account_may_speak() {
     assert_eq!(office.records("mx"), 1);
     office.desk.state.secrets.remove("mx", Protocol::Pyzor).expect("removed");
     assert_eq!(ask("report", Some(("mx", "open-sesame"))).as_deref(), Some("Code: 401"));
+}
+
+/// A socket that has no room for another byte, because nobody reads at its other end. It is a connection, which for
+/// whoever sends is the same: on loopback a datagram is never kept waiting.
+fn full_socket() -> (UdpSocket, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut full = TcpStream::connect(listener.local_addr().expect("an address")).expect("loopback");
+    let (other_end, _) = listener.accept().expect("a connection");
+    full.set_nonblocking(true).expect("a socket");
+    // A pause, so that what is still on its way does not make room again.
+    while (0..3).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        std::iter::repeat_with(|| full.write(&[0; 1 << 16])).take_while(Result::is_ok).count() > 0
+    }) {}
+    full.set_nonblocking(false).expect("a socket");
+    (UdpSocket::from(OwnedFd::from(full)), other_end)
+}
+
+#[test]
+fn an_answer_that_finds_no_room_in_its_socket_does_not_stop_the_thread_that_writes() {
+    let mut office = Office::open();
+    let (socket, _other_end) = full_socket();
+    office.socket = Arc::new(socket);
+    let pyzor = Pyzor::new(Arc::clone(&office.desk));
+    assert!(office.ask(&pyzor, home(), &pyzor_request("report", [7; 20], None)).is_empty(), "answered later");
+    let (done, is_done) = mpsc::channel();
+    let desk = Arc::clone(&office.desk);
+    desk.say(Verb::Report, LOCAL, vec![case_of(Kind::Pyzor, &[8; 20]).expect("a case")], move |result| {
+        done.send(result.is_ok()).expect("somebody waits");
+    });
+    assert_eq!(is_done.recv_timeout(DURABLE), Ok(true), "the thread that writes goes on");
+    assert_eq!(office.counts.dropped.get(), 1);
 }
 
 /// The first request of a capture with this operation.

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmmsg};
+use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmmsg, sendto};
+use prometheus_client::metrics::counter::Counter;
 
 use crate::metrics::ClientCounts;
 
@@ -39,12 +40,14 @@ pub(crate) struct Asked<'a> {
     pub(crate) datagram: &'a [u8],
     pub(crate) from: SocketAddr,
     pub(super) socket: &'a Arc<UdpSocket>,
+    pub(super) counts: &'a ClientCounts,
 }
 
 impl Asked<'_> {
     /// The way back, for an answer that must wait for something.
     pub(crate) fn way_back(&self) -> WayBack {
-        WayBack { socket: Arc::clone(self.socket), to: self.from }
+        let (socket, dropped) = (Arc::clone(self.socket), self.counts.dropped.clone());
+        WayBack { socket, to: self.from, dropped }
     }
 }
 
@@ -52,12 +55,17 @@ impl Asked<'_> {
 pub(crate) struct WayBack {
     socket: Arc<UdpSocket>,
     to: SocketAddr,
+    dropped: Counter,
 }
 
 impl WayBack {
-    /// Sends the answer. What the network does not take is lost, as any datagram may be.
+    /// Sends the answer and never waits: the ledger's writer calls this, and everybody's writes would wait with it. An
+    /// answer for which the socket has no room is lost, as any datagram may be, and counted.
     pub(crate) fn send(&self, answer: &[u8]) {
-        let _ = self.socket.send_to(answer, self.to);
+        let to = SockaddrStorage::from(self.to);
+        if sendto(self.socket.as_raw_fd(), answer, &to, MsgFlags::MSG_DONTWAIT).is_err() {
+            self.dropped.inc();
+        }
     }
 }
 
@@ -76,9 +84,9 @@ pub(crate) fn serve(
     while !stop.load(Relaxed) {
         match post.receive(socket) {
             Ok(number) => {
-                post.answer(number, socket, protocol);
+                post.answer(number, socket, protocol, counts);
                 counts.requests.inc_by(number as u64);
-                counts.answers.inc_by(post.send(number, socket) as u64);
+                post.send(number, socket, counts);
             }
             Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED) => {}
             Err(error) => {
@@ -134,19 +142,25 @@ impl Post {
         Ok(number)
     }
 
-    fn answer(&mut self, number: usize, socket: &Arc<UdpSocket>, protocol: &dyn Datagrams) {
+    fn answer(
+        &mut self,
+        number: usize,
+        socket: &Arc<UdpSocket>,
+        protocol: &dyn Datagrams,
+        counts: &ClientCounts,
+    ) {
         let received = self.received.iter().zip(&self.buffers).zip(&mut self.answers).take(number);
         for ((&(bytes, from), buffer), answer) in received {
             answer.clear();
             let Some(from) = from.filter(|_| bytes < buffer.len()) else {
                 continue;
             };
-            protocol.answer(&Asked { datagram: &buffer[..bytes], from, socket }, answer);
+            protocol.answer(&Asked { datagram: &buffer[..bytes], from, socket, counts }, answer);
         }
     }
 
-    /// Sends the answers, and says how many there were.
-    fn send(&mut self, number: usize, socket: &UdpSocket) -> usize {
+    /// Sends the answers, and counts them.
+    fn send(&mut self, number: usize, socket: &UdpSocket, counts: &ClientCounts) {
         let mut slices = [[IoSlice::new(&[])]; BATCH];
         let mut addresses: [Option<SockaddrStorage>; BATCH] = [None; BATCH];
         let mut answers = 0;
@@ -164,9 +178,15 @@ impl Post {
             let messages =
                 sendmmsg(socket.as_raw_fd(), &mut self.outgoing, slices.iter(), addresses, [], flags);
             // Whom nothing can be sent to gets nothing, and the others their answers.
-            sent += messages.map_or(1, |messages| messages.count().max(1));
+            sent += match messages {
+                Ok(messages) => messages.count().max(1),
+                Err(_) => {
+                    counts.dropped.inc();
+                    1
+                }
+            };
         }
-        answers
+        counts.answers.inc_by(answers as u64);
     }
 }
 

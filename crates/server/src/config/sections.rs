@@ -45,8 +45,18 @@ section! {
         pub message_bytes_max: u64 = 32 << 20,
         /// Bytes of any other body.
         pub body_bytes_max: u64 = 4 << 20,
-        /// Messages that are signed at a time, and questions that need the journal; more wait.
+        /// Messages that are signed, and cases that are judged, at a time; more wait. Questions about the site have a
+        /// queue of their own.
         pub at_a_time: u32 = 16,
+    }
+}
+
+section! {
+    /// How checks are answered.
+    pub struct Check {
+        /// Milliseconds from the moment a check was read until it is answered, whatever is slow: with no opinion and
+        /// the reason `deadline`, if need be.
+        pub deadline_millis: u64 = 2000,
     }
 }
 
@@ -244,6 +254,14 @@ impl Tls {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Check {
+    pub(super) fn check(&self) -> Result<(), Wrong> {
+        // Below, an answer from a disk would never come in time; above, no mail server waits.
+        let why = "must be from 10 to 60000 milliseconds";
+        within("check.deadline_millis", self.deadline_millis, 10, 60_000, why)
     }
 }
 

@@ -64,7 +64,7 @@ impl Shown {
 
 /// All accounts, by name.
 pub(crate) async fn list(state: &Arc<State>) -> Result<Answered, Problem> {
-    let all = blocking::run(state, |state| {
+    let all = blocking::status(state, |state| {
         state.accounts.list().iter().map(|account| Shown::of(state, account)).collect::<Vec<_>>()
     });
     Ok(answer::json(&json!({"accounts": all.await?})))
@@ -73,7 +73,7 @@ pub(crate) async fn list(state: &Arc<State>) -> Result<Answered, Problem> {
 /// One account.
 pub(crate) async fn show(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
     let name = name.to_owned();
-    let shown = blocking::run(state, move |state| Shown::find(state, &name)).await??;
+    let shown = blocking::status(state, move |state| Shown::find(state, &name)).await??;
     Ok(answer::json(&shown))
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn show(state: &Arc<State>, name: &str) -> Result<Answered, Pro
 pub(crate) async fn add(state: &Arc<State>, request: Request<Incoming>) -> Result<Answered, Problem> {
     let wanted: Wanted = parse(&body::read_json(state, request).await?)?;
     wanted.weight.map_or(Ok(()), check_weight)?;
-    let shown = blocking::run(state, move |state| {
+    let shown = blocking::status(state, move |state| {
         state.accounts.check_new(&wanted.name, wanted.roles)?;
         // What an earlier holder of the name knew opens nothing.
         state.secrets.remove_account(&wanted.name)?;
@@ -99,7 +99,7 @@ pub(crate) async fn add(state: &Arc<State>, request: Request<Incoming>) -> Resul
 /// Takes an account away.
 pub(crate) async fn remove(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
     let name = name.to_owned();
-    blocking::run(state, move |state| {
+    blocking::status(state, move |state| {
         Shown::find(state, &name)?;
         // First, so that whoever tries again after a failure is not told that there is nothing left to do.
         state.secrets.remove_account(&name)?;
@@ -113,7 +113,7 @@ pub(crate) async fn remove(state: &Arc<State>, name: &str) -> Result<Answered, P
 /// Gives an account a new token and shows it.
 pub(crate) async fn renew(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
     let name = name.to_owned();
-    let shown = blocking::run(state, move |state| {
+    let shown = blocking::status(state, move |state| {
         let token = state.accounts.renew(&name)?;
         tracing::info!(account = name, "an account has a new token");
         Ok::<_, Problem>(Shown { token: Some(token.as_str().to_owned()), ..Shown::find(state, &name)? })
@@ -130,7 +130,7 @@ pub(crate) async fn weigh(
     let Weight { weight } = parse(&body::read_json(state, request).await?)?;
     check_weight(weight)?;
     let name = name.to_owned();
-    let shown = blocking::run(state, move |state| {
+    let shown = blocking::status(state, move |state| {
         Shown::find(state, &name)?;
         state.ledger.put_reporter(&name, Some(weight))?;
         tracing::info!(account = name, weight, "an account's weight was fixed");
@@ -142,7 +142,7 @@ pub(crate) async fn weigh(
 /// Takes back everything an account said. A name without an account may still have said something.
 pub(crate) async fn undo(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
     let name = name.to_owned();
-    let words = blocking::run(state, move |state| {
+    let words = blocking::status(state, move |state| {
         let words = state.ledger.undo_reporter(&name);
         tracing::info!(account = name, ?words, "everything an account said was taken back");
         words

@@ -29,7 +29,7 @@ const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
 /// What a record did, and what holds now.
 pub(crate) async fn receipt(state: &Arc<State>, id: &str) -> Result<Answered, Problem> {
     let id: RecordId = id.parse().map_err(|error| Problem::not_found(format!("{error}")))?;
-    let found = blocking::run(state, move |state| {
+    let found = blocking::status(state, move |state| {
         let reach = || state.site.get().and_then(|site| site.reach(&state.ledger, id));
         state.ledger.receipt(id).map(|receipt| (receipt, reach()))
     });
@@ -52,7 +52,7 @@ pub(crate) async fn explain(state: &Arc<State>, uri: &Uri) -> Result<Answered, P
     let mut case = Case::new();
     case.push(kind, &bytes).map_err(|error| Problem::bad_query(error.to_string()))?;
     let explanation =
-        blocking::run(state, move |state| case.iter().next().map(|one| state.ledger.explain(one)));
+        blocking::status(state, move |state| case.iter().next().map(|one| state.ledger.explain(one)));
     let explanation = explanation.await?.ok_or_else(|| Problem::broken("a case lost its signature"))?;
     Ok(answer::json(&explanation))
 }
@@ -69,7 +69,7 @@ struct Told<'a> {
 
 /// How the ledger is doing, and where clients are answered.
 pub(crate) async fn stats(state: &Arc<State>) -> Result<Answered, Problem> {
-    let stats = blocking::run(state, |state| {
+    let stats = blocking::status(state, |state| {
         let mut stats = state.ledger.stats();
         stats.alarms.extend(state.site.get().into_iter().flat_map(|site| site.status().all_alarms()));
         stats
@@ -82,7 +82,7 @@ pub(crate) async fn stats(state: &Arc<State>) -> Result<Answered, Problem> {
 
 /// How the other sites are doing.
 pub(crate) async fn sites(state: &Arc<State>) -> Result<Answered, Problem> {
-    let sites = blocking::run(state, |state| match state.site.get() {
+    let sites = blocking::status(state, |state| match state.site.get() {
         Some(site) => site.status(),
         None => Sites::alone(state.ledger.incarnation()),
     });
@@ -94,22 +94,20 @@ pub(crate) fn health() -> Answered {
     answer::of(TEXT, "ok\n")
 }
 
-/// Checks and writes work, and the writer gets on.
-pub(crate) async fn ready(state: &Arc<State>) -> Result<Answered, Problem> {
-    blocking::run(state, |state| {
-        let mut probe = Case::new();
-        probe.push(Kind::RazorE8, &[0; 8]).map_err(Problem::from)?;
-        let signatures: Vec<_> = probe.iter().collect();
-        state.ledger.check_many(&signatures, &mut [Answer::default()]);
-        state.ledger.ready().map_err(Problem::from)
-    })
-    .await??;
+/// Checks and writes work, and the writer gets on. Answered from memory and in no queue: whoever balances load must
+/// not take a site away because its status is asked for too often.
+pub(crate) fn ready(state: &State) -> Result<Answered, Problem> {
+    let mut probe = Case::new();
+    probe.push(Kind::RazorE8, &[0; 8])?;
+    let signatures: Vec<_> = probe.iter().collect();
+    state.ledger.check_many(&signatures, &mut [Answer::default()]);
+    state.ledger.ready()?;
     Ok(answer::of(TEXT, "ready\n"))
 }
 
 /// Counters and gauges.
 pub(crate) async fn metrics(state: &Arc<State>) -> Result<Answered, Problem> {
-    let text = blocking::run(state, |state| {
+    let text = blocking::status(state, |state| {
         let stats = state.ledger.stats();
         let sites = state.site.get().map(Site::status);
         state.metrics.encode(&stats, state.networks.len(), sites.as_ref())
@@ -124,12 +122,12 @@ pub(crate) fn openapi() -> Answered {
 
 /// Accepts the present time after a jump of the clock.
 pub(crate) async fn confirm_clock(state: &Arc<State>) -> Result<Answered, Problem> {
-    blocking::run(state, |state| state.ledger.confirm_clock()).await??;
+    blocking::status(state, |state| state.ledger.confirm_clock()).await??;
     Ok(answer::json(&json!({"confirmed": true})))
 }
 
 /// Writes a snapshot.
 pub(crate) async fn snapshot(state: &Arc<State>) -> Result<Answered, Problem> {
-    blocking::run(state, |state| state.ledger.snapshot()).await??;
+    blocking::status(state, |state| state.ledger.snapshot()).await??;
     Ok(answer::json(&json!({"written": true})))
 }

@@ -9,10 +9,12 @@ use seenit_ledger::ledger::Ledger;
 use seenit_ledger::signature::{Case, SignatureRef};
 use seenit_ledger::verdict::{Answer, Judgement, Verdict};
 use seenit_signature::razor::Ep4;
+use serde::Serialize;
 use serde_json::json;
 
 use super::answer::{self, Answered};
 use super::body::{self, Media};
+use super::deadline::{Deadline, Late};
 use super::json::{self, Shape};
 use super::problem::Problem;
 use super::state::State;
@@ -21,7 +23,12 @@ use super::write::read_cases;
 use super::{RECIPIENTS_MAX, binary, blocking, query};
 use crate::limits::Spending;
 
-/// Answers for a message, a case, cases, or signatures one by one.
+/// Signatures that are looked up between two looks at the clock: some tens of microseconds, unless their memory has to
+/// be read from a disk first.
+const STRIDE: usize = 1024;
+
+/// Answers for a message, a case, cases, or signatures one by one, by the deadline: what is not known by then is no
+/// opinion.
 ///
 /// Signatures one by one are answered from memory, right here: nothing waits, nothing is allocated for each.
 pub(crate) async fn check(
@@ -31,12 +38,14 @@ pub(crate) async fn check(
 ) -> Result<Answered, Problem> {
     query::parse(request.uri(), [])?;
     let (media, body) = body::read(state, request).await?;
+    let deadline = Deadline::from_now(&state.config.check);
     match media {
-        Media::Message => check_message(state, caller, body).await,
+        Media::Message => check_message(state, caller, deadline, body).await,
         Media::Binary => {
             let signatures = binary::signatures(&body)?;
             caller.spend(Spending::Checks, signatures.len())?;
-            Ok(answer::binary_answers(&answers(state, &signatures)))
+            let known = answers(state, deadline, &signatures);
+            Ok(answer::binary_answers(&known.unwrap_or_else(|| no_opinions(signatures.len()))))
         }
         Media::Json => {
             let request = json::Request::parse(&body)?;
@@ -44,42 +53,77 @@ pub(crate) async fn check(
             if request.recipients.is_some() {
                 return Err(Problem::bad_body("a check has no \"recipients\""));
             }
-            check_json(state, &request).await
+            check_json(state, deadline, &request).await
         }
     }
 }
 
-fn answers(state: &State, signatures: &[SignatureRef<'_>]) -> Vec<Answer> {
+/// What memory says of each signature; `None` when the deadline passed first.
+pub(super) fn answers(
+    state: &State,
+    deadline: Deadline,
+    signatures: &[SignatureRef<'_>],
+) -> Option<Vec<Answer>> {
     let mut answers = vec![Answer::default(); signatures.len()];
-    state.ledger.check_many(signatures, &mut answers);
+    for (signatures, answers) in signatures.chunks(STRIDE).zip(answers.chunks_mut(STRIDE)) {
+        if deadline.has_passed() {
+            return None;
+        }
+        state.ledger.check_many(signatures, answers);
+    }
     state.metrics.checked.inc_by(signatures.len() as u64);
-    answers
+    Some(answers)
 }
 
-async fn check_json(state: &Arc<State>, request: &json::Request) -> Result<Answered, Problem> {
+pub(super) fn no_opinions(number: usize) -> Vec<Answer> {
+    vec![Answer { verdict: Verdict::NoOpinion, ..Answer::default() }; number]
+}
+
+async fn check_json(
+    state: &Arc<State>,
+    deadline: Deadline,
+    request: &json::Request,
+) -> Result<Answered, Problem> {
     if request.shape == Shape::Signatures {
-        return Ok(answer::json_answers(&answers(state, &request.signatures())));
+        return Ok(match answers(state, deadline, &request.signatures()) {
+            Some(answers) => answer::json_answers(&answers),
+            None => answer::json(&deadline.late().answers(request.len())),
+        });
     }
     let cases = request.cases()?;
+    let number = cases.len();
     state.metrics.checked.inc_by(request.len() as u64);
-    let mut judgements = blocking::run(state, move |state| {
-        cases.iter().map(|case| judge(&state.ledger, case)).collect::<Vec<_>>()
-    })
-    .await?;
+    let judged = blocking::check(state, deadline, move |state| {
+        cases.iter().map(|case| Said::Judged(judge(&state.ledger, case))).collect::<Vec<_>>()
+    });
+    let mut said = judged.await?.unwrap_or_else(|| vec![Said::Late(deadline.late()); number]);
     match request.shape {
-        Shape::Case => Ok(answer::json(&judgements.pop().unwrap_or_else(no_opinion))),
-        _ => Ok(answer::json(&json!({"judgements": judgements}))),
+        Shape::Case => Ok(answer::json(&said.pop().unwrap_or_else(|| Said::Judged(no_opinion())))),
+        _ => Ok(answer::json(&json!({"judgements": said}))),
     }
 }
 
-async fn check_message(state: &Arc<State>, caller: &Caller, mail: Bytes) -> Result<Answered, Problem> {
+async fn check_message(
+    state: &Arc<State>,
+    caller: &Caller,
+    deadline: Deadline,
+    mail: Bytes,
+) -> Result<Answered, Problem> {
     caller.spend(Spending::Checks, 1)?;
-    let judgement = blocking::run(state, move |state| {
+    let judged = blocking::check(state, deadline, move |state| {
         let case = Case::of_message(&mail, &Ep4::default());
         state.metrics.checked.inc_by(case.len() as u64);
         judge(&state.ledger, &case)
     });
-    Ok(answer::json(&judgement.await?))
+    Ok(answer::json(&judged.await?.map_or(Said::Late(deadline.late()), Said::Judged)))
+}
+
+/// What is said of a message.
+#[derive(Clone, Serialize)]
+#[serde(untagged)]
+enum Said {
+    Judged(Judgement),
+    Late(Late),
 }
 
 /// Where there is nothing to ask about, that is said.

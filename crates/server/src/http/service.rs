@@ -64,7 +64,7 @@ async fn dispatch(
         Route::Stats => ask::stats(state).await,
         Route::Sites => ask::sites(state).await,
         Route::Health => Ok(ask::health()),
-        Route::Ready => ask::ready(state).await,
+        Route::Ready => ask::ready(state),
         Route::Metrics => ask::metrics(state).await,
         Route::OpenApi => Ok(ask::openapi()),
         Route::Accounts if request.method() == Method::POST => accounts::add(state, request).await,

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use seenit_ledger::clock::Clock;
 use seenit_ledger::ledger::Ledger;
-use tokio::sync::Semaphore;
 
+use super::blocking::Queues;
 use crate::accounts::Accounts;
 use crate::clients::Served;
 use crate::config::Config;
@@ -31,8 +31,8 @@ pub(crate) struct State {
     pub(crate) site: OnceLock<Site>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) started: Instant,
-    /// Work in blocking threads: signing, and questions to the journal.
-    pub(crate) at_a_time: Arc<Semaphore>,
+    /// Work in blocking threads: what checks need, and questions about the site.
+    pub(crate) queues: Queues,
 }
 
 impl State {

@@ -93,7 +93,7 @@ pub(crate) async fn read_cases(
     let (media, body) = body::read(state, request).await?;
     match media {
         Media::Message => {
-            let case = blocking::run(state, move |_| Case::of_message(&body, &Ep4::default())).await?;
+            let case = blocking::sign(state, move |_| Case::of_message(&body, &Ep4::default())).await?;
             Ok((vec![case], None))
         }
         Media::Binary => Ok((binary::cases(&body)?, None)),

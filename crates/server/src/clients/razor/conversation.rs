@@ -156,7 +156,8 @@ impl Conversation {
 
     async fn report(&self, upload: &Upload<'_>) -> Answer<'static> {
         let mail = upload::message(upload);
-        let signed = blocking::run(&self.desk.state, move |_| Case::of_message(&mail, &Ep4::default())).await;
+        let signed =
+            blocking::sign(&self.desk.state, move |_| Case::of_message(&mail, &Ep4::default())).await;
         match signed {
             Ok(case) if case.is_empty() => Answer::Rejected,
             Ok(case) => self.say(Verb::Report, Role::Report, case).await,

@@ -129,7 +129,7 @@ impl Peer {
         }
         let (desk, registrations) = (Arc::clone(&self.desk), Arc::clone(&self.registrations));
         let make = move |_: &_| registrations.register(&desk, &name, &password);
-        let made = blocking::run(&self.desk.state, make).await;
+        let made = blocking::status(&self.desk.state, make).await;
         Ok(made.unwrap_or(Err(Refused::Internal)))
     }
 

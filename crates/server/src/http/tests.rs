@@ -1,0 +1,103 @@
+//! That checks are answered by their deadline, and whatever status work waits for. A real server answers on loopback;
+//! what is slow is held by the test.
+
+#[path = "../../tests/http/site.rs"]
+#[allow(dead_code)]
+mod site;
+
+use std::sync::Arc;
+
+use seenit_ledger::signature::Case;
+use seenit_signature::Kind;
+use seenit_sites::key::AdminSecret;
+use serde_json::{Value, json};
+
+use self::site::{BINARY, JSON, MAIL, MESSAGE, Reply, Site, config};
+use super::deadline::Deadline;
+use super::{State, check};
+use crate::clients::tests::until;
+
+impl Site {
+    fn state(&self) -> &Arc<State> {
+        &self.running.as_ref().expect("it runs").state
+    }
+
+    fn check(&self, content_type: &str, body: impl AsRef<[u8]>) -> Reply {
+        self.ask("POST", "/v1/check").body(content_type, body).send()
+    }
+}
+
+fn signature() -> Value {
+    json!({"kind": "exact1", "digest": "ab".repeat(20)})
+}
+
+#[test]
+fn a_check_that_waits_too_long_is_no_opinion_with_the_reason_deadline() {
+    let mut config = config();
+    config.check.deadline_millis = 50;
+    let site = Site::start(config);
+    let reason = json!({"rule": "deadline", "verdict": "no opinion", "deadline_millis": 50});
+    let late = json!({"verdict": "no opinion", "reasons": [reason]});
+    let held = site.state().queues.hold_checks();
+    let message = site.check(MESSAGE, MAIL);
+    assert_eq!((message.status, message.json()), (200, late.clone()));
+    assert_eq!(site.check(JSON, json!({"case": [signature()]}).to_string()).json(), late);
+    let cases = json!({"cases": [[signature()], [signature()]]}).to_string();
+    assert_eq!(site.check(JSON, cases).json(), json!({"judgements": [late, late]}));
+    // What memory answers waits for nobody.
+    let signatures = json!({"signatures": [signature()]}).to_string();
+    assert_eq!(site.check(JSON, &signatures).json(), json!({"answers": [{"verdict": "unknown"}]}));
+    drop(held);
+    assert_eq!(site.check(MESSAGE, MAIL).json()["verdict"], "unknown");
+}
+
+#[test]
+fn memory_that_is_too_slow_is_no_opinion_of_every_signature() {
+    let site = Site::start(config());
+    let mut case = Case::new();
+    case.push(Kind::RazorE8, &[1; 8]).expect("a digest of its length");
+    let signatures: Vec<_> = case.iter().collect();
+    let state = site.state();
+    assert!(check::answers(state, Deadline::from_now(&state.config.check), &signatures).is_some());
+    assert!(check::answers(state, Deadline::passed(), &signatures).is_none());
+    assert_eq!(Deadline::passed().late().answers(1)["answers"], json!([{"verdict": "no opinion"}]));
+    let codes = check::no_opinions(2).into_iter().map(|answer| answer.to_bytes());
+    assert_eq!(codes.collect::<Vec<_>>(), [[4, 0, 0, 0, 0, 0, 0, 0]; 2]);
+}
+
+/// Connections with a question about the site: more than any queue has room for.
+const POLLERS: usize = 40;
+
+#[test]
+fn checks_are_answered_while_status_work_is_stuck() {
+    let mut config = config();
+    // A network whose server is not there: its link can be held all the same.
+    config.network.key = Some(AdminSecret::from_bytes([7; 32]).public().to_string());
+    config.network.nats = vec!["nats://127.0.0.1:9".into()];
+    config.check.deadline_millis = 60_000;
+    let site = Site::start(config);
+    let state = site.state();
+    std::thread::scope(|scope| {
+        let held = state.site.get().expect("a link").hold();
+        let site = &site;
+        let ask = move |number: usize| site.get(["/v1/sites", "/v1/stats", "/metrics"][number % 3]);
+        let pollers: Vec<_> = (0..POLLERS).map(|number| scope.spawn(move || ask(number))).collect();
+        until("all ask", || state.metrics.connections.get() >= POLLERS as i64);
+        assert_eq!(site.check(MESSAGE, MAIL).json()["verdict"], "unknown");
+        assert_eq!(site.check(JSON, json!({"case": [signature()]}).to_string()).json()["verdict"], "unknown");
+        assert_eq!(site.check(BINARY, [7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8]).body, [0; 8]);
+        assert_eq!(site.post("/v1/report", MESSAGE, MAIL).status, 200);
+        assert_eq!((site.get("/healthz").status, site.get("/readyz").status), (200, 200));
+        // Those whose turn never came are told to come back; those that are being answered are, in the end.
+        until("some are refused", || state.metrics.status_refused.get() > 0);
+        drop(held);
+        let replies: Vec<Reply> =
+            pollers.into_iter().map(|poller| poller.join().expect("an answer")).collect();
+        let (answered, refused): (Vec<_>, Vec<_>) = replies.iter().partition(|reply| reply.status == 200);
+        assert!(!answered.is_empty() && !refused.is_empty());
+        for reply in refused {
+            assert_eq!(reply.problem(), (503, "status-busy".into()));
+            assert!(reply.header("retry-after").is_some());
+        }
+    });
+}
