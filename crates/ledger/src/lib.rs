@@ -91,6 +91,7 @@ pub use local::Local;
 pub use rebuild::rebuild;
 pub use record::{RecordId, Verb};
 pub use reporter::{LOCAL, OPERATOR, Reporter, ReporterId};
+pub use seen::RECIPIENTS_MAX;
 pub use signature::{Case, SignatureRef};
 pub use sites_seen::FrozenCells;
 pub use terms::{Counts, Terms};

@@ -30,7 +30,7 @@ pub(crate) use parts::{Delta, SharedCounts};
 use parts::{Frozen, Generation, Hashes, Live, Under};
 
 /// The most recipients that one call adds: more is a mistake or an attack, and MANY is a verb of its own.
-pub(crate) const RECIPIENTS_MAX: u64 = 1_000_000;
+pub const RECIPIENTS_MAX: u64 = 1_000_000;
 
 /// Why there are no cells of a generation to share.
 #[derive(Debug, thiserror::Error)]

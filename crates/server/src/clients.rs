@@ -13,6 +13,8 @@ mod start;
 mod udp;
 
 #[cfg(test)]
+mod counting_tests;
+#[cfg(test)]
 pub(crate) mod tests;
 
 pub use dcc::ListError;

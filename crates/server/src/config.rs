@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 pub use listen::Listen;
 pub use network::Network;
 pub use sections::{
-    Check, DCC_PORT, Dcc, FUZZY_PORT, Format, Fuzzy, HTTP_PORT, Http, Level, Limits, Log, PYZOR_PORT, Pyzor,
-    RAZOR_PORT, Razor, Tls,
+    Check, Clients, DCC_PORT, Dcc, FUZZY_PORT, Format, Fuzzy, HTTP_PORT, Http, Level, Limits, Log,
+    PYZOR_PORT, Pyzor, RAZOR_PORT, Razor, Tls,
 };
 
 /// The most bytes of a configuration file: one with every key and its comment has under 20 kB.
@@ -36,6 +36,8 @@ pub struct Config {
     pub http: Http,
     /// How checks are answered.
     pub check: Check,
+    /// What holds for several of the older protocols.
+    pub clients: Clients,
     /// Where Pyzor's clients are answered.
     pub pyzor: Pyzor,
     /// Where Razor's clients are answered.

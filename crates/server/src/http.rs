@@ -7,6 +7,7 @@ mod binary;
 pub(crate) mod blocking;
 mod body;
 mod check;
+mod counting;
 mod deadline;
 mod forwarded;
 mod guard;
@@ -35,4 +36,4 @@ pub(crate) const SIGNATURES_MAX: usize = 10_000;
 pub(crate) const CASES_MAX: usize = 1_000;
 
 /// Recipients of one `see`: more than any mail server hands over at once.
-pub(crate) const RECIPIENTS_MAX: u64 = 1_000_000;
+pub(crate) use seenit_ledger::RECIPIENTS_MAX;

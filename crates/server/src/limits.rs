@@ -31,6 +31,11 @@ pub(crate) fn cost_of(cases: &[Case]) -> usize {
     cases.iter().map(|case| case.len().div_ceil(CASE_SIGNATURES).max(1)).sum()
 }
 
+/// What counting so many signatures by themselves spends.
+pub(crate) fn cost_of_signatures(signatures: usize) -> usize {
+    signatures.div_ceil(CASE_SIGNATURES)
+}
+
 /// The most that one write can spend: a burst lets it through.
 const COST_MAX: usize = CASES_MAX + SIGNATURES_MAX.div_ceil(CASE_SIGNATURES);
 

@@ -1,6 +1,7 @@
 //! Counters and gauges, in the OpenMetrics text format.
 
 mod sites;
+mod verdicts;
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use prometheus_client::registry::Registry;
 use seenit_ledger::Stats;
 
 use crate::link::Sites;
+pub(crate) use verdicts::{FrontEnd, Verdicts};
 
 type Labels = Vec<(&'static str, String)>;
 type Seconds = Family<Labels, Histogram, fn() -> Histogram>;
@@ -33,6 +35,8 @@ pub(crate) struct Metrics {
     busy: [Busy; ROUTES.len()],
     /// Signatures that were checked.
     pub(crate) checked: Counter,
+    /// Verdicts of checks.
+    pub(crate) verdicts: Verdicts,
     /// Cases that were seen.
     pub(crate) seen: Counter,
     /// Cases that were reported, revoked, withdrawn and so on, and acknowledged.
@@ -90,6 +94,7 @@ impl Metrics {
         registry.register("client_answers", "Those that were answered at once", client_answers.clone());
         let client_dropped = Family::<Labels, Counter>::default();
         registry.register("client_answers_dropped", "Answers that could not be sent", client_dropped.clone());
+        let verdicts = Verdicts::register(&mut registry);
         let mut counter = |name: &str, help: &str| {
             let counter = Counter::default();
             registry.register(name, help, counter.clone());
@@ -116,6 +121,7 @@ impl Metrics {
             seconds,
             busy,
             checked,
+            verdicts,
             seen,
             written,
             status_refused,

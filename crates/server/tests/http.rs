@@ -2,6 +2,8 @@
 
 #[path = "http/accounts.rs"]
 mod accounts;
+#[path = "http/counting.rs"]
+mod counting;
 #[path = "http/lifecycle.rs"]
 mod lifecycle;
 #[path = "http/refusals.rs"]

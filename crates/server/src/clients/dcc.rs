@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 use seenit_ledger::error::WriteError;
 use seenit_ledger::record::Verb;
 use seenit_ledger::signature::Case;
+use seenit_ledger::verdict::Verdict;
 use seenit_signature::Kind;
 use seenit_wire::dcc::{
     self, Admin, Body, Brand, CLOCK_SKEW_SECS_MAX, Count, REQUEST_BYTES_MAX, Reply, Request, SUMS_MAX,
@@ -27,6 +28,7 @@ use super::desk::{Desk, case_of};
 use super::udp::{Asked, Datagrams};
 use crate::accounts::Role;
 use crate::limits::Spending;
+use crate::metrics::FrontEnd;
 use crate::server::StartError;
 
 pub use list::ListError;
@@ -106,7 +108,20 @@ impl Dcc {
                 Totals::unchanged(self.count(seen.recipients, seen.many))
             });
         }
-        question.reply.totals(totals.get(..sums.len()).unwrap_or_default(), out);
+        let totals = totals.get(..sums.len()).unwrap_or_default();
+        self.count_verdict(totals);
+        question.reply.totals(totals, out);
+    }
+
+    /// DCC's answers are totals: MANY is what its clients take for bulk, and a whitelist says that mail is good.
+    fn count_verdict(&self, totals: &[Totals]) {
+        let says = |count: Count| totals.iter().any(|totals| totals.current == count);
+        let verdict = match (says(Count::Many), says(Count::Ok)) {
+            (_, true) => Verdict::Ham,
+            (true, false) => Verdict::Bulk,
+            (false, false) => Verdict::Unknown,
+        };
+        self.desk.state.metrics.verdicts.count(FrontEnd::Dcc, verdict);
     }
 
     /// Counts a message, and says the totals. What came before is said again.
@@ -133,6 +148,7 @@ impl Dcc {
                 return reply.error(refusal(&error), out);
             }
         };
+        self.count_verdict(totals.get(..sums.len()).unwrap_or_default());
         let case = if targets.many { self.case_of(sums) } else { Case::new() };
         if case.is_empty() {
             self.answered.end(which, Earlier::Totals(totals));

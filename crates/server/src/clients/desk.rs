@@ -91,6 +91,15 @@ impl Desk {
             .unwrap_or(Ok(0))
     }
 
+    /// Counts one recipient for a check whose protocol says that a message arrived. Where writes are refused, or this
+    /// network or account counts too much, nothing is counted: the check is answered all the same.
+    pub(crate) fn see_checked(&self, kind: Kind, digest: &[u8], who: &Who, address: IpAddr) {
+        let is_counted = self.state.config.clients.see && kind.is_exact();
+        if is_counted && self.may(who, address, Spending::Writes, 1) && self.see(kind, digest, 1).is_ok() {
+            self.state.metrics.seen.inc();
+        }
+    }
+
     /// Has something remembered; `done` hears of it when it is durable, or refused.
     pub(crate) fn say(
         &self,

@@ -25,6 +25,7 @@ use super::recent::Recent;
 use super::udp::{Asked, Datagrams};
 use crate::config;
 use crate::limits::Spending;
+use crate::metrics::FrontEnd;
 
 /// What it is called.
 pub(crate) const NAME: &str = "Fuzzy";
@@ -37,7 +38,9 @@ pub(crate) struct Fuzzy {
     desk: Arc<Desk>,
     rules: config::Fuzzy,
     seals: Seals,
-    recent: Recent,
+    /// Checks, and what was said, that came a moment ago. Apart, so that many checks do not displace a report.
+    checked: Recent,
+    said: Recent,
 }
 
 /// Whoever asks has asked too much lately.
@@ -46,7 +49,7 @@ struct TooMuch;
 impl Fuzzy {
     pub(crate) fn new(desk: Arc<Desk>, key: SecretKey) -> Self {
         let rules = desk.state.config.fuzzy.clone();
-        Fuzzy { desk, rules, seals: Seals::new(key), recent: Recent::new() }
+        Fuzzy { desk, rules, seals: Seals::new(key), checked: Recent::new(), said: Recent::new() }
     }
 }
 
@@ -113,7 +116,15 @@ impl Fuzzy {
                 Ok(Some(Reply::count(command, known.try_into().unwrap_or(u32::MAX))))
             }
             _ if is_about_nothing => refused(Refusal::Skipped),
-            Action::Check => Ok(Some(self.check(command))),
+            Action::Check => {
+                // rspamd checks the parts of a message when it arrives, and repeats what gets no answer.
+                if !self.checked.is_copy(asked.from, &what_is_said(command)) {
+                    self.desk.see_checked(Kind::Rspamd, &command.digest, who, asked.from.ip());
+                }
+                let (verdict, reply) = self.check(command);
+                self.desk.state.metrics.verdicts.count(FrontEnd::Fuzzy, verdict);
+                Ok(Some(reply))
+            }
             // Before anything is looked up for it.
             Action::Write | Action::Delete if matches!(who, Who::Stranger) => refused(Refusal::Forbidden),
             Action::Write | Action::Delete => match Saying::of(command, &self.rules, &self.desk) {
@@ -125,10 +136,10 @@ impl Fuzzy {
 
     /// What is known: raw totals, and nothing while the verdict is neither spam nor ham. Of several flags the one with
     /// the highest value is answered.
-    fn check(&self, command: &Command) -> Reply {
+    fn check(&self, command: &Command) -> (Verdict, Reply) {
         let known = self.desk.look_up(Kind::Rspamd, &command.digest);
         if known.protected {
-            return Reply::refused(command, Refusal::Skipped);
+            return (known.verdict, Reply::refused(command, Refusal::Skipped));
         }
         let judged = match known.verdict {
             Verdict::Spam => Some((&self.rules.spam_flags, known.raw)),
@@ -152,23 +163,24 @@ impl Fuzzy {
             best = best.filter(|best| best.value > judged.value).or(Some(judged));
         }
         match best {
-            Some(best) => hit(command, best.flag, best.value, 1.0),
-            None => self.check_near(command),
+            Some(best) => (known.verdict, hit(command, best.flag, best.value, 1.0)),
+            None => match self.check_near(command) {
+                Some(near) => (Verdict::Spam, near),
+                None => (known.verdict, Reply::miss(command)),
+            },
         }
     }
 
     /// Whether the text resembles what was reported. How much it does is how many of its shingles are known.
-    fn check_near(&self, command: &Command) -> Reply {
-        let Some(shingles) = &command.shingles else {
-            return Reply::miss(command);
-        };
+    fn check_near(&self, command: &Command) -> Option<Reply> {
+        let shingles = command.shingles.as_ref()?;
         let known = self.desk.look_up(Kind::RspamdNear, &digest_of(shingles));
         if known.verdict != Verdict::Spam || usize::from(known.weight) <= SHINGLES_HALF {
-            return Reply::miss(command);
+            return None;
         }
         let probability = f32::from(known.weight) / SHINGLES as f32;
-        let flag = self.rules.spam_flags.first();
-        flag.map_or(Reply::miss(command), |&flag| hit(command, flag, self.rules.near_value, probability))
+        let flag = self.rules.spam_flags.first()?;
+        Some(hit(command, *flag, self.rules.near_value, probability))
     }
 
     /// Has it remembered, and answers when that is durable.
@@ -186,7 +198,7 @@ impl Fuzzy {
         if !self.desk.may(who, asked.from.ip(), Spending::Writes, saying.cases.len()) {
             return Err(TooMuch);
         }
-        if self.recent.is_copy(asked.from, &what_is_said(command)) {
+        if self.said.is_copy(asked.from, &what_is_said(command)) {
             return Ok(None);
         }
         let (command, envelope, way_back) = (*command, envelope.clone(), asked.way_back());
@@ -235,4 +247,4 @@ fn what_is_said(command: &Command) -> [u8; 70] {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

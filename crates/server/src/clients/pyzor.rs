@@ -16,6 +16,7 @@ use super::recent::Recent;
 use super::udp::{Asked, Datagrams};
 use crate::accounts::Role;
 use crate::limits::Spending;
+use crate::metrics::FrontEnd;
 use crate::secrets::Protocol;
 
 /// Digests of one request: a datagram has room for more than anybody reports at once.
@@ -24,12 +25,14 @@ const DIGESTS_MAX: usize = 64;
 /// Pyzor's protocol.
 pub(crate) struct Pyzor {
     desk: Arc<Desk>,
-    recent: Recent,
+    /// Checks, and what was said, that came a moment ago. Apart, so that many checks do not displace a report.
+    checked: Recent,
+    said: Recent,
 }
 
 impl Pyzor {
     pub(crate) fn new(desk: Arc<Desk>) -> Self {
-        Pyzor { desk, recent: Recent::new() }
+        Pyzor { desk, checked: Recent::new(), said: Recent::new() }
     }
 }
 
@@ -64,7 +67,13 @@ impl Pyzor {
         match request.op {
             Op::Ping => Some(Answer::Done),
             Op::Pong => Some(Answer::Pong),
-            Op::Check => Some(self.counts(request, &who, asked).map_or_else(Answer::Refused, Answer::Counts)),
+            Op::Check => {
+                let counts = self.counts(request, &who, asked);
+                if counts.is_ok() {
+                    self.see(request, &who, asked);
+                }
+                Some(counts.map_or_else(Answer::Refused, Answer::Counts))
+            }
             Op::Info => {
                 let counts = self.counts(request, &who, asked);
                 Some(counts.map_or_else(Answer::Refused, |counts| Answer::Info(None, counts)))
@@ -101,8 +110,17 @@ impl Pyzor {
             return Err(Refusal::TooMany);
         }
         let known = self.desk.look_up(Kind::Pyzor, &digest);
+        self.desk.state.metrics.verdicts.count(FrontEnd::Pyzor, known.verdict);
         let reports = if known.verdict == Verdict::Spam { known.raw.into() } else { 0 };
         Ok(Counts { reports, whitelistings: known.raw_against.into() })
+    }
+
+    /// A mail server checks a message when it arrives: one more got it. `info` is a person's question.
+    fn see(&self, request: &Request<'_>, who: &Who, asked: &Asked<'_>) {
+        let digest = request.digests().next().filter(|_| !self.checked.is_copy(asked.from, asked.datagram));
+        if let Some(digest) = digest {
+            self.desk.see_checked(Kind::Pyzor, &digest, who, asked.from.ip());
+        }
     }
 
     /// Has every digest remembered, and answers when that is durable.
@@ -132,7 +150,7 @@ impl Pyzor {
         if !is_within {
             return Some(Answer::Refused(Refusal::TooMany));
         }
-        if self.recent.is_copy(asked.from, asked.datagram) {
+        if self.said.is_copy(asked.from, asked.datagram) {
             return None;
         }
         let (thread, way_back) = (request.thread, asked.way_back());

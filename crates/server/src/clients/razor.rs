@@ -134,4 +134,4 @@ async fn converse(
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

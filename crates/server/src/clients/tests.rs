@@ -45,8 +45,11 @@ pub(super) struct Office {
 
 impl Office {
     pub(super) fn open() -> Self {
+        Office::open_with(Config::default())
+    }
+
+    pub(super) fn open_with(mut config: Config) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut config = Config::default();
         config.ledger.capacity = 10_000;
         config.ledger.seen_capacity = 10_000;
         config.ledger.bulk_capacity = 1000;
@@ -87,8 +90,18 @@ pub(crate) fn until(what: &str, is_done: impl Fn() -> bool) {
 }
 
 fn pyzor_request(op: &str, digest: [u8; 20], signed: Option<(&str, &str)>) -> Vec<u8> {
+    pyzor_request_of_thread(2000, op, digest, signed)
+}
+
+/// A request of one of a client's threads: a new number is a new request.
+pub(super) fn pyzor_request_of_thread(
+    thread: u16,
+    op: &str,
+    digest: [u8; 20],
+    signed: Option<(&str, &str)>,
+) -> Vec<u8> {
     let digest = const_hex::encode(digest);
-    let mut text = format!("Op: {op}\nOp-Digest: {digest}\nOp-Spec: 20,3,60,3\nThread: 2000\nPV: 2.1\n");
+    let mut text = format!("Op: {op}\nOp-Digest: {digest}\nOp-Spec: 20,3,60,3\nThread: {thread}\nPV: 2.1\n");
     if let Some((user, key)) = signed {
         let now = seenit_ledger::clock::Clock::now_secs(&seenit_ledger::clock::SystemClock::default());
         text += &format!("User: {user}\nTime: {now}");

@@ -1,13 +1,16 @@
 //! The configuration explained: every key, its default, what it means.
 
-use super::{Check, Config, Dcc, Fuzzy, Http, Key, Limits, Log, Network, Pyzor, Razor, Tls, ledger_keys};
+use super::{
+    Check, Clients, Config, Dcc, Fuzzy, Http, Key, Limits, Log, Network, Pyzor, Razor, Tls, ledger_keys,
+};
 
 type Texts = &'static [(&'static str, &'static [&'static str])];
 
-const SECTIONS: [(&str, &str, Texts); 11] = [
+const SECTIONS: [(&str, &str, Texts); 12] = [
     ("ledger", "What is remembered and how it is judged.", ledger_keys::KEYS),
     ("http", "Where HTTP listens and whom it answers.", Http::KEYS),
     ("check", "How checks are answered.", Check::KEYS),
+    ("clients", "What holds for several of the older protocols.", Clients::KEYS),
     ("pyzor", "Where Pyzor's clients are answered.", Pyzor::KEYS),
     ("razor", "Where Razor's clients are answered.", Razor::KEYS),
     ("dcc", "Where DCC's clients are answered, and how.", Dcc::KEYS),

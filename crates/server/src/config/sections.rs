@@ -60,6 +60,15 @@ section! {
     }
 }
 
+section! {
+    /// What holds for several of the older protocols.
+    pub struct Clients {
+        /// Whether a check by Pyzor, Razor or rspamd counts one recipient of what it asks about: such clients ask once
+        /// for each message that arrives. DCC's reports count recipients by themselves.
+        pub see: bool = true,
+    }
+}
+
 /// The port of Pyzor's clients unless they are told otherwise.
 pub const PYZOR_PORT: u16 = 24441;
 

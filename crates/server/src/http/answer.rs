@@ -2,10 +2,12 @@
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use seenit_ledger::verdict::{ANSWER_BYTES, Answer, Verdict};
 use serde::Serialize;
+
+use super::counting::Counted;
 
 /// A response with all of its body.
 pub(crate) type Answered = Response<Full<Bytes>>;
@@ -36,37 +38,52 @@ pub(crate) fn json_with(status: StatusCode, value: &impl Serialize) -> Answered 
     response
 }
 
+/// The header of a binary answer that says whether recipients were counted, where that was asked for.
+const COUNTED: HeaderName = HeaderName::from_static("seenit-counted");
+
 /// Fixed-width answers, one after the other.
-pub(crate) fn binary_answers(answers: &[Answer]) -> Answered {
+pub(crate) fn binary_answers(answers: &[Answer], counted: Option<&Counted>) -> Answered {
     let mut body = Vec::with_capacity(answers.len() * ANSWER_BYTES);
     answers.iter().for_each(|answer| body.extend_from_slice(&answer.to_bytes()));
-    of(BINARY, body)
+    let mut response = of(BINARY, body);
+    if let Some(value) = counted.and_then(|counted| HeaderValue::try_from(counted.header()).ok()) {
+        response.headers_mut().insert(COUNTED, value);
+    }
+    response
 }
 
-/// `{"answers":[...]}`. What is zero is left out.
-pub(crate) fn json_answers(answers: &[Answer]) -> Answered {
-    of(JSON, write_answers(answers))
+/// `{"answers":[...]}`. What is zero is left out. `seen` is as long as the answers, or empty.
+pub(crate) fn json_answers(answers: &[Answer], seen: &[u64], counted: Option<&Counted>) -> Answered {
+    let mut body = write_answers(answers, seen);
+    if let Some(counted) = counted {
+        // An object within an object that ends: its fields go on where the other's end.
+        let fields = serde_json::to_vec(counted).expect("our own types have string keys and plain values");
+        body.pop();
+        body.push(b',');
+        body.extend_from_slice(&fields[1..]);
+    }
+    of(JSON, body)
 }
 
 /// Room for an answer with a few numbers; most have none.
 const ANSWER_CHARS: usize = 32;
 
-fn write_answers(answers: &[Answer]) -> Vec<u8> {
+fn write_answers(answers: &[Answer], seen: &[u64]) -> Vec<u8> {
     let mut body = Vec::with_capacity(16 + answers.len() * ANSWER_CHARS);
     body.extend_from_slice(b"{\"answers\":[");
     for (index, answer) in answers.iter().enumerate() {
         if index > 0 {
             body.push(b',');
         }
-        write_answer(&mut body, answer);
+        write_answer(&mut body, answer, seen.get(index).copied().unwrap_or(0));
     }
     body.extend_from_slice(b"]}");
     body
 }
 
-fn write_answer(body: &mut Vec<u8>, answer: &Answer) {
+fn write_answer(body: &mut Vec<u8>, answer: &Answer, seen: u64) {
     // Nearly all mail is a stranger: one copy of a constant.
-    if *answer == Answer::default() {
+    if seen == 0 && *answer == Answer::default() {
         return body.extend_from_slice(b"{\"verdict\":\"unknown\"}");
     }
     body.extend_from_slice(match answer.verdict {
@@ -80,14 +97,15 @@ fn write_answer(body: &mut Vec<u8>, answer: &Answer) {
     write_number(body, b",\"against\":", answer.against);
     write_number(body, b",\"raw\":", answer.raw);
     write_number(body, b",\"raw_against\":", answer.raw_against);
+    write_number(body, b",\"seen\":", seen);
     write_mark(body, b",\"protected\":true", answer.protected);
     write_mark(body, b",\"many\":true", answer.many);
     write_mark(body, b",\"saturated\":true", answer.saturated);
     body.push(b'}');
 }
 
-fn write_number(body: &mut Vec<u8>, key: &[u8], number: u16) {
-    if number > 0 {
+fn write_number(body: &mut Vec<u8>, key: &[u8], number: impl itoa::Integer + Default + PartialEq) {
+    if number != Default::default() {
         body.extend_from_slice(key);
         body.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
     }
@@ -110,12 +128,13 @@ mod tests {
     fn answers_are_written_as_documented() {
         let spam = Answer { verdict: Verdict::Spam, weight: 10, raw: 1, ..Answer::default() };
         let no_opinion = Answer { verdict: Verdict::NoOpinion, ..Answer::default() };
-        let text = String::from_utf8(write_answers(&[spam, Answer::default(), no_opinion])).expect("text");
+        let text =
+            String::from_utf8(write_answers(&[spam, Answer::default(), no_opinion], &[0, 2])).expect("text");
         assert_eq!(
             text,
-            r#"{"answers":[{"verdict":"spam","weight":10,"raw":1},{"verdict":"unknown"},{"verdict":"no opinion"}]}"#
+            r#"{"answers":[{"verdict":"spam","weight":10,"raw":1},{"verdict":"unknown","seen":2},{"verdict":"no opinion"}]}"#
         );
-        assert_eq!(write_answers(&[]), b"{\"answers\":[]}");
+        assert_eq!(write_answers(&[], &[]), b"{\"answers\":[]}");
     }
 
     fn answer() -> impl Strategy<Value = Answer> {
@@ -136,7 +155,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_json_parser_reads_what_is_written(answers in prop::collection::vec(answer(), 0..20)) {
-            let parsed: Value = serde_json::from_slice(&write_answers(&answers)).expect("JSON");
+            let parsed: Value = serde_json::from_slice(&write_answers(&answers, &[])).expect("JSON");
             let list = parsed["answers"].as_array().expect("a list");
             prop_assert_eq!(list.len(), answers.len());
             for (value, answer) in list.iter().zip(&answers) {

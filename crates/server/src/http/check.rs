@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::answer::{self, Answered};
 use super::body::{self, Media};
+use super::counting::{Counted, Counting};
 use super::deadline::{Deadline, Late};
 use super::json::{self, Shape};
 use super::problem::Problem;
@@ -21,7 +22,8 @@ use super::state::State;
 use super::who::Caller;
 use super::write::read_cases;
 use super::{RECIPIENTS_MAX, binary, blocking, query};
-use crate::limits::Spending;
+use crate::limits::{Spending, cost_of_signatures};
+use crate::metrics::FrontEnd;
 
 /// Signatures that are looked up between two looks at the clock: some tens of microseconds, unless their memory has to
 /// be read from a disk first.
@@ -36,43 +38,79 @@ pub(crate) async fn check(
     caller: &Caller,
     request: Request<Incoming>,
 ) -> Result<Answered, Problem> {
-    query::parse(request.uri(), [])?;
+    let [see] = query::parse(request.uri(), ["see"])?;
+    let counting = Counting::of_query(see)?;
     let (media, body) = body::read(state, request).await?;
-    let deadline = Deadline::from_now(&state.config.check);
+    let asked = Asked { deadline: Deadline::from_now(&state.config.check), counting };
     match media {
-        Media::Message => check_message(state, caller, deadline, body).await,
+        Media::Message => {
+            caller.spend(Spending::Checks, 1)?;
+            asked.spend(caller, 1);
+            check_message(state, &asked, body).await
+        }
         Media::Binary => {
             let signatures = binary::signatures(&body)?;
             caller.spend(Spending::Checks, signatures.len())?;
-            let known = answers(state, deadline, &signatures);
-            Ok(answer::binary_answers(&known.unwrap_or_else(|| no_opinions(signatures.len()))))
+            asked.spend(caller, cost_of_signatures(signatures.len()));
+            let known = answers(state, &asked, &signatures);
+            let known = known.map_or_else(|| no_opinions(signatures.len()), |known| known.answers);
+            Ok(answer::binary_answers(&known, asked.counted().as_ref()))
         }
         Media::Json => {
             let request = json::Request::parse(&body)?;
             caller.spend(Spending::Checks, request.len().max(1))?;
             if request.recipients.is_some() {
-                return Err(Problem::bad_body("a check has no \"recipients\""));
+                return Err(Problem::bad_body("a check has no \"recipients\": add ?see=N to its address"));
             }
-            check_json(state, deadline, &request).await
+            check_json(state, caller, &asked, &request).await
         }
     }
 }
 
-/// What memory says of each signature; `None` when the deadline passed first.
-pub(super) fn answers(
-    state: &State,
-    deadline: Deadline,
-    signatures: &[SignatureRef<'_>],
-) -> Option<Vec<Answer>> {
-    let mut answers = vec![Answer::default(); signatures.len()];
+/// What goes with every check: until when it is answered, and how many recipients it counts.
+pub(super) struct Asked {
+    pub(super) deadline: Deadline,
+    pub(super) counting: Option<Counting>,
+}
+
+impl Asked {
+    fn spend(&self, caller: &Caller, cases: usize) {
+        if let Some(counting) = &self.counting {
+            counting.spend(caller, cases);
+        }
+    }
+
+    fn counted(&self) -> Option<Counted> {
+        self.counting.as_ref().map(Counting::told)
+    }
+}
+
+/// What memory says of signatures one by one.
+pub(super) struct Known {
+    pub(super) answers: Vec<Answer>,
+    /// How many recipients got each, where they are counted.
+    pub(super) seen: Vec<u64>,
+}
+
+/// What memory says of each signature, counted where that is asked for; `None` when the deadline passed first.
+pub(super) fn answers(state: &State, asked: &Asked, signatures: &[SignatureRef<'_>]) -> Option<Known> {
+    let all = signatures.len();
+    let mut answers = vec![Answer::default(); all];
     for (signatures, answers) in signatures.chunks(STRIDE).zip(answers.chunks_mut(STRIDE)) {
-        if deadline.has_passed() {
+        if asked.deadline.has_passed() {
+            state.metrics.verdicts.count_all(FrontEnd::Http, std::iter::repeat_n(Verdict::NoOpinion, all));
             return None;
         }
         state.ledger.check_many(signatures, answers);
     }
+    let mut seen = Vec::new();
+    if let Some(counting) = &asked.counting {
+        seen = vec![0; signatures.len()];
+        counting.count_signatures(state, signatures, &mut answers, &mut seen);
+    }
     state.metrics.checked.inc_by(signatures.len() as u64);
-    Some(answers)
+    state.metrics.verdicts.count_all(FrontEnd::Http, answers.iter().map(|answer| answer.verdict));
+    Some(Known { answers, seen })
 }
 
 pub(super) fn no_opinions(number: usize) -> Vec<Answer> {
@@ -81,41 +119,64 @@ pub(super) fn no_opinions(number: usize) -> Vec<Answer> {
 
 async fn check_json(
     state: &Arc<State>,
-    deadline: Deadline,
+    caller: &Caller,
+    asked: &Asked,
     request: &json::Request,
 ) -> Result<Answered, Problem> {
     if request.shape == Shape::Signatures {
-        return Ok(match answers(state, deadline, &request.signatures()) {
-            Some(answers) => answer::json_answers(&answers),
-            None => answer::json(&deadline.late().answers(request.len())),
+        asked.spend(caller, cost_of_signatures(request.len()));
+        let known = answers(state, asked, &request.signatures());
+        let counted = asked.counted();
+        return Ok(match known {
+            Some(known) => answer::json_answers(&known.answers, &known.seen, counted.as_ref()),
+            None => answer::json(&Told { said: asked.deadline.late().answers(request.len()), counted }),
         });
     }
     let cases = request.cases()?;
     let number = cases.len();
+    asked.spend(caller, number);
     state.metrics.checked.inc_by(request.len() as u64);
-    let judged = blocking::check(state, deadline, move |state| {
+    let counting = asked.counting.clone();
+    let judged = blocking::check(state, asked.deadline, move |state| {
+        if let Some(counting) = counting {
+            counting.count_cases(state, &cases);
+        }
         cases.iter().map(|case| Said::Judged(judge(&state.ledger, case))).collect::<Vec<_>>()
     });
-    let mut said = judged.await?.unwrap_or_else(|| vec![Said::Late(deadline.late()); number]);
+    let mut said = judged.await?.unwrap_or_else(|| vec![Said::Late(asked.deadline.late()); number]);
+    state.metrics.verdicts.count_all(FrontEnd::Http, said.iter().map(Said::verdict));
+    let counted = asked.counted();
     match request.shape {
-        Shape::Case => Ok(answer::json(&said.pop().unwrap_or_else(|| Said::Judged(no_opinion())))),
-        _ => Ok(answer::json(&json!({"judgements": said}))),
+        Shape::Case => {
+            let said = said.pop().unwrap_or_else(|| Said::Judged(no_opinion()));
+            Ok(answer::json(&Told { said, counted }))
+        }
+        _ => Ok(answer::json(&Told { said: json!({"judgements": said}), counted })),
     }
 }
 
-async fn check_message(
-    state: &Arc<State>,
-    caller: &Caller,
-    deadline: Deadline,
-    mail: Bytes,
-) -> Result<Answered, Problem> {
-    caller.spend(Spending::Checks, 1)?;
-    let judged = blocking::check(state, deadline, move |state| {
+async fn check_message(state: &Arc<State>, asked: &Asked, mail: Bytes) -> Result<Answered, Problem> {
+    let counting = asked.counting.clone();
+    let judged = blocking::check(state, asked.deadline, move |state| {
         let case = Case::of_message(&mail, &Ep4::default());
         state.metrics.checked.inc_by(case.len() as u64);
+        if let Some(counting) = counting {
+            counting.count_cases(state, std::slice::from_ref(&case));
+        }
         judge(&state.ledger, &case)
     });
-    Ok(answer::json(&judged.await?.map_or(Said::Late(deadline.late()), Said::Judged)))
+    let said = judged.await?.map_or(Said::Late(asked.deadline.late()), Said::Judged);
+    state.metrics.verdicts.count(FrontEnd::Http, said.verdict());
+    Ok(answer::json(&Told { said, counted: asked.counted() }))
+}
+
+/// An answer, and whether recipients were counted, where that was asked for.
+#[derive(Serialize)]
+struct Told<T> {
+    #[serde(flatten)]
+    said: T,
+    #[serde(flatten)]
+    counted: Option<Counted>,
 }
 
 /// What is said of a message.
@@ -124,6 +185,15 @@ async fn check_message(
 enum Said {
     Judged(Judgement),
     Late(Late),
+}
+
+impl Said {
+    fn verdict(&self) -> Verdict {
+        match self {
+            Said::Judged(judgement) => judgement.verdict,
+            Said::Late(_) => Verdict::NoOpinion,
+        }
+    }
 }
 
 /// Where there is nothing to ask about, that is said.

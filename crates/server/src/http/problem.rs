@@ -85,6 +85,11 @@ impl Problem {
         )
     }
 
+    /// The sentence for people.
+    pub(crate) fn why(&self) -> &str {
+        &self.why
+    }
+
     pub(crate) fn into_response(self) -> Answered {
         let told = Told { error: &self.why, code: self.code };
         let mut response = answer::json(&told);

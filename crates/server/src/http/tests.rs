@@ -58,8 +58,9 @@ fn memory_that_is_too_slow_is_no_opinion_of_every_signature() {
     case.push(Kind::RazorE8, &[1; 8]).expect("a digest of its length");
     let signatures: Vec<_> = case.iter().collect();
     let state = site.state();
-    assert!(check::answers(state, Deadline::from_now(&state.config.check), &signatures).is_some());
-    assert!(check::answers(state, Deadline::passed(), &signatures).is_none());
+    let asked = |deadline| check::Asked { deadline, counting: None };
+    assert!(check::answers(state, &asked(Deadline::from_now(&state.config.check)), &signatures).is_some());
+    assert!(check::answers(state, &asked(Deadline::passed()), &signatures).is_none());
     assert_eq!(Deadline::passed().late().answers(1)["answers"], json!([{"verdict": "no opinion"}]));
     let codes = check::no_opinions(2).into_iter().map(|answer| answer.to_bytes());
     assert_eq!(codes.collect::<Vec<_>>(), [[4, 0, 0, 0, 0, 0, 0, 0]; 2]);

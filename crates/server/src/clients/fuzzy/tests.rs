@@ -13,14 +13,14 @@ use crate::secrets::Protocol;
 /// The key that rspamd sealed the captured commands for, made for tests and for nothing else.
 const CAPTURED_KEY: &str = "afmhzihyy9cxxh6pg6yk1f8pm86gt3yj9n7ah9qphiz3rk8ozchy";
 
-const DIGEST: [u8; 64] = [5; 64];
+pub(in crate::clients) const DIGEST: [u8; 64] = [5; 64];
 
-const CHECK: u8 = 0;
+pub(in crate::clients) const CHECK: u8 = 0;
 const WRITE: u8 = 1;
 const DELETE: u8 = 2;
 
 /// A command in the clear, without shingles.
-fn command(action: u8, flag: u8, value: i32, tag: u32) -> Vec<u8> {
+pub(in crate::clients) fn command(action: u8, flag: u8, value: i32, tag: u32) -> Vec<u8> {
     [&[4, action, 0, flag][..], &value.to_le_bytes(), &tag.to_le_bytes(), &DIGEST].concat()
 }
 
@@ -30,7 +30,7 @@ fn told(reply: &[u8]) -> (i32, u32) {
     (number(0).cast_signed(), number(4))
 }
 
-fn fuzzy(office: &Office) -> Fuzzy {
+pub(in crate::clients) fn fuzzy(office: &Office) -> Fuzzy {
     Fuzzy::new(Arc::clone(&office.desk), SecretKey::from_bytes([7; 32]))
 }
 

@@ -21,6 +21,7 @@ use crate::accounts::Role;
 use crate::clients::desk::{Desk, Who};
 use crate::http::blocking;
 use crate::limits::{Spending, cost_of};
+use crate::metrics::FrontEnd;
 
 /// The confidence from which clients call something spam. We say 100 or nothing.
 const AVERAGE_CONFIDENCE: u8 = 50;
@@ -139,7 +140,11 @@ impl Conversation {
             return Answer::Error(ErrorCode::TooMany);
         }
         let (kind, digest) = named(&query.signature);
-        match self.desk.look_up(kind, digest).verdict {
+        // A mail server checks a message when it arrives. A host, which is engine 8, is shared by many and not counted.
+        self.desk.see_checked(kind, digest, &who, self.peer.address);
+        let verdict = self.desk.look_up(kind, digest).verdict;
+        self.desk.state.metrics.verdicts.count(FrontEnd::Razor, verdict);
+        match verdict {
             Verdict::Spam => Answer::Listed(Listing { confidence: 100, contested: false }),
             _ => Answer::Unlisted,
         }

@@ -9,7 +9,7 @@ use crate::accounts::{Role, Roles};
 use crate::clients::tests::{Office, abroad, home};
 use crate::secrets::Protocol;
 
-struct Talk(Conversation);
+pub(in crate::clients) struct Talk(Conversation);
 
 impl Talk {
     fn with(office: &Office, registrations: &Arc<Registrations>, from: std::net::SocketAddr) -> Self {
@@ -17,7 +17,12 @@ impl Talk {
         Talk(Conversation::new(Arc::clone(&desk), home(), Peer::new(desk, registrations, from.ip())))
     }
 
-    async fn ask(&mut self, command: Command<'_>) -> String {
+    /// Somebody of this machine who shows nothing.
+    pub(in crate::clients) fn at_home(office: &Office) -> Self {
+        Talk::with(office, &Arc::new(Registrations::new(0, 16)), home())
+    }
+
+    pub(in crate::clients) async fn ask(&mut self, command: Command<'_>) -> String {
         let mut out = Vec::new();
         self.0.answer(Request::Query(Ok(command)), &mut out).await.expect("an answer");
         String::from_utf8(out).expect("text").trim_end().to_owned()
@@ -39,7 +44,7 @@ impl Talk {
     }
 }
 
-fn run(test: impl Future<Output = ()>) {
+pub(in crate::clients) fn run(test: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(test);
 }
 

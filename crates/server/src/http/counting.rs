@@ -1,0 +1,150 @@
+//! Counting within a check: `see=N` says that N recipients got what is asked about. It is counted before it is judged,
+//! so that the answer has these sightings in it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hyper::StatusCode;
+use seenit_ledger::ledger::Ledger;
+use seenit_ledger::signature::{Case, SignatureRef};
+use seenit_ledger::verdict::{Answer, Verdict};
+use serde::Serialize;
+
+use super::RECIPIENTS_MAX;
+use super::problem::Problem;
+use super::state::State;
+use super::who::Caller;
+use crate::limits::Spending;
+
+/// The recipients that one check is to count, and what became of them. The work that counts and the request that waits
+/// for it share it: whichever of the two is first decides whether they are counted.
+#[derive(Clone)]
+pub(crate) struct Counting {
+    recipients: u64,
+    outcome: Arc<Mutex<Outcome>>,
+}
+
+enum Outcome {
+    NotYet,
+    Counted,
+    Refused(String),
+}
+
+/// What is said of it in the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Counted {
+    counted: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_counted: Option<String>,
+}
+
+impl Counting {
+    /// What `see=N` asks for; nothing where N is 0 or not given.
+    pub(crate) fn of_query(text: Option<&str>) -> Result<Option<Self>, Problem> {
+        let Some(text) = text else {
+            return Ok(None);
+        };
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse().ok().filter(|number| is_number && *number <= RECIPIENTS_MAX);
+        let recipients: u64 = number.ok_or_else(|| {
+            let text: String = text.chars().take(64).collect();
+            let why = format!("see={text}: must be a number of recipients from 0 to {RECIPIENTS_MAX}");
+            Problem::new(StatusCode::BAD_REQUEST, "recipients", why)
+        })?;
+        let counting = || Counting { recipients, outcome: Arc::new(Mutex::new(Outcome::NotYet)) };
+        Ok((recipients > 0).then(counting))
+    }
+
+    /// Spends what a `see` of so many cases does. Where the limit is used up nothing is counted, and the check is
+    /// answered all the same: mail must not go unchecked because too much of it is counted.
+    pub(crate) fn spend(&self, caller: &Caller, cases: usize) {
+        if let Err(used_up) = caller.spend(Spending::Writes, cases) {
+            self.put(Outcome::Refused(used_up.why().to_owned()));
+        }
+    }
+
+    /// Counts recipients of every message, unless that was refused or nobody waits any more.
+    pub(crate) fn count_cases(&self, state: &State, cases: &[Case]) {
+        let is_counted = |case: &Case| case.iter().any(|signature| signature.kind().is_exact());
+        self.count(state, cases.iter().filter(|case| is_counted(case)).count(), |ledger| {
+            ledger.see(cases, self.recipients)
+        });
+    }
+
+    /// Counts recipients of every signature that names one message, and puts what it comes to into the answers and into
+    /// `seen`.
+    pub(crate) fn count_signatures(
+        &self,
+        state: &State,
+        signatures: &[SignatureRef<'_>],
+        answers: &mut [Answer],
+        seen: &mut [u64],
+    ) {
+        let exact = signatures.iter().filter(|signature| signature.kind().is_exact()).count();
+        let bulk_at = state.config.ledger.bulk_threshold;
+        self.count(state, exact, |ledger| {
+            for ((signature, answer), seen) in signatures.iter().zip(answers).zip(seen) {
+                if signature.kind().is_exact() {
+                    *seen = ledger.see_one(*signature, self.recipients)?;
+                    // The count is known before the mark of it is durable.
+                    if *seen >= bulk_at && answer.verdict == Verdict::Unknown {
+                        answer.verdict = Verdict::Bulk;
+                    }
+                }
+            }
+            Ok(())
+        });
+    }
+
+    fn count(
+        &self,
+        state: &State,
+        messages: usize,
+        see: impl FnOnce(&Ledger) -> Result<(), seenit_ledger::WriteError>,
+    ) {
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        if !matches!(*outcome, Outcome::NotYet) {
+            return;
+        }
+        *outcome = if messages == 0 {
+            Outcome::Refused("it has no signature that names one message".to_owned())
+        } else {
+            match see(&state.ledger) {
+                Ok(()) => {
+                    state.metrics.seen.inc_by(messages as u64);
+                    Outcome::Counted
+                }
+                Err(error) => Outcome::Refused(error.to_string()),
+            }
+        };
+    }
+
+    /// What became of it. What is not counted by now will not be: the answer says so.
+    pub(crate) fn told(&self) -> Counted {
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*outcome, Outcome::NotYet) {
+            *outcome = Outcome::Refused("the deadline of the check passed before it was counted".to_owned());
+        }
+        match &*outcome {
+            Outcome::Refused(why) => Counted { counted: false, not_counted: Some(why.clone()) },
+            Outcome::NotYet | Outcome::Counted => Counted { counted: true, not_counted: None },
+        }
+    }
+
+    fn put(&self, outcome: Outcome) {
+        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = outcome;
+    }
+}
+
+impl Counted {
+    /// The same as the value of a header, for answers that have no other place for it.
+    pub(crate) fn header(&self) -> String {
+        match &self.not_counted {
+            None => "true".to_owned(),
+            Some(why) => {
+                let plain = |c: char| if matches!(c, ' '..='~') { c } else { '?' };
+                format!("false; {}", why.chars().map(plain).collect::<String>())
+            }
+        }
+    }
+}
