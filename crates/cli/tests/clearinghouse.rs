@@ -91,6 +91,21 @@ fn bulk_mail_is_told_apart_and_spam_outranks_it() {
 }
 
 #[test]
+fn a_check_counts_the_recipients_it_is_told_of() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    folder.write("news.eml", mail(3));
+    assert_eq!(serving.run("check news.eml").out, "news.eml: unknown: nobody said anything about it\n");
+    let checked = serving.run("check --see 19 --json news.eml").json();
+    assert_eq!((&checked[0]["verdict"], &checked[0]["counted"]), (&"unknown".into(), &true.into()));
+    assert_eq!(checked[0]["reasons"][0]["seen"], 19);
+    let bulk = serving.run("check --see 1 news.eml");
+    assert_eq!(bulk.code, 11, "counted before it is judged: {}", bulk.out);
+    assert!(serving.run("check --json news.eml").json()[0].get("counted").is_none());
+    folder.run("check --see 1000001 news.eml").refused_as_usage();
+}
+
+#[test]
 fn where_nobody_answers_there_is_no_opinion_and_one_line_says_whom_to_start() {
     let folder = Folder::new();
     folder.write("a.eml", mail(1));

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use seenit_ledger::{Case, Local, Verdict};
+use seenit_ledger::{Case, Local, RECIPIENTS_MAX, Verdict};
 use seenit_signature::razor::Ep4;
 use serde::Serialize;
 
@@ -19,7 +19,8 @@ use crate::problem::Problem;
 #[command(after_help = "Verdicts: spam, bulk, ham, unknown, no opinion.\n\
     Exit codes: 10 if any is spam, else 75 if any got no answer, else 11 if any is bulk, else 0.\n\
     Examples:\n  seenit check message.eml\n  seenit check --json Maildir > verdicts.json\n  \
-    seenit check --local seenit-data message.eml")]
+    seenit check --local seenit-data message.eml\n  \
+    seenit check --see 3 message.eml")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
@@ -28,6 +29,10 @@ pub(crate) struct Arguments {
     /// Ask the last snapshot in this data folder, not a server
     #[arg(long, value_name = "DATA_DIR", conflicts_with_all = ["token_file"])]
     local: Option<PathBuf>,
+    /// Also count that N recipients got each message; the verdict knows of them. 0 counts nothing
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "local")]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=RECIPIENTS_MAX))]
+    see: u64,
     /// Print one JSON array: file, verdict, reasons
     #[arg(long)]
     json: bool,
@@ -53,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         }
         None => {
             let client = Client::of(&arguments.place)?;
-            check(arguments, |mail| ask(&client, mail))
+            check(arguments, |mail| ask_and_see(&client, mail, arguments.see))
         }
     }
 }
@@ -61,6 +66,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 /// Asks a server about a message.
 pub(super) fn ask(client: &Client, mail: &[u8]) -> Result<Judged, AskError> {
     client.post("/v1/check", MESSAGE, mail)
+}
+
+/// The same, and counts that so many recipients got it.
+fn ask_and_see(client: &Client, mail: &[u8], recipients: u64) -> Result<Judged, AskError> {
+    match recipients {
+        0 => ask(client, mail),
+        _ => client.post(&format!("/v1/check?see={recipients}"), MESSAGE, mail),
+    }
 }
 
 fn open(folder: &Path) -> Result<Local, Problem> {

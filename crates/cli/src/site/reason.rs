@@ -9,26 +9,43 @@ use serde_json::Value;
 pub(crate) struct Judged {
     pub(crate) verdict: String,
     pub(crate) reasons: Vec<Value>,
+    /// Whether recipients were counted, where that was asked for, and why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counted: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    not_counted: Option<String>,
 }
 
 impl Judged {
     /// Nobody said anything.
     pub(crate) fn no_opinion() -> Self {
-        Judged { verdict: Verdict::NoOpinion.as_str().to_owned(), reasons: Vec::new() }
+        Judged::new(Verdict::NoOpinion, Vec::new())
     }
 
     /// As a server would tell it.
     pub(crate) fn of(judgement: &Judgement) -> Self {
         let reasons = judgement.reasons.iter().filter_map(|reason| serde_json::to_value(reason).ok());
-        Judged { verdict: judgement.verdict.as_str().to_owned(), reasons: reasons.collect() }
+        Judged::new(judgement.verdict, reasons.collect())
+    }
+
+    fn new(verdict: Verdict, reasons: Vec<Value>) -> Self {
+        Judged { verdict: verdict.as_str().to_owned(), reasons, counted: None, not_counted: None }
     }
 
     pub(crate) fn is(&self, verdict: Verdict) -> bool {
         self.verdict == verdict.as_str()
     }
 
-    /// The reason that decided, in words.
+    /// The reason that decided, in words, and why recipients were not counted.
     pub(crate) fn why(&self) -> String {
+        let why = self.decided();
+        match (self.counted, &self.not_counted) {
+            (Some(false), Some(not)) => format!("{why} (not counted: {not})"),
+            _ => why,
+        }
+    }
+
+    fn decided(&self) -> String {
         match self.reasons.first() {
             Some(reason) => words(reason),
             None if self.is(Verdict::NoOpinion) => "it has too little text for an opinion".into(),
@@ -76,6 +93,9 @@ pub(crate) fn words(reason: &Value) -> String {
         "seen" if number("seen") == 0 => format!("its {kind} is marked as bulk"),
         "seen" => format!("its {kind} was seen by {at_least}{} recipients", number("seen")),
         "many" => format!("its {kind} is marked as sent to many"),
+        "deadline" => {
+            format!("deadline: the server had no answer within {} ms", number("deadline_millis"))
+        }
         "listed" => format!("its {kind} is on a list: {}", text("line")),
         rule => format!("its {kind}: {rule}"),
     }
@@ -106,6 +126,8 @@ mod tests {
         assert_eq!(told("disputed"), "its exact1 has 12 points for spam and 3 against, which is no verdict");
         assert_eq!(told("seen"), "its exact1 was seen by at least 25 recipients");
         assert_eq!(told("listed"), "its exact1 is on a list: line 3");
+        let late = words(&json!({"rule": "deadline", "verdict": "no opinion", "deadline_millis": 2000}));
+        assert_eq!(late, "deadline: the server had no answer within 2000 ms");
         for rule in ["protected", "replica", "resembles", "many"] {
             assert_ne!(told(rule), told("something new").replace("something new", rule), "{rule}");
         }

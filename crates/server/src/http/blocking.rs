@@ -2,8 +2,8 @@
 //! they are made of, one for questions about the site and its care. Whatever a question about the site waits for (the
 //! journal, a file, the link to other sites), no check waits behind it.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
@@ -18,10 +18,36 @@ const STATUS_AT_A_TIME: usize = 8;
 /// How long status work waits for its turn: monitoring that waits longer has given up, or asks again too soon.
 const STATUS_WAIT: Duration = Duration::from_secs(5);
 
+/// Pieces of status work that begin in a second, on average: whoever asks without a pause would otherwise take the
+/// processors from the checks. A network's monitoring asks a few times a second.
+const STATUS_PER_SEC: u32 = 200;
+
+/// Pieces of status work that may begin at once after a silence: a page that shows everything, some dozen operators.
+const STATUS_BURST: u32 = 100;
+
 /// The two queues. Each is a number of permits, one for each piece of work that runs.
 pub(crate) struct Queues {
     checks: Arc<Semaphore>,
     status: Arc<Semaphore>,
+    status_pace: Pace,
+}
+
+/// How fast pieces of work may follow each other: the moment that is the next one's.
+struct Pace(Mutex<Instant>);
+
+impl Pace {
+    /// When a piece of work that comes now may begin; not where that is further away than it waits. Moments that nobody
+    /// took are saved up, some of them.
+    fn begins(&self, now: Instant) -> Option<Instant> {
+        let every = Duration::from_secs(1) / STATUS_PER_SEC;
+        let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let saved = now.checked_sub(every * (STATUS_BURST - 1)).unwrap_or(now);
+        let begins = (*next).max(saved);
+        (begins <= now + STATUS_WAIT).then(|| {
+            *next = begins + every;
+            begins.max(now)
+        })
+    }
 }
 
 impl Queues {
@@ -29,6 +55,7 @@ impl Queues {
         Queues {
             checks: Arc::new(Semaphore::new(checks_at_a_time as usize)),
             status: Arc::new(Semaphore::new(STATUS_AT_A_TIME)),
+            status_pace: Pace(Mutex::new(Instant::now())),
         }
     }
 }
@@ -69,13 +96,20 @@ pub(crate) async fn status<T: Send + 'static>(
     state: &Arc<State>,
     work: impl FnOnce(&State) -> T + Send + 'static,
 ) -> Result<T, Problem> {
-    let permit = Arc::clone(&state.queues.status).acquire_owned();
-    let Ok(permit) = tokio::time::timeout(STATUS_WAIT, permit).await else {
+    let now = Instant::now();
+    let turn = async {
+        match state.queues.status_pace.begins(now) {
+            Some(begins) => tokio::time::sleep_until(begins.into()).await,
+            // Who is refused waits as long as others do: asking again at once is no way to be heard.
+            None => std::future::pending().await,
+        }
+        Arc::clone(&state.queues.status).acquire_owned().await
+    };
+    let Ok(permit) = tokio::time::timeout_at((now + STATUS_WAIT).into(), turn).await else {
         state.metrics.status_refused.inc();
         let secs = STATUS_WAIT.as_secs();
-        let why = format!(
-            "{STATUS_AT_A_TIME} other questions about the site are being answered, and none was done within {secs} s"
-        );
+        let why =
+            format!("too many questions about the site: the turn of this one did not come within {secs} s");
         return Err(Problem::unavailable("status-busy", why));
     };
     spawn(state, permit, work).await
@@ -101,4 +135,22 @@ async fn spawn<T: Send + 'static>(
         work(&state)
     });
     done.await.map_err(|_| Problem::broken("a piece of work panicked"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_work_has_its_pace_a_burst_and_an_end() {
+        let start = Instant::now();
+        let pace = Pace(Mutex::new(start));
+        let later = start + Duration::from_secs(60);
+        assert!((0..STATUS_BURST).all(|_| pace.begins(later) == Some(later)), "saved up in a silence");
+        let waits: Vec<Duration> =
+            std::iter::from_fn(|| pace.begins(later)).map(|begins| begins - later).collect();
+        let every = Duration::from_secs(1) / STATUS_PER_SEC;
+        assert!(waits.windows(2).all(|two| two[1] - two[0] == every), "one after the other");
+        assert_eq!(waits.last(), Some(&STATUS_WAIT), "nobody waits for longer");
+    }
 }

@@ -6,6 +6,7 @@
 
 mod generator;
 mod host;
+mod pollers;
 mod requests;
 mod table;
 
@@ -19,6 +20,7 @@ use crate::process::{self, cpu_secs};
 use crate::report;
 use generator::{Connections, Measured};
 use host::{Host, Plan};
+use pollers::{Polled, Pollers};
 use requests::{Requests, Shape};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -57,14 +59,28 @@ struct Lap {
     shape: Shape,
     /// Connections, each with one request on its way.
     connections: usize,
+    /// Connections that ask about the site meanwhile.
+    pollers: usize,
 }
 
-const LAPS: [Lap; 5] = [
-    Lap { name: "check single json", shape: Shape::CheckJson { signatures: 1 }, connections: 64 },
-    Lap { name: "check batch json", shape: Shape::CheckJson { signatures: 100 }, connections: 8 },
-    Lap { name: "check batch binary", shape: Shape::CheckBinary { signatures: 100 }, connections: 8 },
-    Lap { name: "report single", shape: Shape::Report { cases: 1 }, connections: 64 },
-    Lap { name: "report batch", shape: Shape::Report { cases: 100 }, connections: 32 },
+impl Lap {
+    const fn of(name: &'static str, shape: Shape, connections: usize) -> Self {
+        Lap { name, shape, connections, pollers: 0 }
+    }
+}
+
+/// As many as are left of the connections that a server takes, beside those of the checks.
+const POLLERS: usize = 900;
+
+const SINGLE: Shape = Shape::CheckJson { signatures: 1 };
+
+const LAPS: [Lap; 6] = [
+    Lap::of("check single json", SINGLE, 64),
+    Lap { pollers: POLLERS, ..Lap::of("check during status", SINGLE, 64) },
+    Lap::of("check batch json", Shape::CheckJson { signatures: 100 }, 8),
+    Lap::of("check batch binary", Shape::CheckBinary { signatures: 100 }, 8),
+    Lap::of("report single", Shape::Report { cases: 1 }, 64),
+    Lap::of("report batch", Shape::Report { cases: 100 }, 32),
 ];
 
 /// What a lap gave. The names of the fields are those of the JSON.
@@ -81,6 +97,9 @@ struct Row {
     generator_cpu_share: f64,
     /// Processor time of the server, nanoseconds a signature.
     server_cpu_ns: u64,
+    /// What those were told who asked about the site meanwhile.
+    #[serde(flatten)]
+    polled: Option<Polled>,
 }
 
 pub(crate) fn run(args: &ServerArgs) -> Result<(), Box<dyn Error>> {
@@ -131,8 +150,11 @@ fn lap(
     let requests = Requests::of(lap.shape, host, loaded, *next_new..*next_new + most_new);
     let mut connections = Connections::open(host.address(), lap.connections)?;
     requests.verify(&mut connections)?;
+    let pollers =
+        if lap.pollers > 0 { Some(Pollers::start(host, lap.pollers, &mut connections)?) } else { None };
     let cpu_before = (cpu_secs("self"), host.cpu_secs());
     let Measured { requests: sent, secs, p50, p99 } = connections.measure(&requests, time)?;
+    let polled = pollers.map(|pollers| pollers.stop(secs)).transpose()?;
     let (generator, server) = (cpu_secs("self") - cpu_before.0, host.cpu_secs() - cpu_before.1);
     *next_new += requests.new_in(sent);
     let (rss_bytes, operations) = (host.status_bytes("VmRSS"), (sent * requests.signatures_each()) as f64);
@@ -147,6 +169,7 @@ fn lap(
         bytes_per_signature: (100.0 * rss_bytes as f64 / *next_new as f64).round() / 100.0,
         generator_cpu_share: (100.0 * generator / (generator + server)).round() / 100.0,
         server_cpu_ns: (server * 1e9 / operations) as u64,
+        polled,
     };
     eprintln!("{:20} {:9} signatures/s", row.name, row.ops_per_s);
     Ok(row)

@@ -132,6 +132,11 @@ fn request(host: &Host, verb: &str, media: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
+/// A report of one signature that no lap has: its answer is a receipt.
+pub(crate) fn report_of_one(host: &Host) -> Vec<u8> {
+    request(host, "report", BINARY, &cases_of(&[STRANGERS - 1]))
+}
+
 fn checks(
     shape: Shape,
     signatures_each: u64,

@@ -43,6 +43,8 @@ const RATES: [(&str, u64); 4] = [
     ("report single", 20_000),
     ("report batch", 100_000),
 ];
+/// How many times as long as alone a check may take while many ask about the site, of the slowest hundredth.
+const STATUS_TIMES: f64 = 2.0;
 /// Resident bytes a signature, the store's cache included.
 const BYTES: f64 = 16.0;
 
@@ -55,6 +57,12 @@ pub(crate) fn targets(rows: &[Row]) -> Vec<String> {
             let (is_met, found) = (row.ops_per_s >= rate, row.ops_per_s);
             lines.push(format!("{} {name} >= {rate} signatures/s: {found}", answer(is_met)));
         }
+    }
+    let p99 = |name: &str| rows.iter().find(|row| row.name == name).map(|row| row.p99_us);
+    if let (Some(alone), Some(during)) = (p99("check single json"), p99("check during status")) {
+        let times = during as f64 / alone as f64;
+        let is_met = times < STATUS_TIMES;
+        lines.push(format!("{} p99 during status < {STATUS_TIMES} of alone: {times:.2}", answer(is_met)));
     }
     let most = rows.iter().map(|row| row.bytes_per_signature).fold(0.0, f64::max);
     lines.push(format!("{} resident <= {BYTES} bytes a signature: {most:.2}", answer(most <= BYTES)));
@@ -78,6 +86,7 @@ mod tests {
             bytes_per_signature,
             generator_cpu_share: 0.5,
             server_cpu_ns: 6,
+            polled: None,
         };
         let rows = [row("report single", 20_000, 15.0), row("report batch", 99_999, 16.5)];
         let lines = targets(&rows);
@@ -85,5 +94,8 @@ mod tests {
         assert_eq!(lines[1], "NO   report batch >= 100000 signatures/s: 99999");
         assert_eq!(lines[2], "NO   resident <= 16 bytes a signature: 16.50");
         assert_eq!(table(&rows).lines().count(), 4);
+        let slow = |name, p99_us| Row { p99_us, ..row(name, 1, 1.0) };
+        let lines = targets(&[slow("check single json", 100), slow("check during status", 150)]);
+        assert_eq!(lines[0], "yes  p99 during status < 2 of alone: 1.50");
     }
 }
