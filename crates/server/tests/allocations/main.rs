@@ -91,9 +91,18 @@ impl Client {
 
     /// Asks it thousands of times, and says how many allocations the answers took in the best round.
     fn allocations(&self, question: &[u8]) -> u64 {
-        let mut answer = [0; 2048];
+        self.allocations_of(|_| question.to_vec())
+    }
+
+    /// The same of questions that differ: each is a message that arrives, and counted.
+    fn allocations_of(&self, question: impl Fn(u32) -> Vec<u8>) -> u64 {
+        let (mut answer, mut number) = ([0; 2048], 0);
         let mut ask = |times: usize| {
-            (0..times).for_each(|_| assert_eq!(self.0.send(question).expect("sent"), question.len()));
+            for _ in 0..times {
+                number += 1;
+                let question = question(number);
+                assert_eq!(self.0.send(&question).expect("sent"), question.len());
+            }
             (0..times).for_each(|_| assert!(self.0.recv(&mut answer).expect("an answer") > 0));
         };
         // A client that seals is remembered when it asks for the first time.
@@ -126,8 +135,12 @@ fn dcc(name: &str) -> Vec<u8> {
 }
 
 fn pyzor(op: &str) -> Vec<u8> {
+    pyzor_of_thread(4242, op)
+}
+
+fn pyzor_of_thread(thread: u32, op: &str) -> Vec<u8> {
     let digest = "4502e099be0ee6ecd6bfef672e964a98d315194f";
-    let asked = format!("Op: {op}\nOp-Digest: {digest}\nThread: 4242\nPV: 2.1\n");
+    let asked = format!("Op: {op}\nOp-Digest: {digest}\nThread: {thread}\nPV: 2.1\n");
     format!("{asked}User: anonymous\nTime: 1790000000\nSig: {digest}\n\n").into_bytes()
 }
 
@@ -147,6 +160,8 @@ fn a_check_takes_no_allocation_in_any_protocol() {
     let answer = client.ask(&pyzor("check"));
     assert!(String::from_utf8_lossy(&answer).contains("\nCount: 1\n"));
     assert_eq!(client.allocations(&pyzor("check")), 0, "Pyzor");
+    let arrive = |number| pyzor_of_thread(5000 + number, "check");
+    assert_eq!(client.allocations_of(arrive), 0, "Pyzor, counted");
 
     let client = site.client("DCC");
     let (report, query) = (dcc("04-report-anon-first.hex"), dcc("06-query-anon-after-11.hex"));
@@ -163,6 +178,8 @@ fn a_check_takes_no_allocation_in_any_protocol() {
             |command: &&Vec<u8>| command[1] == FUZZY_CHECK && probability(&client.ask(command)) == expected;
         let command = commands.iter().find(check).expect("one of each");
         assert_eq!(client.allocations(command), 0, "{what}");
+        let arrive = |number: u32| [&command[..8], &number.to_le_bytes(), &command[12..]].concat();
+        assert_eq!(client.allocations_of(arrive), 0, "{what}, counted");
     }
     let (sealed, clear) = (rows("fuzzy/sealed.tsv", 0), rows("fuzzy/sealed.tsv", 1));
     let (sealed, _) =
