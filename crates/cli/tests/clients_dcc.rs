@@ -37,7 +37,8 @@ fn report(number: u32, targets: u32, sums: &[(u8, Vec<u8>)]) -> Vec<u8> {
 
 /// The current totals of an answer.
 fn totals(serving: &Serving<'_>, packet: &[u8]) -> Vec<u32> {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    // As DCC's clients do: on a port of no address, so that its user is known.
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
     socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a limit");
     socket.send_to(packet, serving.said["clients"]["dcc"].as_str().expect("an address")).expect("sent");
     let mut answer = [0; 2000];

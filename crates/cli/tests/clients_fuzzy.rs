@@ -188,6 +188,8 @@ fn the_real_rspamd_adds_scans_exact_and_near_and_deletes_in_the_clear_and_sealed
     }
     let folder = Folder::new();
     let serving = Serving::start_with(&folder, OPTIONS);
+    // It runs as a user of its own.
+    assert_eq!(serving.run("account weight local 10").code, 0);
     let key = serving.said["fuzzy_key"].as_str().expect("a key").to_owned();
     for key in [None, Some(key.as_str())] {
         let rspamd = Rspamd::start(fuzzy_port(&serving), key);

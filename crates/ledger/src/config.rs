@@ -1,7 +1,7 @@
 //! What a site chooses: sizes, times, thresholds. Every value has a default that is safe for mail.
 
 use seenit_signature::Kind;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::trust::TRUSTED_MIN;
 
@@ -43,8 +43,6 @@ pub struct LedgerConfig {
     pub raw_max: u32,
     /// New signatures that one account may add in a generation, in percent of `capacity`: nobody fills it alone.
     pub reporter_percent: u32,
-    /// Points of the built-in account `local`.
-    pub local_weight: u8,
     /// Points that a new account begins with: one less than makes it trusted, so that its words can be confirmed or
     /// refuted by those whom the operator trusts.
     pub account_weight: u8,
@@ -76,7 +74,6 @@ impl Default for LedgerConfig {
             near_ham_min: 1000,
             raw_max: 1000,
             reporter_percent: 10,
-            local_weight: 10,
             account_weight: TRUSTED_MIN - 1,
             free_bytes_min: 256 << 20,
             delta_millis: 1000,
@@ -135,9 +132,17 @@ impl LedgerConfig {
         within("near_threshold_careful", self.near_threshold_careful.into(), 9, 32, SHINGLES)?;
         within("raw_max", self.raw_max.into(), 100, 65_535, "must be from 100 to 65535")?;
         within("reporter_percent", self.reporter_percent.into(), 1, 100, "must be from 1 to 100")?;
-        within("local_weight", self.local_weight.into(), 0, 10, "must be from 0 to 10 points")?;
         within("account_weight", self.account_weight.into(), 0, 10, "must be from 0 to 10 points")?;
         within("delta_millis", self.delta_millis, 10, 60_000, "must be from 10 to 60000")?;
         within("snapshot_secs", self.snapshot_secs, 1, 86_400, "must be from 1 to 86400")
     }
+}
+
+/// A configuration as a snapshot has it, which may have been written by a version with more keys.
+pub(crate) fn of_snapshot<'de, D: Deserializer<'de>>(from: D) -> Result<LedgerConfig, D::Error> {
+    // What `local` weighs: since then a reporter's weight like any other.
+    const GONE: &str = "local_weight";
+    let mut value = serde_json::Value::deserialize(from)?;
+    value.as_object_mut().map(|keys| keys.remove(GONE));
+    serde_json::from_value(value).map_err(serde::de::Error::custom)
 }

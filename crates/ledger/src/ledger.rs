@@ -308,6 +308,11 @@ impl Ledger {
         self.reporters().into_iter().find(|reporter| reporter.name == name)
     }
 
+    /// What a reporter's word weighs; nothing where there is no such reporter.
+    pub fn weight_of(&self, reporter: ReporterId) -> u8 {
+        self.shared.reporter(reporter).map_or(0, |reporter| reporter.weight)
+    }
+
     /// All reporters, by number.
     pub fn reporters(&self) -> Vec<Reporter> {
         let mut reporters: Vec<Reporter> = self.shared.reporters().into_values().collect();
@@ -331,11 +336,11 @@ impl Ledger {
         self.ask_and_wait(|reply| Job::PutReporter { name: name.to_owned(), standing, reply })
     }
 
-    /// Takes back everything a reporter said, and gives its word no weight from now on. Returns the number of records
-    /// that were taken back.
+    /// Takes back everything a reporter said, and gives its word no weight from now on; the operator keeps its weight.
+    /// Returns the number of records that were taken back.
     pub fn undo_reporter(&self, name: &str) -> Result<u64, WriteError> {
         let reporter = self.reporter(name).ok_or_else(|| WriteError::Reporter(name.to_owned()))?;
-        if !reporter.id.is_local() {
+        if reporter.id != OPERATOR {
             self.put_reporter(name, Some(0))?;
         }
         let journal =

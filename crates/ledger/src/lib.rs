@@ -3,7 +3,7 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use seenit_ledger::{Case, LOCAL, Ledger, LedgerConfig, SystemClock, Verb, Verdict, Write};
+//! use seenit_ledger::{Case, OPERATOR, Ledger, LedgerConfig, SystemClock, Verb, Verdict, Write};
 //! use seenit_signature::razor::Ep4;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,7 +16,7 @@
 //! assert_eq!(ledger.check(&case).verdict, Verdict::Unknown);
 //!
 //! // Durable when it returns.
-//! let receipt = ledger.write_and_wait(Write { verb: Verb::Report, reporter: LOCAL, cases: vec![case.clone()] })?;
+//! let receipt = ledger.write_and_wait(Write { verb: Verb::Report, reporter: OPERATOR, cases: vec![case.clone()] })?;
 //! assert_eq!(ledger.check(&case).verdict, Verdict::Spam);
 //! assert_eq!(ledger.receipt(receipt.id).map(|receipt| receipt.verb), Some(Verb::Report));
 //! # Ok(())
@@ -90,7 +90,7 @@ pub use ledger::Ledger;
 pub use local::Local;
 pub use rebuild::rebuild;
 pub use record::{RecordId, Verb};
-pub use reporter::{LOCAL, OPERATOR, Reporter, ReporterId};
+pub use reporter::{LOCAL, LOCAL_WEIGHT, OPERATOR, Reporter, ReporterId};
 pub use seen::RECIPIENTS_MAX;
 pub use signature::{Case, SignatureRef};
 pub use sites_seen::FrozenCells;

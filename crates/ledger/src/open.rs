@@ -22,7 +22,7 @@ use crate::open_seen::{restore_seen, seen};
 use crate::peers::change;
 use crate::pulse::Pulse;
 use crate::replay::Replay;
-use crate::reporter::{LOCAL, OPERATOR, Reporter, ReporterId};
+use crate::reporter::{LOCAL, LOCAL_WEIGHT, OPERATOR, Reporter, ReporterId};
 use crate::share::Shares;
 use crate::shared::{Shared, State, degenerate};
 use crate::snapshot::{self, FILES, Head, Snapshot, SnapshotError};
@@ -95,7 +95,7 @@ pub(crate) fn open(
         opened.memory.seen.begin(identity.incarnation().clone(), None)?;
     }
     opened.memory.seen.advance(now)?;
-    let reporters = reporters(&journal, &config)?;
+    let reporters = reporters(&journal)?;
     remove_litter(folder);
 
     let Opened { memory, hidden_before, heads, .. } = opened;
@@ -302,22 +302,34 @@ fn catch_up(
     Ok(replayed)
 }
 
-/// The reporters of the journal, the built-in ones among them with the weights of the configuration.
-pub(crate) fn reporters(journal: &Journal, config: &LedgerConfig) -> Result<Vec<Reporter>, OpenError> {
+/// Says in a journal that the weight of `local` is the operator's to set, and not a key of the configuration any more.
+const LOCAL_IS_WEIGHED: &str = "local_is_weighed";
+
+/// What `local` weighed by default when that was a key of the configuration.
+const LOCAL_WEIGHT_BEFORE: u8 = 10;
+
+/// The reporters of the journal, the built-in ones among them.
+pub(crate) fn reporters(journal: &Journal) -> Result<Vec<Reporter>, OpenError> {
     let mut reporters = journal.reporters().map_err(rows)?;
     let mut batch = journal.batch();
     let built_in: [(ReporterId, &str, u8); 2] =
-        [(LOCAL, "local", config.local_weight), (OPERATOR, "operator", POINTS_MAX)];
+        [(LOCAL, "local", LOCAL_WEIGHT), (OPERATOR, "operator", POINTS_MAX)];
     for (id, name, weight) in built_in {
-        match reporters.iter_mut().find(|reporter| reporter.id == id) {
-            Some(reporter) => reporter.weight = weight,
-            None => {
-                let name = name.to_owned();
-                let new = Reporter { id, name, weight, fixed: true, confirmed: 0, refuted: 0, records: 0 };
-                batch.reporter(&new).map_err(rows)?;
-                reporters.push(new);
-            }
+        if !reporters.iter().any(|reporter| reporter.id == id) {
+            let name = name.to_owned();
+            let new = Reporter { id, name, weight, fixed: true, confirmed: 0, refuted: 0, records: 0 };
+            batch.reporter(&new).map_err(rows)?;
+            reporters.push(new);
         }
+    }
+    if journal.number(LOCAL_IS_WEIGHED).map_err(rows)?.is_none() {
+        // Another weight than the default was somebody's choice, and stays.
+        let local = reporters.iter_mut().find(|one| one.id == LOCAL && one.weight == LOCAL_WEIGHT_BEFORE);
+        if let Some(local) = local {
+            local.weight = LOCAL_WEIGHT;
+            batch.reporter(local).map_err(rows)?;
+        }
+        batch.number(LOCAL_IS_WEIGHED, 1);
     }
     batch.commit().map_err(rows)?;
     Ok(reporters)
@@ -357,4 +369,46 @@ fn remove_litter(folder: &Path) {
 
 pub(crate) fn rows(error: JournalError) -> OpenError {
     OpenError::Rows(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weight_of_local(reporters: &[Reporter]) -> Option<u8> {
+        reporters.iter().find(|reporter| reporter.id == LOCAL).map(|reporter| reporter.weight)
+    }
+
+    #[test]
+    fn the_old_default_weight_of_local_becomes_the_new_one_once_and_a_chosen_one_stays() {
+        for (before, after) in [(LOCAL_WEIGHT_BEFORE, LOCAL_WEIGHT), (3, 3), (0, 0)] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let journal = Journal::open(folder.path()).expect("a journal");
+            let put = |weight| {
+                let (id, name) = (LOCAL, "local".to_owned());
+                let local = Reporter { id, name, weight, fixed: true, confirmed: 0, refuted: 0, records: 5 };
+                let mut batch = journal.batch();
+                batch.reporter(&local).expect("encoded");
+                batch.commit().expect("durable");
+            };
+            put(before);
+            let opened = reporters(&journal).expect("reporters");
+            assert_eq!(weight_of_local(&opened), Some(after));
+            assert_eq!(weight_of_local(&journal.reporters().expect("rows")), Some(after), "durable");
+            // From now on it is the operator's choice, whatever it is.
+            put(LOCAL_WEIGHT_BEFORE);
+            assert_eq!(weight_of_local(&reporters(&journal).expect("reporters")), Some(LOCAL_WEIGHT_BEFORE));
+        }
+    }
+
+    #[test]
+    fn in_a_new_journal_local_weighs_less_than_trust_and_than_a_veto_of_the_operator() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let journal = Journal::open(folder.path()).expect("a journal");
+        let local = weight_of_local(&reporters(&journal).expect("reporters")).expect("built in");
+        let (config, kind) = (LedgerConfig::default(), seenit_signature::Kind::Pyzor);
+        assert!(local < crate::trust::TRUSTED_MIN);
+        assert!(!config.outweighs(kind, local.into(), 0), "it lists nothing alone");
+        assert!(config.outweighs(kind, POINTS_MAX.into(), local.into()), "nor unlists what the operator reported");
+    }
 }

@@ -6,11 +6,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ReporterId(pub u32);
 
-/// The built-in account of clients on this machine that cannot carry a token.
+/// The built-in reporter of this machine's users who are not the operator and have no account: one voice for all.
 pub const LOCAL: ReporterId = ReporterId(1);
 
-/// Whoever holds the operator token.
+/// The operator: whoever holds the operator's token, and on this machine root and whom the server runs as.
 pub const OPERATOR: ReporterId = ReporterId(2);
+
+/// What `local` weighs until an operator says otherwise. Whoever may run a program on this machine has this voice, so
+/// it is too little to list anything (`quorum`) or to be trusted; and four times as much (`ratio`) is less than one
+/// report of the operator, so that it cannot unlist what the operator reported, either.
+pub const LOCAL_WEIGHT: u8 = 2;
 
 /// A reporter, its weight, and how it came by it: see `trust`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

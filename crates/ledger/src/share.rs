@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use crate::config::LedgerConfig;
-use crate::reporter::{Reporter, ReporterId};
+use crate::reporter::{LOCAL, OPERATOR, Reporter, ReporterId};
+use crate::trust::TRUSTED_MIN;
 
 /// What was added, by who did. There are no more entries than reporters, or three times the peers.
 pub(crate) struct Shares<K> {
@@ -41,12 +42,13 @@ impl<K: Eq + Hash> Shares<K> {
 /// Whose share it is: all whose word weighs nothing have one together, because whoever wants to be many is.
 pub(crate) fn holder(reporter: &Reporter) -> ReporterId {
     const WEIGHTLESS: ReporterId = ReporterId(0);
-    if reporter.weight == 0 && !reporter.id.is_local() { WEIGHTLESS } else { reporter.id }
+    if reporter.weight == 0 && reporter.id != OPERATOR { WEIGHTLESS } else { reporter.id }
 }
 
-/// What one account may add in a generation; this machine's own accounts all there is.
-pub(crate) fn most(config: &LedgerConfig, reporter: ReporterId) -> u64 {
-    let percent = if reporter.is_local() { 100 } else { config.reporter_percent };
+/// What one reporter may add in a generation; the operator all there is, and `local` where the operator trusts it.
+pub(crate) fn most(config: &LedgerConfig, reporter: &Reporter) -> u64 {
+    let is_trusted = reporter.id == LOCAL && reporter.weight >= TRUSTED_MIN;
+    let percent = if reporter.id == OPERATOR || is_trusted { 100 } else { config.reporter_percent };
     of(config.capacity, percent)
 }
 

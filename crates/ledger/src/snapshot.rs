@@ -50,6 +50,7 @@ const HEAD_BYTES_MAX: usize = 64 << 10;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Head {
     /// The configuration that memory was made with.
+    #[serde(deserialize_with = "crate::config::of_snapshot")]
     pub(crate) config: LedgerConfig,
     /// The last record in it.
     pub(crate) position: u64,

@@ -45,8 +45,9 @@ pub(crate) fn settle(earlier: &mut Reporter, said: Word, trusted: Word) {
     }
 }
 
-/// Units that a word of so many points gives to each shingle of a text: two for the accounts of this machine, one for
-/// trusted others, none for the rest. A shingle is known from two units on, so beyond this machine two must agree.
+/// Units that a word of so many points gives to each shingle of a text: two for the built-in reporters of this machine
+/// (`local` only where the operator trusts it), one for trusted others, none for the rest. A shingle is known from two
+/// units on, so beyond this machine two must agree.
 pub(crate) fn shingle_units(reporter: ReporterId, weight: u8) -> u8 {
     match weight {
         ..TRUSTED_MIN => 0,

@@ -294,7 +294,7 @@ impl Writer {
             return Err(WriteError::Full { held, capacity: table.capacity() }.into());
         }
         let (id, generation) = (share::holder(reporter), self.calendar.generation());
-        let (added, most) = (self.shares.added(generation, id), share::most(&self.shared.config, id));
+        let (added, most) = (self.shares.added(generation, id), share::most(&self.shared.config, reporter));
         if !is_less && added + stage.new_signatures(&write.cases, most.saturating_sub(added)) > most {
             return Err(WriteError::Share { reporter: reporter.name.clone(), added, most }.into());
         }

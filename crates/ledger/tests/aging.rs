@@ -5,23 +5,23 @@ mod common;
 use std::sync::atomic::Ordering::SeqCst;
 
 use common::*;
-use seenit_ledger::reporter::LOCAL;
+use seenit_ledger::reporter::OPERATOR;
 use seenit_ledger::{LedgerConfig, Verb, Verdict};
 
 #[test]
 fn records_count_for_thirty_days_and_protections_last() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
-    write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
-    write(&ledger, Verb::Report, LOCAL, case(2000)).expect("durable");
-    write(&ledger, Verb::Report, LOCAL, near(3, 0)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, case(2000)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, near(3, 0)).expect("durable");
     ledger.protect(vec![case(4000)]).expect("durable");
     for _ in 0..29 {
         hands.pass(DAY);
         settle(&ledger);
     }
     assert_eq!(ledger.check(&case(1)).verdict, Verdict::Spam);
-    write(&ledger, Verb::Report, LOCAL, case(2000)).expect("said again on the last day");
+    write(&ledger, Verb::Report, OPERATOR, case(2000)).expect("said again on the last day");
     hands.pass(DAY);
     settle(&ledger);
     assert_eq!(ledger.check(&case(1)).verdict, Verdict::Unknown);
@@ -72,7 +72,7 @@ fn seen_counts_are_of_three_days_and_bulk_of_a_month() {
 fn a_clock_that_leaps_wipes_nothing_until_it_is_confirmed() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
-    write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
     hands.now.store(25_000 * DAY, SeqCst);
     settle(&ledger);
     assert_eq!(ledger.check(&case(1)).verdict, Verdict::Spam);
@@ -107,7 +107,7 @@ fn a_forgotten_count_is_subtracted_only_while_it_is_counted() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     ledger.see(&[exact(1)], 15).expect("accepted");
-    write(&ledger, Verb::Forget, LOCAL, exact(1)).expect("durable");
+    write(&ledger, Verb::Forget, OPERATOR, exact(1)).expect("durable");
     ledger.see(&[exact(1)], 2).expect("accepted");
     assert_eq!(ledger.check(&exact(1)).reasons[0].seen, Some(2));
     for _ in 0..3 {
@@ -124,7 +124,7 @@ fn many_said_on_two_days_outlives_tallies_that_are_made_anew() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     for _ in 0..2 {
-        write(&ledger, Verb::Many, LOCAL, exact(1)).expect("durable");
+        write(&ledger, Verb::Many, OPERATOR, exact(1)).expect("durable");
         hands.pass(DAY);
         settle(&ledger);
     }

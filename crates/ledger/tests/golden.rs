@@ -14,7 +14,7 @@ use common::*;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use seenit_ledger::{LOCAL, LedgerConfig, Local, Terms, Verb, Verdict};
+use seenit_ledger::{LedgerConfig, Local, OPERATOR, Terms, Verb, Verdict};
 use tempfile::TempDir;
 
 fn golden() -> PathBuf {
@@ -84,14 +84,14 @@ fn makes_the_golden_folder() {
     let small = LedgerConfig { capacity: 1000, seen_capacity: 1000, ..config() };
     let ledger = open_with(folder.path(), &hands, small);
     for _ in 0..2 {
-        write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+        write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
     }
-    write(&ledger, Verb::Revoke, LOCAL, case(2000)).expect("durable");
+    write(&ledger, Verb::Revoke, OPERATOR, case(2000)).expect("durable");
     ledger.protect(vec![case(3000)]).expect("durable");
-    write(&ledger, Verb::Report, LOCAL, near(5, 0)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, near(5, 0)).expect("durable");
     ledger.see(&[case(4000)], 25).expect("accepted");
     ledger.see(&[case(6000)], 10).expect("accepted");
-    write(&ledger, Verb::Forget, LOCAL, case(6000)).expect("durable");
+    write(&ledger, Verb::Forget, OPERATOR, case(6000)).expect("durable");
     ledger.see(&[case(6000)], 3).expect("accepted");
     let terms = Terms::private(&LedgerConfig { seen_capacity: 2000, ..config() }, [7; 16]);
     let terms = [(FIRST_DAY, terms.expect("a geometry"))];

@@ -136,13 +136,13 @@ fn a_word_said_again_after_it_expired_weighs_again() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open_with(folder.path(), &hands, small());
     let other = ledger.put_reporter("other", Some(1)).expect("durable").id;
-    write(&ledger, Verb::Report, seenit_ledger::LOCAL, exact(0)).expect("durable");
+    write(&ledger, Verb::Report, seenit_ledger::OPERATOR, exact(0)).expect("durable");
     for _ in 0..KEPT {
         hands.pass(DAY);
         settle(&ledger);
     }
     write(&ledger, Verb::Report, other, exact(0)).expect("durable");
-    write(&ledger, Verb::Report, seenit_ledger::LOCAL, exact(0)).expect("durable");
+    write(&ledger, Verb::Report, seenit_ledger::OPERATOR, exact(0)).expect("durable");
     assert_eq!(says(&ledger, 0), (11, 0, 2, 0));
 }
 
@@ -153,7 +153,7 @@ fn a_full_tally_ages_out_like_any_other() {
     let ledger = open_with(folder.path(), &hands, LedgerConfig { raw_max: 5000, ..small() });
     for _ in 0..2 {
         let cases = vec![exact(0); 600];
-        let write = seenit_ledger::Write { verb: Verb::Report, reporter: seenit_ledger::LOCAL, cases };
+        let write = seenit_ledger::Write { verb: Verb::Report, reporter: seenit_ledger::OPERATOR, cases };
         ledger.write_and_wait(write).expect("durable");
     }
     assert_eq!(says(&ledger, 0), (10, 0, 1023, 0), "at least");
@@ -169,7 +169,7 @@ fn a_full_tally_ages_out_like_any_other() {
 fn days_without_a_word_are_no_loss() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open_with(folder.path(), &hands, small());
-    write(&ledger, Verb::Report, seenit_ledger::LOCAL, exact(0)).expect("durable");
+    write(&ledger, Verb::Report, seenit_ledger::OPERATOR, exact(0)).expect("durable");
     for _ in 0..KEPT + 4 {
         hands.pass(DAY);
         settle(&ledger);
@@ -178,5 +178,5 @@ fn days_without_a_word_are_no_loss() {
     drop(ledger);
     let again = open_with(folder.path(), &hands, small());
     assert_eq!((again.stats().recovery, again.stats().incarnation), (Vec::new(), before));
-    assert_eq!(write(&again, Verb::Report, seenit_ledger::LOCAL, exact(1)).expect("durable").id.number, 2);
+    assert_eq!(write(&again, Verb::Report, seenit_ledger::OPERATOR, exact(1)).expect("durable").id.number, 2);
 }

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use seenit_ledger::peers::{Batch, Heard, Run};
 use seenit_ledger::record::Word;
-use seenit_ledger::{Answer, Case, LOCAL, Ledger, LedgerConfig, RecordId, Verb, Verdict, WriteError};
+use seenit_ledger::{Answer, Case, Ledger, LedgerConfig, OPERATOR, RecordId, Verb, Verdict, WriteError};
 
 /// Caps that bind nobody.
 const FREE: u32 = 500;
@@ -42,13 +42,13 @@ fn two_ledgers_that_heard_the_same_records_agree_with_who_said_them() {
     let account = here.put_reporter("account", Some(4)).expect("durable").id;
     let other = here.put_reporter("other", Some(10)).expect("durable").id;
     for number in 0..20 {
-        write(&here, Verb::Report, LOCAL, case(number * 10)).expect("durable");
+        write(&here, Verb::Report, OPERATOR, case(number * 10)).expect("durable");
         write(&here, Verb::Report, account, case(number * 5)).expect("durable");
     }
     write(&here, Verb::Revoke, other, case(30)).expect("durable");
-    write(&here, Verb::Withdraw, LOCAL, case(40)).expect("durable");
+    write(&here, Verb::Withdraw, OPERATOR, case(40)).expect("durable");
     for number in 0..5 {
-        write(&here, Verb::Report, LOCAL, near(number, 0)).expect("durable");
+        write(&here, Verb::Report, OPERATOR, near(number, 0)).expect("durable");
     }
     let (others, peers) = ([site(), site()], [peer(1, FREE, FREE, 0)]);
     for (_, _, there) in &others {
@@ -82,7 +82,7 @@ fn a_flooding_peer_counts_for_its_caps_and_no_more() {
     }
     assert_eq!((weights(&ledger, &exact(0)), weights(&ledger, &exact(1000))), ((30, 0), (0, 20)));
     // The same of a key that own reporters know.
-    write(&ledger, Verb::Report, LOCAL, exact(0)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, exact(0)).expect("durable");
     assert_eq!(weights(&ledger, &exact(0)), (40, 0));
     // One record at a time, and an own word between them.
     for one in 0..10 {
@@ -128,7 +128,7 @@ fn a_peers_revocation_takes_its_own_voice_from_a_text() {
 fn a_peers_revocation_clears_and_its_protection_is_no_veto() {
     let (_folder, _hands, ledger) = site();
     ledger.set_peers(&[peer(1, FREE, 10, 0)]).expect("durable");
-    write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
     assert_eq!(ledger.check(&case(1)).verdict, Verdict::Spam);
     ledger.commit_link(heard(1, 1, vec![said(Verb::Revoke, 7, 10, FIRST_DAY, case(1))])).expect("durable");
     assert_eq!(ledger.check(&case(1)).verdict, Verdict::Unknown, "ten points on either side");
@@ -154,7 +154,7 @@ fn an_own_revocation_takes_along_what_a_peer_reported_together() {
     ledger.set_peers(&[peer(1, 10, 10, 0)]).expect("durable");
     ledger.commit_link(heard(1, 1, vec![said(Verb::Report, 7, 10, FIRST_DAY, case(1))])).expect("durable");
     assert_eq!(ledger.check(&pyzor(1)).verdict, Verdict::Spam);
-    write(&ledger, Verb::Revoke, LOCAL, exact(1)).expect("durable");
+    write(&ledger, Verb::Revoke, OPERATOR, exact(1)).expect("durable");
     assert_eq!(weights(&ledger, &pyzor(1)), (10, 10));
 }
 
@@ -184,7 +184,7 @@ fn peers_words_settle_nobodys_trust() {
         (account.weight, account.confirmed, account.refuted)
     };
     assert_eq!(standing(&ledger), (4, 0, 0));
-    write(&ledger, Verb::Report, LOCAL, exact(1)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, exact(1)).expect("durable");
     assert_eq!(standing(&ledger), (4, 1, 0), "a peer's trusted word settled nothing before");
 }
 
@@ -215,10 +215,10 @@ fn bulk_and_many_are_believed_as_far_as_seen_counts_are() {
     assert_eq!(verdicts(&ledger), [unknown, unknown, bulk, bulk]);
     assert_eq!(ledger.stats().bulk, 1);
     // A forget takes back the MANY of its own site only.
-    write(&ledger, Verb::Many, LOCAL, exact(4)).expect("durable");
+    write(&ledger, Verb::Many, OPERATOR, exact(4)).expect("durable");
     ledger.commit_link(heard(2, 3, vec![said(Verb::Forget, 1, 10, FIRST_DAY, exact(4))])).expect("durable");
     assert_eq!(ledger.check(&exact(4)).verdict, bulk);
-    write(&ledger, Verb::Forget, LOCAL, exact(4)).expect("durable");
+    write(&ledger, Verb::Forget, OPERATOR, exact(4)).expect("durable");
     assert_eq!(ledger.check(&exact(4)).verdict, unknown);
 }
 
@@ -390,11 +390,11 @@ fn own_records_are_read_in_order_whatever_they_are_and_say_where_older_ones_have
     let life = ledger.stats().incarnation;
     let verbs = [Verb::Report, Verb::Protect, Verb::Revoke, Verb::Report, Verb::Unprotect];
     for (verb, number) in verbs.into_iter().zip(1..) {
-        write(&ledger, verb, LOCAL, exact(number * 100)).expect("durable");
+        write(&ledger, verb, OPERATOR, exact(number * 100)).expect("durable");
     }
     hands.pass(DAY);
     settle(&ledger);
-    write(&ledger, Verb::Withdraw, LOCAL, exact(600)).expect("durable");
+    write(&ledger, Verb::Withdraw, OPERATOR, exact(600)).expect("durable");
     let verb_of = |bytes: &Vec<u8>| Verb::from_code(bytes[1]).expect("a verb");
     let run = |after, bytes_max| -> (u64, Vec<Verb>) {
         let Run { first, records } = ledger.records(life, after, bytes_max).expect("readable");
@@ -411,7 +411,7 @@ fn own_records_are_read_in_order_whatever_they_are_and_say_where_older_ones_have
         hands.pass(DAY);
         settle(&ledger);
     }
-    write(&ledger, Verb::Report, LOCAL, exact(700)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, exact(700)).expect("durable");
     assert_eq!(run(0, usize::MAX), (2, vec![Verb::Protect]));
     assert_eq!(run(2, usize::MAX), (5, vec![Verb::Unprotect]));
     assert_eq!((run(5, usize::MAX), ledger.records_end(life)), ((7, vec![Verb::Report]), Ok(7)));

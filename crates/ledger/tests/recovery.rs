@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use common::*;
-use seenit_ledger::reporter::LOCAL;
+use seenit_ledger::reporter::OPERATOR;
 use seenit_ledger::{Case, Ledger, LedgerConfig, Verb, Verdict};
 
 /// The folder as a kill would leave it now.
@@ -20,17 +20,17 @@ fn killed(folder: &Path) -> tempfile::TempDir {
 /// A day of everything: reports, repeats, revocations, protections, texts, bulk.
 fn a_day(ledger: &Ledger, from: u64) {
     for number in from..from + 40 {
-        write(ledger, Verb::Report, LOCAL, case(number * 10)).expect("durable");
-        write(ledger, Verb::Report, LOCAL, near(number, 0)).expect("durable");
+        write(ledger, Verb::Report, OPERATOR, case(number * 10)).expect("durable");
+        write(ledger, Verb::Report, OPERATOR, near(number, 0)).expect("durable");
     }
     for number in from..from + 10 {
-        write(ledger, Verb::Report, LOCAL, case(number * 10)).expect("durable");
-        write(ledger, Verb::Revoke, LOCAL, case((number + 10) * 10)).expect("durable");
-        write(ledger, Verb::Withdraw, LOCAL, near(number, 0)).expect("durable");
+        write(ledger, Verb::Report, OPERATOR, case(number * 10)).expect("durable");
+        write(ledger, Verb::Revoke, OPERATOR, case((number + 10) * 10)).expect("durable");
+        write(ledger, Verb::Withdraw, OPERATOR, near(number, 0)).expect("durable");
     }
     ledger.protect(vec![case((from + 35) * 10)]).expect("durable");
     ledger.see(&[case(from * 10 + 5)], 25).expect("accepted");
-    write(ledger, Verb::Many, LOCAL, case(from * 10 + 7)).expect("durable");
+    write(ledger, Verb::Many, OPERATOR, case(from * 10 + 7)).expect("durable");
 }
 
 /// What the ledger says of everything that `a_day` touched.
@@ -64,7 +64,7 @@ fn after_a_kill_everything_acknowledged_is_there() {
     let recovery = again.stats().recovery;
     assert!(recovery.iter().any(|line| line.contains("replayed after the last snapshot")), "{recovery:?}");
     assert_eq!(again.stats().near_spam, ledger.stats().near_spam);
-    write(&again, Verb::Report, LOCAL, case(77)).expect("it goes on");
+    write(&again, Verb::Report, OPERATOR, case(77)).expect("it goes on");
 }
 
 #[test]
@@ -145,9 +145,9 @@ fn another_capacity_makes_the_tallies_anew() {
 fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
-    write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
     let backup = killed(folder.path());
-    write(&ledger, Verb::Report, LOCAL, case(2)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, case(2)).expect("durable");
     ledger.see(&[case(900)], 11).expect("accepted");
     let before = ledger.stats().incarnation;
     drop(ledger);
@@ -159,7 +159,7 @@ fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
     assert!(again.stats().incarnation > before);
     assert_eq!(again.check(&case(1)).verdict, Verdict::Spam);
     assert_eq!(again.stats().signatures, 3, "tallies are those of the journal, not of the newer snapshot");
-    let receipt = write(&again, Verb::Report, LOCAL, case(3)).expect("durable");
+    let receipt = write(&again, Verb::Report, OPERATOR, case(3)).expect("durable");
     assert_eq!(receipt.id.number, 3, "no number is given twice");
     assert_eq!(receipt.id.incarnation, again.stats().incarnation);
     // What was counted in the life before is frozen and still counts, in this life and after a kill of it.
@@ -176,10 +176,10 @@ fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
 fn a_store_that_lost_its_end_without_a_word_is_found_out() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
-    write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
     let backup = killed(folder.path());
     for number in 2..10 {
-        write(&ledger, Verb::Report, LOCAL, case(number * 10)).expect("durable");
+        write(&ledger, Verb::Report, OPERATOR, case(number * 10)).expect("durable");
     }
     settle(&ledger);
     fs::copy(folder.path().join("journal.mark"), backup.path().join("journal.mark"))
@@ -187,7 +187,7 @@ fn a_store_that_lost_its_end_without_a_word_is_found_out() {
     let again = open(backup.path(), &hands);
     let recovery = again.stats().recovery;
     assert!(recovery.iter().any(|line| line.contains("but record 9 was acknowledged")), "{recovery:?}");
-    assert_eq!(write(&again, Verb::Report, LOCAL, case(3)).expect("durable").id.number, 10);
+    assert_eq!(write(&again, Verb::Report, OPERATOR, case(3)).expect("durable").id.number, 10);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use common::sites::*;
 use common::*;
-use seenit_ledger::reporter::LOCAL;
+use seenit_ledger::reporter::OPERATOR;
 use seenit_ledger::{Ledger, RecordId, Verb};
 use tempfile::TempDir;
 
@@ -30,7 +30,7 @@ fn put(from: &Path, to: &Path, names: &[&str]) {
 }
 
 fn report(ledger: &Ledger, number: u64) -> RecordId {
-    write(ledger, Verb::Report, LOCAL, case(number)).expect("durable").id
+    write(ledger, Verb::Report, OPERATOR, case(number)).expect("durable").id
 }
 
 #[test]

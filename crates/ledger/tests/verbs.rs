@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use seenit_ledger::reporter::{LOCAL, OPERATOR};
+use seenit_ledger::reporter::OPERATOR;
 use seenit_ledger::{Answer, Ledger, LedgerConfig, Verb, Verdict, Write, WriteError};
 use seenit_signature::Kind;
 
@@ -16,7 +16,7 @@ fn one_local_report_lists_and_one_revocation_clears() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     assert_eq!(verdict(&ledger, &case(1)), Verdict::Unknown);
-    let receipt = write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+    let receipt = write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
     assert_eq!((receipt.records, receipt.matched), (1, 0));
     let judgement = ledger.check(&case(1));
     assert_eq!(judgement.verdict, Verdict::Spam);
@@ -25,7 +25,7 @@ fn one_local_report_lists_and_one_revocation_clears() {
     assert_eq!((reason.reporters, reason.generation), (Some(1), Some(FIRST_DAY)));
     assert_eq!(verdict(&ledger, &case(2)), Verdict::Unknown, "the link alone lists nothing");
 
-    let receipt = write(&ledger, Verb::Revoke, LOCAL, case(1)).expect("durable");
+    let receipt = write(&ledger, Verb::Revoke, OPERATOR, case(1)).expect("durable");
     assert_eq!((receipt.matched, receipt.cleared, receipt.remaining), (3, 3, 0));
     assert_eq!(verdict(&ledger, &case(1)), Verdict::Ham, "the last word of the one reporter");
     assert_eq!(ledger.receipt(receipt.id).expect("known"), seenit_ledger::Receipt { records: 1, ..receipt });
@@ -37,15 +37,15 @@ fn the_shingles_of_rspamd_are_a_space_of_their_own_also_after_a_restart() {
     let config = config();
     let rspamd = |number, changed| shingles(Kind::RspamdNear, number, changed);
     let ledger = open_with(folder.path(), &hands, config.clone());
-    write(&ledger, Verb::Report, LOCAL, rspamd(7, 0)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, rspamd(7, 0)).expect("durable");
     let sayings = |ledger: &Ledger| {
         let asked = [rspamd(7, 6), rspamd(7, 7), rspamd(7, 15), rspamd(7, 16), near(7, 0)];
         asked.map(|case| verdict(ledger, &case) == Verdict::Spam)
     };
     assert_eq!(sayings(&ledger), [true, false, false, false, false], "from 26 on while no ham is known");
-    write(&ledger, Verb::Revoke, LOCAL, near(8, 0)).expect("durable");
+    write(&ledger, Verb::Revoke, OPERATOR, near(8, 0)).expect("durable");
     assert_eq!(sayings(&ledger), [true, false, false, false, false], "that ham is none of rspamd's");
-    write(&ledger, Verb::Revoke, LOCAL, rspamd(8, 0)).expect("durable");
+    write(&ledger, Verb::Revoke, OPERATOR, rspamd(8, 0)).expect("durable");
     assert_eq!(sayings(&ledger), [true, true, true, false, false], "from 17 on");
     assert_eq!((ledger.stats().near_spam, ledger.stats().near_ham), (0, 1), "of near1 alone");
     drop(ledger);
@@ -62,12 +62,12 @@ fn the_shingles_of_rspamd_are_a_space_of_their_own_also_after_a_restart() {
 fn a_withdrawal_leaves_nothing_said() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
-    write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
-    write(&ledger, Verb::Report, LOCAL, near(7, 0)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, near(7, 0)).expect("durable");
     assert_eq!(verdict(&ledger, &near(7, 3)), Verdict::Spam, "29 of 32");
     assert_eq!(verdict(&ledger, &near(7, 10)), Verdict::Unknown, "22 of 32, while little ham is known");
-    write(&ledger, Verb::Withdraw, LOCAL, pyzor(1)).expect("durable");
-    write(&ledger, Verb::Withdraw, LOCAL, near(7, 0)).expect("durable");
+    write(&ledger, Verb::Withdraw, OPERATOR, pyzor(1)).expect("durable");
+    write(&ledger, Verb::Withdraw, OPERATOR, near(7, 0)).expect("durable");
     assert_eq!(verdict(&ledger, &case(1)), Verdict::Unknown, "the whole case is withdrawn");
     assert_eq!(verdict(&ledger, &near(7, 0)), Verdict::Unknown);
     assert!(ledger.check(&near(7, 0)).reasons.is_empty());
@@ -103,13 +103,13 @@ fn two_of_half_weight_must_agree_and_a_word_counts_once() {
 fn a_revocation_of_one_exact_signature_revokes_its_case_and_a_link_does_not() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
-    write(&ledger, Verb::Report, LOCAL, case(10)).expect("durable");
-    write(&ledger, Verb::Report, LOCAL, case(11)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, case(10)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, case(11)).expect("durable");
     let mut link = seenit_ledger::Case::new();
     link.push(seenit_signature::Kind::Url1, &digest::<20>(1 + (1 << 50))).expect("a digest");
-    write(&ledger, Verb::Revoke, LOCAL, link).expect("durable");
+    write(&ledger, Verb::Revoke, OPERATOR, link).expect("durable");
     assert_eq!(verdict(&ledger, &exact(10)), Verdict::Spam, "never from a link");
-    write(&ledger, Verb::Revoke, LOCAL, pyzor(10)).expect("durable");
+    write(&ledger, Verb::Revoke, OPERATOR, pyzor(10)).expect("durable");
     assert_eq!(verdict(&ledger, &exact(10)), Verdict::Ham);
     assert_eq!(verdict(&ledger, &exact(11)), Verdict::Spam, "another case");
 }
@@ -122,7 +122,7 @@ fn the_weight_of_many_outlives_one_revocation() {
         let reporter = ledger.put_reporter(name, Some(10)).expect("durable").id;
         write(&ledger, Verb::Report, reporter, case(1)).expect("durable");
     }
-    let receipt = write(&ledger, Verb::Revoke, LOCAL, exact(1)).expect("durable");
+    let receipt = write(&ledger, Verb::Revoke, OPERATOR, exact(1)).expect("durable");
     assert_eq!(
         (receipt.cleared, receipt.remaining),
         (1, 2),
@@ -138,8 +138,8 @@ fn what_is_protected_no_report_makes_spam() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     ledger.protect(vec![case(1), near(5, 0)]).expect("durable");
-    write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
-    write(&ledger, Verb::Report, LOCAL, near(5, 0)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, near(5, 0)).expect("durable");
     assert_eq!(verdict(&ledger, &case(1)), Verdict::Ham);
     assert_eq!(verdict(&ledger, &near(5, 0)), Verdict::Unknown, "good shingles are no evidence");
     write(&ledger, Verb::Unprotect, OPERATOR, case(1)).expect("durable");
@@ -165,7 +165,7 @@ fn twenty_recipients_make_bulk_and_a_forgotten_count_begins_anew() {
     ledger.see(&[case(2)], 6).expect("accepted");
     ledger.snapshot().expect("a promotion would be written");
     assert_eq!(verdict(&ledger, &case(2)), Verdict::Unknown, "6, not 21");
-    write(&ledger, Verb::Many, LOCAL, case(3)).expect("durable");
+    write(&ledger, Verb::Many, OPERATOR, case(3)).expect("durable");
     assert_eq!(verdict(&ledger, &case(3)), Verdict::Bulk);
 }
 
@@ -179,7 +179,7 @@ fn what_is_forgotten_is_not_many_any_more_and_stays_so() {
         (found.recipients, found.many, found.forgotten)
     };
     assert_eq!(ledger.see_one(one.iter().next().expect("one"), 7), Ok(7));
-    write(&ledger, Verb::Many, LOCAL, one.clone()).expect("durable");
+    write(&ledger, Verb::Many, OPERATOR, one.clone()).expect("durable");
     assert_eq!(sightings(&ledger), (7, true, false));
     hands.pass(DAY);
     settle(&ledger);
@@ -190,7 +190,7 @@ fn what_is_forgotten_is_not_many_any_more_and_stays_so() {
     seenit_ledger::rebuild(folder.path(), config(), clock, || {}).expect("made anew");
     let ledger = open(folder.path(), &hands);
     assert_eq!(sightings(&ledger), (0, false, true));
-    write(&ledger, Verb::Many, LOCAL, one.clone()).expect("durable");
+    write(&ledger, Verb::Many, OPERATOR, one.clone()).expect("durable");
     assert_eq!(sightings(&ledger), (0, true, true));
 }
 
@@ -202,14 +202,14 @@ fn what_a_trusted_reporter_says_later_moves_the_weights_of_others() {
     let echo = ledger.admit_reporter("echo").expect("durable").id;
     for number in 0..5 {
         write(&ledger, Verb::Report, new, case(100 * number)).expect("durable");
-        write(&ledger, Verb::Report, LOCAL, case(100 * number)).expect("durable");
+        write(&ledger, Verb::Report, OPERATOR, case(100 * number)).expect("durable");
         write(&ledger, Verb::Report, echo, case(100 * number)).expect("durable");
     }
     let weight = |name: &str| ledger.reporter(name).expect("known").weight;
     assert_eq!((weight("new"), weight("echo")), (1, 0), "who comes after a trusted word gains nothing");
     assert_eq!(ledger.admit_reporter("new").expect("known").weight, 1, "a known one stays as it is");
     write(&ledger, Verb::Report, new, case(9000)).expect("durable");
-    write(&ledger, Verb::Revoke, LOCAL, case(9000)).expect("durable");
+    write(&ledger, Verb::Revoke, OPERATOR, case(9000)).expect("durable");
     assert_eq!((weight("new"), ledger.reporter("new").expect("known").refuted), (0, 1));
 }
 
@@ -221,12 +221,12 @@ fn who_says_a_thing_twice_confirms_nobody_twice() {
     let echo = ledger.admit_reporter("echo").expect("durable").id;
     let confirmed = |name: &str| ledger.reporter(name).expect("known").confirmed;
     write(&ledger, Verb::Report, new, case(1)).expect("durable");
-    let many = Write { verb: Verb::Report, reporter: LOCAL, cases: vec![case(1); 20] };
+    let many = Write { verb: Verb::Report, reporter: OPERATOR, cases: vec![case(1); 20] };
     ledger.write_and_wait(many).expect("durable");
     assert_eq!(confirmed("new"), 1, "twenty copies in one write");
     write(&ledger, Verb::Report, echo, case(1)).expect("durable");
     for _ in 0..5 {
-        write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+        write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
     }
     assert_eq!((confirmed("new"), confirmed("echo")), (1, 0));
     assert_eq!(ledger.reporter("new").expect("known").weight, 0);
@@ -240,7 +240,7 @@ fn everything_a_reporter_said_can_be_taken_back() {
     for number in 0..30 {
         write(&ledger, Verb::Report, rogue, case(1000 * number)).expect("durable");
     }
-    write(&ledger, Verb::Report, LOCAL, case(0)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, case(0)).expect("durable");
     assert_eq!(verdict(&ledger, &case(29_000)), Verdict::Spam);
     assert_eq!(ledger.undo_reporter("rogue"), Ok(30));
     assert_eq!(verdict(&ledger, &case(29_000)), Verdict::Unknown);
@@ -257,7 +257,7 @@ fn digests_of_nothing_are_nobodys() {
         empty.iter().find(|one| one.kind == seenit_signature::Kind::Pyzor).expect("a digest of nothing");
     let mut case = seenit_ledger::Case::new();
     case.push(pyzor.kind, &pyzor.digest.to_bytes()).expect("a digest");
-    assert_eq!(write(&ledger, Verb::Report, LOCAL, case.clone()), Err(WriteError::Empty));
+    assert_eq!(write(&ledger, Verb::Report, OPERATOR, case.clone()), Err(WriteError::Empty));
     assert_eq!(verdict(&ledger, &case), Verdict::NoOpinion);
 }
 
@@ -267,20 +267,20 @@ fn raw_totals_end_at_their_limit_and_a_full_ledger_says_so() {
     let config = LedgerConfig { raw_max: 100, capacity: 1000, ..config() };
     let ledger = open_with(folder.path(), &hands, config);
     for _ in 0..110 {
-        write(&ledger, Verb::Report, LOCAL, exact(1)).expect("durable");
+        write(&ledger, Verb::Report, OPERATOR, exact(1)).expect("durable");
     }
     assert_eq!(ledger.check(&exact(1)).reasons[0].raw, 100);
     let mut number = 2;
     let refused = loop {
         number += 1;
         assert!(number < 1100);
-        if let Err(error) = write(&ledger, Verb::Report, LOCAL, exact(number)) {
+        if let Err(error) = write(&ledger, Verb::Report, OPERATOR, exact(number)) {
             break error;
         }
     };
     assert_eq!(refused, WriteError::Full { held: 1000, capacity: 1000 });
     assert_eq!(verdict(&ledger, &exact(500)), Verdict::Spam, "reads go on");
-    write(&ledger, Verb::Revoke, LOCAL, exact(500)).expect("revocations go on");
+    write(&ledger, Verb::Revoke, OPERATOR, exact(500)).expect("revocations go on");
     assert!(ledger.stats().alarms.iter().any(|alarm| alarm.contains("signatures of 1000")));
 }
 
@@ -297,7 +297,7 @@ fn nobody_fills_the_ledger_alone() {
     let refused = write(&ledger, Verb::Report, greedy, exact(100)).expect_err("its share is used up");
     assert_eq!(refused, WriteError::Share { reporter: "greedy".into(), added: 100, most: 100 });
     write(&ledger, Verb::Revoke, greedy, exact(7)).expect("what is known can be spoken of");
-    write(&ledger, Verb::Report, LOCAL, exact(100)).expect("others go on");
+    write(&ledger, Verb::Report, OPERATOR, exact(100)).expect("others go on");
     write(&ledger, Verb::Report, greedy, exact(100)).expect("known by now");
     hands.pass(DAY);
     settle(&ledger);
@@ -327,8 +327,8 @@ fn words_without_weight_make_no_good_texts_known() {
     let nobody = ledger.put_reporter("nobody", Some(0)).expect("durable").id;
     for number in 0..5 {
         write(&ledger, Verb::Revoke, nobody, near(number, 0)).expect("durable");
-        write(&ledger, Verb::Revoke, LOCAL, near(number + 100, 0)).expect("durable");
-        write(&ledger, Verb::Revoke, LOCAL, near(number + 100, 0)).expect("durable");
+        write(&ledger, Verb::Revoke, OPERATOR, near(number + 100, 0)).expect("durable");
+        write(&ledger, Verb::Revoke, OPERATOR, near(number + 100, 0)).expect("durable");
     }
     assert_eq!((ledger.stats().near_ham, ledger.stats().near_spam), (5, 0));
 }

@@ -25,7 +25,7 @@ pub const ACCOUNTS_MAX: usize = 10_000;
 pub const NAME_CHARS_MAX: usize = 64;
 
 /// Names that nobody may take: the ledger's own reporters.
-pub const RESERVED: [&str; 2] = ["local", "operator"];
+pub const RESERVED: [&str; 2] = [LOCAL_NAME, OPERATOR_NAME];
 
 /// Accounts that clients made for themselves are called so, and what they call themselves: nobody takes a name that an
 /// operator might want.
@@ -33,6 +33,9 @@ pub const REGISTERED: &str = "razor.";
 
 /// Accounts that clients made for themselves: half of the room, so that the operator's own always find some.
 pub const REGISTERED_MAX: usize = ACCOUNTS_MAX / 2;
+
+/// The name of this machine's users who are not the operator and have no account.
+pub const LOCAL_NAME: &str = "local";
 
 /// The name of whoever holds the operator token.
 pub const OPERATOR_NAME: &str = "operator";

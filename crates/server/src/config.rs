@@ -104,7 +104,10 @@ impl Config {
 
     /// Reads text and checks every value.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        let config: Config = toml::from_str(text).map_err(|error| place::of_error(text, &error))?;
+        let config: Config = toml::from_str(text).map_err(|error| match gone(text) {
+            Some(wrong) => place::of_key(text, &wrong),
+            None => place::of_error(text, &error),
+        })?;
         config.check().map_err(|wrong| place::of_key(text, &wrong))?;
         Ok(config)
     }
@@ -179,6 +182,15 @@ impl Wrong {
     fn of(key: &str, value: impl fmt::Display, why: &str) -> Self {
         Wrong { key: key.to_owned(), value: value.to_string(), why: why.to_owned() }
     }
+}
+
+/// A key that there was once, with what to do instead.
+fn gone(text: &str) -> Option<Wrong> {
+    let table: toml::Table = toml::from_str(text).ok()?;
+    let value = table.get("ledger")?.get("local_weight")?;
+    let why = "this key is gone: take the line away, and set the weight of this machine's users, \
+        other than root and whom the server runs as, with `seenit account weight local N`";
+    Some(Wrong::of("ledger.local_weight", value, why))
 }
 
 fn read_text(path: &Path) -> io::Result<String> {

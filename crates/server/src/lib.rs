@@ -30,6 +30,7 @@ pub mod log;
 mod metrics;
 mod network;
 pub mod operator;
+mod owner;
 mod private_file;
 pub mod secrets;
 mod server;

@@ -179,7 +179,7 @@ impl Server {
         state.accounts.set_operator(&token, self.clock.now_secs());
         let addresses = addresses_of(&sockets)?;
         let (stop, _) = watch::channel(false);
-        let desk = Arc::new(Desk { state: Arc::clone(&state) });
+        let desk = Arc::new(Desk::new(Arc::clone(&state)));
         let clients = Clients::start(client_sockets, desk, &self.data, &runtime, &stop)?;
         // Before anybody can ask for it.
         state.served.get_or_init(|| clients.served(&self.config));

@@ -69,7 +69,7 @@ impl Site {
 
     /// What datagrams are answered that come from one port.
     fn answers(&self, packets: &[&[u8]]) -> Vec<Vec<u8>> {
-        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
         socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a limit");
         let ask = |packet: &&[u8]| {
             socket.send_to(packet, self.address).expect("sent");
@@ -84,7 +84,7 @@ impl Site {
 
     /// That a datagram is not answered: the next one's answer is the first that comes.
     fn assert_silence(&self, packet: &[u8], about: &str) {
-        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
         socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a limit");
         socket.send_to(packet, self.address).expect("sent");
         let nop = captured("01-nop-anon.hex").remove(0).0;

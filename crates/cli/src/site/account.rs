@@ -16,7 +16,11 @@ use crate::problem::Problem;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// All accounts, with their roles and the weight of their word
-    #[command(after_help = "Example: seenit account list --json")]
+    #[command(
+        after_help = "Two are built in: `operator` is whoever holds the operator's token, and on this machine \
+        root and whom the server runs as; `local` is all other users of this machine together.\n\
+        Example: seenit account list --json"
+    )]
     List(Common),
     /// Make an account and show its token, once
     #[command(after_help = "Examples:\n  seenit account add mx1 --role check\n  \
@@ -29,7 +33,8 @@ pub(crate) enum Command {
     #[command(after_help = "Example: seenit account token mx1")]
     Token(Named),
     /// Fix what an account's word weighs
-    #[command(after_help = "Example: seenit account weight mx1 5")]
+    #[command(after_help = "Examples:\n  seenit account weight mx1 5\n  \
+        seenit account weight local 10   # any user of this machine may list mail")]
     Weight(Weight),
     /// Give an account a secret for an older protocol, and show what its clients need, once
     #[command(after_help = "Examples:\n  seenit account secret mx1 pyzor\n  \
@@ -37,7 +42,7 @@ pub(crate) enum Command {
         The account of DCC's client 32768 is called dcc-32768. For fuzzy (rspamd) a key of this server is made for the \
         account, and its public half is shown: the encryption_key of the account's rule.")]
     Secret(Secret),
-    /// Take back everything an account said; its word weighs nothing from then on
+    /// Take back everything an account said; its word weighs nothing from then on (the operator keeps its weight)
     #[command(after_help = "Example: seenit account undo mx1")]
     Undo(Named),
 }

@@ -59,8 +59,7 @@ impl Writer {
         }
         let last = journal.last_number().map_err(text)?;
         let last_heard = journal.last_heard().map_err(text)?;
-        let reporters =
-            crate::open::reporters(&journal, &shared.config).map_err(|error| error.to_string())?;
+        let reporters = crate::open::reporters(&journal).map_err(|error| error.to_string())?;
         // A change of peers whose commit failed may be in the journal. Memory counts by the table before it.
         let stored = journal.peers();
         let is_changed = stored.tag != self.peers.tag;

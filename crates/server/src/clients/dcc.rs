@@ -24,7 +24,7 @@ use seenit_wire::dcc::{
 use self::answered::{Answered, Earlier};
 use self::caller::{Caller, Later};
 use self::list::List;
-use super::desk::{Desk, case_of};
+use super::desk::{Desk, Speaker, case_of};
 use super::udp::{Asked, Datagrams};
 use crate::accounts::Role;
 use crate::limits::Spending;
@@ -127,9 +127,13 @@ impl Dcc {
     /// Counts a message, and says the totals. What came before is said again.
     fn report(&self, targets: Targets, sums: Sums<'_>, question: &Question<'_>, out: &mut Vec<u8>) {
         let reply = &question.reply;
-        if targets.many && question.caller.who.reporter(Role::Report).is_none() {
+        let speaker = if targets.many { self.speaker(Role::Report, question) } else { None };
+        if targets.many && speaker.is_none() {
             return reply.error("MANY needs an account", out);
         }
+        // A mark has no weight: whoever is not trusted with one has reported it, and no more.
+        let is_marked = speaker.is_some_and(|speaker| self.desk.is_trusted(speaker));
+        let targets = Targets { many: is_marked, ..targets };
         if !self.may(question, Spending::Writes, 1) {
             return;
         }
@@ -149,13 +153,13 @@ impl Dcc {
             }
         };
         self.count_verdict(totals.get(..sums.len()).unwrap_or_default());
-        let case = if targets.many { self.case_of(sums) } else { Case::new() };
-        if case.is_empty() {
+        let case = if speaker.is_some() { self.case_of(sums) } else { Case::new() };
+        let Some(speaker) = speaker.filter(|_| !case.is_empty()) else {
             self.answered.end(which, Earlier::Totals(totals));
             return reply.totals(totals.get(..sums.len()).unwrap_or_default(), out);
-        }
+        };
         let (later, number) = (self.later(question, which), sums.len());
-        self.report_many(case, question, move |result| match result {
+        self.report_many(case, speaker, is_marked, move |result| match result {
             Ok(()) => later.send(Ok(Earlier::Totals(totals)), |reply, out| {
                 reply.totals(totals.get(..number).unwrap_or_default(), out);
             }),
@@ -163,26 +167,31 @@ impl Dcc {
         });
     }
 
-    /// A report of spam, and a mark that stands for more than any number.
+    fn speaker(&self, role: Role, question: &Question<'_>) -> Option<Speaker> {
+        self.desk.speaker(&question.caller.who, role, |owners| question.asked.owner(owners))
+    }
+
+    /// A report of spam, and from those who are trusted with it a mark that stands for more than any number.
     fn report_many(
         &self,
         case: Case,
-        question: &Question<'_>,
+        speaker: Speaker,
+        is_marked: bool,
         done: impl FnOnce(Result<(), WriteError>) + Send + 'static,
     ) {
-        let Some(reporter) = question.caller.who.reporter(Role::Report) else {
-            return;
-        };
+        if !is_marked {
+            return self.desk.say(Verb::Report, speaker, vec![case], |result| done(result.map(|_| ())));
+        }
         // The ledger writes in the order in which it is asked: when the mark is durable, the report is, too.
         let failure = Arc::new(OnceLock::new());
         let reported = Arc::clone(&failure);
-        self.desk.say(Verb::Report, reporter, vec![case.clone()], move |result| {
+        self.desk.say(Verb::Report, speaker, vec![case.clone()], move |result| {
             if let Err(error) = result {
                 // It is set once.
                 let _ = reported.set(error);
             }
         });
-        self.desk.say(Verb::Many, reporter, vec![case], move |result| {
+        self.desk.say(Verb::Many, speaker, vec![case], move |result| {
             done(failure.get().cloned().map_or(result.map(|_| ()), Err));
         });
     }
@@ -190,8 +199,10 @@ impl Dcc {
     /// Has a checksum forgotten. Only this server's own number may, and an account with that name that may do all.
     fn delete(&self, date: u32, sum: Sum, question: &Question<'_>, out: &mut Vec<u8>) {
         let is_own = question.request.header.sender == Sender::Server(self.server.number());
-        let reporter = question.caller.who.reporter(Role::Admin);
-        let (Some(reporter), true, true) = (reporter, is_own, question.caller.password.is_some()) else {
+        if !is_own || question.caller.password.is_none() {
+            return;
+        }
+        let Some(speaker) = self.speaker(Role::Admin, question) else {
             return;
         };
         let reply = &question.reply;
@@ -215,7 +226,7 @@ impl Dcc {
             return reply.error(&format!("{sum} {why}"), out);
         };
         let (later, brand) = (self.later(question, which), self.brand.clone());
-        self.desk.say(Verb::Forget, reporter, vec![case], move |result| match result {
+        self.desk.say(Verb::Forget, speaker, vec![case], move |result| match result {
             Ok(_) => later.send(Ok(Earlier::Done), |reply, out| reply.ok(&brand, 0, out)),
             Err(error) => later.send(Err(()), |reply, out| reply.error(refusal(&error), out)),
         });

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use seenit_ledger::error::WriteError;
 use seenit_ledger::record::Verb;
-use seenit_ledger::reporter::{LOCAL, ReporterId};
+use seenit_ledger::reporter::{LOCAL, OPERATOR, ReporterId};
 use seenit_ledger::signature::{Case, HEAD_BYTES, SignatureRef};
+use seenit_ledger::trust::TRUSTED_MIN;
 use seenit_ledger::verdict::Answer;
 use seenit_ledger::{Receipt, Sightings, Write};
 use seenit_signature::Kind;
@@ -15,6 +16,7 @@ use crate::accounts::{Account, Role};
 use crate::http::State;
 use crate::limits::Spending;
 use crate::network::plain;
+use crate::owner::{Owners, Uid};
 use crate::secrets::{Protocol, SecretError};
 
 /// The longest digest that a client sends: rspamd's shingles.
@@ -23,6 +25,7 @@ const DIGEST_BYTES_MAX: usize = 256;
 /// Where the clients' requests are taken to.
 pub(crate) struct Desk {
     pub(crate) state: Arc<State>,
+    pub(crate) owners: Owners,
 }
 
 /// An account, and what whoever claims to be it must prove to know.
@@ -31,7 +34,7 @@ pub(crate) type Known = (Arc<Account>, Vec<u8>);
 /// Whoever sent a request.
 #[derive(Clone)]
 pub(crate) enum Who {
-    /// Somebody of this machine without an account: the built-in `local`.
+    /// Somebody of this machine without an account: the operator or the built-in `local`, by their user.
     Local,
     /// Somebody beyond it without an account: may check and see.
     Stranger,
@@ -44,18 +47,50 @@ impl Who {
     pub(crate) fn at(address: IpAddr) -> Self {
         if plain(address).is_loopback() { Who::Local } else { Who::Stranger }
     }
+}
 
-    /// Whose word it is, where it may say this.
-    pub(crate) fn reporter(&self, role: Role) -> Option<ReporterId> {
-        match self {
-            Who::Local => Some(LOCAL),
-            Who::Stranger => None,
-            Who::Account(account) => account.roles.allow(role).then_some(account.reporter),
-        }
-    }
+/// Somebody whose opinion is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Speaker {
+    pub(crate) reporter: ReporterId,
+    /// The user of this machine, where it spoke without an account and the kernel knows.
+    pub(crate) uid: Option<Uid>,
 }
 
 impl Desk {
+    pub(crate) fn new(state: Arc<State>) -> Self {
+        Desk { state, owners: Owners::new() }
+    }
+
+    /// As whom somebody speaks, where it may say this. Only those of this machine without an account cost a question to
+    /// the kernel (`owner`), so checks do not ask for it.
+    pub(crate) fn speaker(
+        &self,
+        who: &Who,
+        role: Role,
+        owner: impl FnOnce(&Owners) -> Option<Uid>,
+    ) -> Option<Speaker> {
+        match who {
+            Who::Local => Some(self.local_speaker(owner(&self.owners))),
+            Who::Stranger => None,
+            Who::Account(account) => {
+                let reporter = account.reporter;
+                account.roles.allow(role).then_some(Speaker { reporter, uid: None })
+            }
+        }
+    }
+
+    /// As whom a user of this machine speaks. One that is not known is anybody.
+    pub(crate) fn local_speaker(&self, uid: Option<Uid>) -> Speaker {
+        let is_operator = uid.is_some_and(|uid| self.owners.is_operator(uid));
+        Speaker { reporter: if is_operator { OPERATOR } else { LOCAL }, uid }
+    }
+
+    /// Whether somebody's word may stand without a weight beside it: `local` must be trusted by the operator for that.
+    pub(crate) fn is_trusted(&self, speaker: Speaker) -> bool {
+        speaker.reporter != LOCAL || self.state.ledger.weight_of(LOCAL) >= TRUSTED_MIN
+    }
+
     /// The account of a name, where it has a secret for the protocol.
     pub(crate) fn account(&self, name: &str, protocol: Protocol) -> Result<Option<Known>, SecretError> {
         let secret = self.state.secrets.get(name, protocol)?;
@@ -104,11 +139,13 @@ impl Desk {
     pub(crate) fn say(
         &self,
         verb: Verb,
-        reporter: ReporterId,
+        speaker: Speaker,
         cases: Vec<Case>,
         done: impl FnOnce(Result<Receipt, WriteError>) + Send + 'static,
     ) {
         let (written, number) = (self.state.metrics.written.clone(), cases.len() as u64);
+        let Speaker { reporter, uid } = speaker;
+        tracing::debug!(?verb, reporter = reporter.0, uid = uid.map(|uid| uid.0), "said by a client");
         self.state.ledger.write(Write { verb, reporter, cases }, move |result| {
             if result.is_ok() {
                 written.inc_by(number);

@@ -192,7 +192,7 @@ impl Fuzzy {
         who: &Who,
         asked: &Asked<'_>,
     ) -> Result<Option<Reply>, TooMuch> {
-        let Some(reporter) = who.reporter(saying.role) else {
+        let Some(speaker) = self.desk.speaker(who, saying.role, |owners| asked.owner(owners)) else {
             return Ok(Some(Reply::refused(command, Refusal::Forbidden)));
         };
         if !self.desk.may(who, asked.from.ip(), Spending::Writes, saying.cases.len()) {
@@ -202,7 +202,7 @@ impl Fuzzy {
             return Ok(None);
         }
         let (command, envelope, way_back) = (*command, envelope.clone(), asked.way_back());
-        self.desk.say(saying.verb, reporter, saying.cases, move |result| {
+        self.desk.say(saying.verb, speaker, saying.cases, move |result| {
             let reply = match result {
                 Ok(_) => Reply::done(&command),
                 Err(WriteError::Empty) => Reply::refused(&command, Refusal::Skipped),

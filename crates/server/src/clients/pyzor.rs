@@ -103,7 +103,8 @@ impl Pyzor {
         }
     }
 
-    /// Raw totals; no reports where the verdict is not spam, because clients call anything above zero spam.
+    /// Raw totals; no reports where the verdict is not spam, because clients call anything above zero spam, and no
+    /// whitelistings where it is, because clients call nothing spam that anybody has whitelisted, whoever that was.
     fn counts(&self, request: &Request<'_>, who: &Who, asked: &Asked<'_>) -> Result<Counts, Refusal> {
         let digest = request.digests().next().ok_or(Refusal::BadDigest)?;
         if !self.desk.may(who, asked.from.ip(), Spending::Checks, 1) {
@@ -111,8 +112,10 @@ impl Pyzor {
         }
         let known = self.desk.look_up(Kind::Pyzor, &digest);
         self.desk.state.metrics.verdicts.count(FrontEnd::Pyzor, known.verdict);
-        let reports = if known.verdict == Verdict::Spam { known.raw.into() } else { 0 };
-        Ok(Counts { reports, whitelistings: known.raw_against.into() })
+        Ok(match known.verdict {
+            Verdict::Spam => Counts { reports: known.raw.into(), whitelistings: 0 },
+            _ => Counts { reports: 0, whitelistings: known.raw_against.into() },
+        })
     }
 
     /// A mail server checks a message when it arrives: one more got it. `info` is a person's question.
@@ -132,7 +135,7 @@ impl Pyzor {
         who: &Who,
         asked: &Asked<'_>,
     ) -> Option<Answer> {
-        let Some(reporter) = who.reporter(role) else {
+        let Some(speaker) = self.desk.speaker(who, role, |owners| asked.owner(owners)) else {
             return Some(Answer::Refused(Refusal::Forbidden));
         };
         let cases: Vec<Case> = request
@@ -154,7 +157,7 @@ impl Pyzor {
             return None;
         }
         let (thread, way_back) = (request.thread, asked.way_back());
-        self.desk.say(verb, reporter, cases, move |result| {
+        self.desk.say(verb, speaker, cases, move |result| {
             let answer = match result {
                 Ok(_) => Answer::Done,
                 Err(WriteError::Empty) => Answer::Refused(Refusal::EmptyMessage),

@@ -6,7 +6,7 @@ mod registration;
 mod upload;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::desk::Desk;
 use crate::listen::Crowd;
 use conversation::{Conversation, Said};
-use peer::Peer;
+use peer::{Ends, Peer};
 use registration::Registrations;
 
 /// What it is called.
@@ -75,7 +75,7 @@ impl Razor {
                     let (desk, registrations) = (Arc::clone(&self.desk), Arc::clone(&self.registrations));
                     tokio::spawn(async move {
                         let _held_while_open = (permit, seat);
-                        let talk = converse(stream, address.ip(), desk, registrations);
+                        let talk = converse(stream, address, desk, registrations);
                         if let Ok(Err(error)) = timeout(CONVERSATION, talk).await {
                             tracing::debug!(client = %address.ip(), %error, "a Razor connection ended badly");
                         }
@@ -93,16 +93,16 @@ impl Razor {
 /// Answers one client until it leaves, or says what cannot be read.
 async fn converse(
     mut stream: TcpStream,
-    address: IpAddr,
+    peer: SocketAddr,
     desk: Arc<Desk>,
     registrations: Arc<Registrations>,
 ) -> io::Result<()> {
     // The client takes what it reads at once for the whole answer.
     stream.set_nodelay(true)?;
-    let local: SocketAddr = stream.local_addr()?;
+    let own: SocketAddr = stream.local_addr()?;
     let counts = desk.state.metrics.client(NAME);
     let mut conversation =
-        Conversation::new(Arc::clone(&desk), local, Peer::new(desk, registrations, address));
+        Conversation::new(Arc::clone(&desk), own, Peer::new(desk, registrations, Ends { peer, own }));
     let (mut decoder, mut out) = (Decoder::new(), Vec::new());
     conversation.greet(&mut out)?;
     stream.write_all(&out).await?;

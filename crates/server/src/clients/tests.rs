@@ -55,10 +55,12 @@ impl Office {
         config.ledger.bulk_capacity = 1000;
         config.ledger.near_capacity = 1000;
         let state = Server::new(config, folder.path()).open().expect("a ledger");
+        // Nobody has the ports that the tests ask from, so whoever asks on this machine is `local`.
+        state.ledger.put_reporter("local", Some(10)).expect("durable");
         // Bound to loopback, so that nothing that is sent abroad leaves.
         let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").expect("a socket"));
         let counts = state.metrics.client("tests");
-        Office { desk: Arc::new(Desk { state }), socket, counts, _folder: folder }
+        Office { desk: Arc::new(Desk::new(state)), socket, counts, _folder: folder }
     }
 
     pub(super) fn account(&self, name: &str, roles: &[Role], protocol: Protocol, secret: &str) {

@@ -12,6 +12,7 @@ use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmm
 use prometheus_client::metrics::counter::Counter;
 
 use crate::metrics::ClientCounts;
+use crate::owner::{Owners, Uid};
 
 /// Datagrams of one system call: beyond this few are saved any more, and the first waits for the last.
 const BATCH: usize = 32;
@@ -44,6 +45,11 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Which user of this machine sent it, if there is no doubt.
+    pub(crate) fn owner(&self, owners: &Owners) -> Option<Uid> {
+        owners.of_datagram(self.from, self.socket.local_addr().ok()?.port())
+    }
+
     /// The way back, for an answer that must wait for something.
     pub(crate) fn way_back(&self) -> WayBack {
         let (socket, dropped) = (Arc::clone(self.socket), self.counts.dropped.clone());

@@ -24,7 +24,6 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
             "New signatures that one account may add in a generation, in percent of `capacity`: nobody fills it alone.",
         ],
     ),
-    ("local_weight", &["Points of the built-in account `local`."]),
     (
         "account_weight",
         &[

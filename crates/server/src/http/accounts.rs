@@ -13,7 +13,7 @@ use super::answer::{self, Answered};
 use super::problem::Problem;
 use super::state::State;
 use super::{blocking, body};
-use crate::accounts::{Account, AccountError, Roles};
+use crate::accounts::{Account, AccountError, LOCAL_NAME, OPERATOR_NAME, Role, Roles};
 use crate::secrets::Protocol;
 
 /// The most points that a reporter's word weighs.
@@ -57,15 +57,30 @@ impl Shown {
     }
 
     fn find(state: &State, name: &str) -> Result<Self, Problem> {
+        if name == LOCAL_NAME {
+            return Ok(Shown::local(state));
+        }
         let account = state.accounts.get(name).ok_or_else(|| AccountError::Unknown(name.to_owned()))?;
         Ok(Shown::of(state, &account))
     }
+
+    /// The users of this machine without an account. They have no token and no secret, but a weight like everybody.
+    fn local(state: &State) -> Self {
+        let roles = [Role::Check, Role::Report, Role::Revoke].into_iter().collect();
+        let created = state.accounts.get(OPERATOR_NAME).map_or(0, |operator| operator.created);
+        let reporter = state.ledger.reporter(LOCAL_NAME);
+        Shown { name: LOCAL_NAME.to_owned(), roles, created, reporter, secrets: Vec::new(), token: None }
+    }
 }
 
-/// All accounts, by name.
+/// All accounts, by name, the built-in ones among them.
 pub(crate) async fn list(state: &Arc<State>) -> Result<Answered, Problem> {
     let all = blocking::status(state, |state| {
-        state.accounts.list().iter().map(|account| Shown::of(state, account)).collect::<Vec<_>>()
+        let accounts = state.accounts.list();
+        let mut all: Vec<Shown> = accounts.iter().map(|account| Shown::of(state, account)).collect();
+        all.push(Shown::local(state));
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all
     });
     Ok(answer::json(&json!({"accounts": all.await?})))
 }

@@ -79,7 +79,7 @@ fn accounts_are_made_shown_renewed_weighed_undone_and_removed() {
         .iter()
         .map(|account| account["name"].clone())
         .collect();
-    assert_eq!(names, ["mx1", "operator"]);
+    assert_eq!(names, ["local", "mx1", "operator"]);
 
     assert_eq!(status(&site, Some(&token), "POST", "/v1/report"), 200);
     let renewed =

@@ -42,17 +42,17 @@ pub(super) fn digest<const N: usize>(mail: &[u8], kind: Kind, ep4: &Ep4) -> Resu
     digest.ok_or(Trouble::Unsigned(kind.as_str()))
 }
 
-/// Takes back what the clients of this machine said.
-const WITHDRAW: &str = "/v1/withdraw?reporter=local";
+/// Take back what clients of this machine said: the operator or another user, which of them we are the server knows.
+const WITHDRAW: [&str; 2] = ["/v1/withdraw?reporter=operator", "/v1/withdraw?reporter=local"];
 
 /// Takes back what clients of this machine said of these signatures. Their protocols cannot.
 pub(super) fn withdraw(client: &Client, signatures: &[(Kind, &[u8])]) -> Result<(), AskError> {
-    client.post_json::<Value>(WITHDRAW, &case(signatures)).map(drop)
+    WITHDRAW.into_iter().try_for_each(|path| client.post_json::<Value>(path, &case(signatures)).map(drop))
 }
 
 /// The same of all signatures that the message has.
 pub(super) fn withdraw_all(client: &Client, mail: &[u8]) -> Result<(), AskError> {
-    client.post::<Value>(WITHDRAW, MESSAGE, mail).map(drop)
+    WITHDRAW.into_iter().try_for_each(|path| client.post::<Value>(path, MESSAGE, mail).map(drop))
 }
 
 /// Has the seen counts of signatures begin anew. DCC's own DELETE takes an account.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use seenit_filter::random::SplitMix;
-use seenit_ledger::{Case, LOCAL, Verb, Write};
+use seenit_ledger::{Case, OPERATOR, Verb, Write};
 use seenit_server::Running;
 use seenit_signature::Kind;
 use serde::Serialize;
@@ -127,7 +127,7 @@ fn tell(site: &Running, number: usize, rate: u64, seconds: f64, probes: &Probes)
         if told.reports * sightings < told.seen * (rate / REPORT_SHARE) {
             let cases = (0..BATCH).map(|_| case()).collect::<Result<Vec<_>, _>>()?;
             probes.add("report", number, &cases[0]);
-            let write = Write { verb: Verb::Report, reporter: LOCAL, cases };
+            let write = Write { verb: Verb::Report, reporter: OPERATOR, cases };
             ledger.write_and_wait(write).map_err(|error| error.to_string())?;
             told.reports += BATCH;
         }

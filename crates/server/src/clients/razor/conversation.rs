@@ -54,7 +54,7 @@ impl Conversation {
 
     /// Whether mails are read: from those who may report.
     pub(super) fn takes_messages(&self) -> bool {
-        self.peer.reporter(Role::Report).is_some()
+        self.peer.speaker(Role::Report).is_some()
     }
 
     pub(super) fn greet(&self, out: &mut Vec<u8>) -> io::Result<()> {
@@ -185,7 +185,7 @@ impl Conversation {
         let Some(who) = self.peer.who() else {
             return Answer::Error(ErrorCode::NotAuthenticated);
         };
-        let Some(reporter) = who.reporter(role) else {
+        let Some(speaker) = self.peer.speaker(role) else {
             return Answer::Error(ErrorCode::Forbidden);
         };
         let cases = vec![case];
@@ -193,7 +193,7 @@ impl Conversation {
             return Answer::Error(ErrorCode::TooMany);
         }
         let (done, durable) = oneshot::channel();
-        self.desk.say(verb, reporter, cases, move |result| {
+        self.desk.say(verb, speaker, cases, move |result| {
             // Whoever asked may have gone: the write stands.
             let _ = done.send(result);
         });

@@ -1,18 +1,18 @@
 //! Who is at the other end of a connection, and how it comes to be somebody.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use seenit_ledger::reporter::ReporterId;
 use seenit_wire::razor::{Answer, ErrorCode, proves, write_line};
 
 use super::registration::{Refused, Registrations, account_of, registered};
 use crate::accounts::{Account, Role};
-use crate::clients::desk::{Desk, Known, Who};
+use crate::clients::desk::{Desk, Known, Speaker, Who};
 use crate::http::blocking;
 use crate::limits::Spending;
 use crate::network::{Network, plain};
+use crate::owner::Uid;
 use crate::secrets::Protocol;
 use crate::token::TokenHash;
 
@@ -24,27 +24,37 @@ pub(super) struct Peer {
     desk: Arc<Desk>,
     registrations: Arc<Registrations>,
     pub(super) address: IpAddr,
+    ends: Ends,
     proved: Option<Proved>,
     /// Who claims to be somebody, and what it must answer to.
     claim: Option<(String, String)>,
 }
 
+/// Both ends of the connection.
+#[derive(Clone, Copy)]
+pub(super) struct Ends {
+    pub(super) peer: SocketAddr,
+    pub(super) own: SocketAddr,
+}
+
 /// Who has proved to be somebody.
 enum Proved {
-    Local,
+    /// Somebody of this machine: this user, where the kernel knows.
+    Local(Option<Uid>),
     /// An account, by a secret of which this is the hash.
     Account(Arc<Account>, TokenHash),
 }
 
 impl Peer {
-    pub(super) fn new(desk: Arc<Desk>, registrations: Arc<Registrations>, address: IpAddr) -> Self {
-        Peer { desk, registrations, address: plain(address), proved: None, claim: None }
+    pub(super) fn new(desk: Arc<Desk>, registrations: Arc<Registrations>, ends: Ends) -> Self {
+        let address = plain(ends.peer.ip());
+        Peer { desk, registrations, address, ends, proved: None, claim: None }
     }
 
     /// Who it has proved to be. An account is asked for anew, because a connection may last longer than its secret.
     pub(super) fn who(&self) -> Option<Who> {
         match self.proved.as_ref()? {
-            Proved::Local => Some(Who::Local),
+            Proved::Local(_) => Some(Who::Local),
             Proved::Account(account, proof) => {
                 let (now, secret) = self.desk.account(&account.name, Protocol::Razor).ok()??;
                 (TokenHash::of(&secret) == *proof).then_some(Who::Account(now))
@@ -52,9 +62,13 @@ impl Peer {
         }
     }
 
-    /// Whose word it is, where it may say this.
-    pub(super) fn reporter(&self, role: Role) -> Option<ReporterId> {
-        self.who()?.reporter(role)
+    /// As whom it speaks, where it may say this.
+    pub(super) fn speaker(&self, role: Role) -> Option<Speaker> {
+        let uid = match self.proved.as_ref()? {
+            Proved::Local(uid) => *uid,
+            Proved::Account(..) => None,
+        };
+        self.desk.speaker(&self.who()?, role, |_| uid)
     }
 
     /// Hands out a challenge. Beyond this machine only accounts that exist get one.
@@ -74,7 +88,7 @@ impl Peer {
     }
 
     /// Whoever answers to the challenge of an account is that account. On this machine any other name will do: it is
-    /// the built-in `local` whoever asks.
+    /// the operator or the built-in `local`, by the user that the connection belongs to.
     pub(super) fn authenticate(&mut self, response: &[u8]) -> Answer<'static> {
         let Some((user, challenge)) = self.claim.take() else {
             return Answer::Error(ErrorCode::NotAuthenticated);
@@ -86,13 +100,17 @@ impl Peer {
             Some((account, secret)) if proves(response, &secret, challenge.as_bytes()) => {
                 Some(Proved::Account(account, TokenHash::of(&secret)))
             }
-            None if self.is_at_home() => Some(Proved::Local),
+            None if self.is_at_home() => {
+                // Now, while the client waits for the answer: nobody has a connection that was closed.
+                let Ends { peer, own } = self.ends;
+                Some(Proved::Local(self.desk.owners.of_connection(peer, own)))
+            }
             _ => None,
         };
         if self.proved.is_some() { Answer::Accepted } else { Answer::Error(ErrorCode::NotAuthenticated) }
     }
 
-    /// On this machine everybody gets what they ask for: it is `local` under any name. Beyond it a network gets a few
+    /// On this machine everybody gets what they ask for: a name means nothing there. Beyond it a network gets a few
     /// accounts a day, whose word weighs nothing yet.
     pub(super) async fn register(
         &self,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use seenit_wire::razor::{Command, Request, response};
 
-use super::{Conversation, Peer, Registrations};
+use super::{Conversation, Ends, Peer, Registrations};
 use crate::accounts::{Role, Roles};
 use crate::clients::tests::{Office, abroad, home};
 use crate::secrets::Protocol;
@@ -14,7 +14,8 @@ pub(in crate::clients) struct Talk(Conversation);
 impl Talk {
     fn with(office: &Office, registrations: &Arc<Registrations>, from: std::net::SocketAddr) -> Self {
         let (desk, registrations) = (Arc::clone(&office.desk), Arc::clone(registrations));
-        Talk(Conversation::new(Arc::clone(&desk), home(), Peer::new(desk, registrations, from.ip())))
+        let ends = Ends { peer: from, own: home() };
+        Talk(Conversation::new(Arc::clone(&desk), home(), Peer::new(desk, registrations, ends)))
     }
 
     /// Somebody of this machine who shows nothing.

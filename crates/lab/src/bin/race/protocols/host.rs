@@ -8,7 +8,7 @@ use seenit_ledger::Write;
 use seenit_ledger::error::SignatureError;
 use seenit_ledger::ledger::{CASES_MAX, Ledger};
 use seenit_ledger::record::Verb;
-use seenit_ledger::reporter::LOCAL;
+use seenit_ledger::reporter::OPERATOR;
 use seenit_ledger::signature::Case;
 use seenit_server::config::Listen;
 use seenit_server::{ClientAddresses, Server};
@@ -80,7 +80,7 @@ fn load(ledger: &Ledger, plan: &Plan) -> Result<(), Box<dyn Error>> {
             continue;
         }
         let cases = numbers.map(|number| case(plan.protocol, number)).collect::<Result<_, _>>()?;
-        ledger.write_and_wait(Write { verb: Verb::Report, reporter: LOCAL, cases })?;
+        ledger.write_and_wait(Write { verb: Verb::Report, reporter: OPERATOR, cases })?;
     }
     bar.finish_and_clear();
     Ok(())
