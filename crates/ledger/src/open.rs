@@ -409,6 +409,9 @@ mod tests {
         let (config, kind) = (LedgerConfig::default(), seenit_signature::Kind::Pyzor);
         assert!(local < crate::trust::TRUSTED_MIN);
         assert!(!config.outweighs(kind, local.into(), 0), "it lists nothing alone");
-        assert!(config.outweighs(kind, POINTS_MAX.into(), local.into()), "nor unlists what the operator reported");
+        assert!(
+            config.outweighs(kind, POINTS_MAX.into(), local.into()),
+            "nor unlists what the operator reported"
+        );
     }
 }

@@ -17,6 +17,7 @@ mod counting_tests;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use dcc::List;
 pub use dcc::ListError;
 pub(crate) use desk::Desk;
 pub use start::ClientAddresses;

@@ -32,6 +32,7 @@ mod network;
 pub mod operator;
 mod owner;
 mod private_file;
+pub mod reload;
 pub mod secrets;
 mod server;
 mod signals;

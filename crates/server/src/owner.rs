@@ -1,8 +1,8 @@
 //! Which user of this machine is at the other end of a socket on loopback, asked of the kernel (netlink, `sock_diag`).
 //!
 //! Netlink and not the files in /proc/net: the kernel finds one connection by both its ends without listing all of
-//! them, and it reads the owner before the inode. A socket whose process has closed it belongs to root until it is gone,
-//! and has no inode; read in the other order it could be taken for one of root's.
+//! them, and it reads the owner before the inode. A socket whose process has closed it belongs to root until it is
+//! gone, and has no inode; read in the other order it could be taken for one of root's.
 //!
 //! A connection is exact. A datagram is not: it proves nothing but a port, and whoever sent it may have closed that
 //! port since. So a sender counts as known only where the port is one that the kernel chose, all sockets with that
@@ -36,6 +36,11 @@ pub(crate) struct Owners {
 impl Owners {
     pub(crate) fn new() -> Self {
         let own = Uid(nix::unistd::geteuid().as_raw());
+        if Diag::open().is_none() {
+            tracing::warn!(
+                "the system does not say whose a socket is (no AF_NETLINK): users without an account are all `local`"
+            );
+        }
         let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
         let mut ports = range.split_whitespace().map_while(|port| port.parse().ok());
         // What Linux has unless it was told otherwise.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use seenit_ledger::clock::{Clock, SystemClock};
 use seenit_ledger::error::OpenError;
 use seenit_ledger::ledger::Ledger;
@@ -25,9 +26,10 @@ use crate::listen::Listening;
 use crate::metrics::Metrics;
 use crate::operator::{self, TokenFiles};
 use crate::private_file::{self, PrivateError};
+use crate::reload::{Live, Reloader};
 use crate::secrets::{SecretError, Secrets};
-use crate::signals::Signals;
-use crate::tls::{self, TlsError};
+use crate::signals::{Signals, Wanted};
+use crate::tls::{self, Certificate, TlsError};
 use crate::token::Token;
 
 /// Connections that wait to be accepted, for each socket: a burst of reconnecting clients.
@@ -96,6 +98,7 @@ pub struct Server {
     asked: ClientAddresses,
     token_folders: Option<Vec<PathBuf>>,
     hears_signals: bool,
+    config_file: Option<PathBuf>,
     clock: Arc<dyn Clock>,
 }
 
@@ -108,8 +111,15 @@ pub struct Running {
     token: Token,
     token_files: TokenFiles,
     signals: Option<Signals>,
+    reloading: Reloading,
     clients: Clients,
     pub(crate) state: Arc<State>,
+}
+
+/// What SIGHUP reads again, and the certificate that it replaces.
+struct Reloading {
+    reloader: Reloader,
+    certificate: Option<Arc<Certificate>>,
 }
 
 impl Server {
@@ -122,6 +132,7 @@ impl Server {
             asked: ClientAddresses::default(),
             token_folders: None,
             hears_signals: false,
+            config_file: None,
             clock: Arc::new(SystemClock::default()),
         }
     }
@@ -144,8 +155,14 @@ impl Server {
         self
     }
 
-    /// Hears SIGINT, SIGTERM and SIGQUIT as soon as there is something to clean up: from then on they do not end the
-    /// process, [`Running::wait_for_signal`] returns.
+    /// The file that the configuration was read from: SIGHUP reads it again.
+    pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.config_file = Some(path.into());
+        self
+    }
+
+    /// Hears SIGINT, SIGTERM, SIGQUIT and SIGHUP as soon as there is something to clean up: from then on they do not
+    /// end the process, [`Running::wait_for_signal`] obeys them.
     pub fn hear_signals(mut self) -> Self {
         self.hears_signals = true;
         self
@@ -160,12 +177,13 @@ impl Server {
     /// Opens the ledger, listens, and writes the operator's token. Ports are taken before the ledger is opened, so that
     /// a second server fails at once.
     pub fn start(mut self) -> Result<Running, StartError> {
+        let reloader = Reloader::new(self.config_file.take(), self.config.clone());
         if let Some(address) = self.http {
             self.config.http.listen = vec![address];
         }
         self.asked.put_into(&mut self.config);
         self.config.check()?;
-        let acceptor = tls::acceptor(&self.config.tls)?;
+        let (acceptor, certificate) = tls::acceptor(&self.config.tls)?.unzip();
         let runtime = runtime()?;
         let sockets = {
             let _guard = runtime.enter();
@@ -193,7 +211,19 @@ impl Server {
         let token_files = TokenFiles::write(&folders, &addresses, &token)?;
         tracing::info!(?addresses, clients = ?clients.addresses(), data = %self.data.display(), "serving");
         let runtime = Some(runtime);
-        Ok(Running { runtime, listeners, stop, addresses, token, token_files, signals, clients, state })
+        let reloading = Reloading { reloader, certificate };
+        Ok(Running {
+            runtime,
+            listeners,
+            stop,
+            addresses,
+            token,
+            token_files,
+            signals,
+            reloading,
+            clients,
+            state,
+        })
     }
 
     pub(crate) fn open(&self) -> Result<Arc<State>, StartError> {
@@ -218,6 +248,7 @@ impl Server {
             clock: Arc::clone(&self.clock),
             started: Instant::now(),
             queues: Queues::new(self.config.http.at_a_time),
+            live: ArcSwap::from_pointee(Live::of(self.config.clone())?),
             config: self.config.clone(),
             ledger,
             accounts,
@@ -272,10 +303,17 @@ impl Running {
         &self.state.accounts
     }
 
-    /// Waits until the process is told to end. Returns at once where signals are not heard ([`Server::hear_signals`]).
+    /// Waits until the process is told to end, and reloads whenever it is told to. Returns at once where signals are
+    /// not heard ([`Server::hear_signals`]).
     pub fn wait_for_signal(&mut self) {
-        if let (Some(runtime), Some(signals)) = (&self.runtime, &mut self.signals) {
-            runtime.block_on(signals.end());
+        while let (Some(runtime), Some(signals)) = (&self.runtime, &mut self.signals) {
+            match runtime.block_on(signals.next()) {
+                Wanted::End => return,
+                Wanted::Reload => {
+                    let Reloading { reloader, certificate } = &mut self.reloading;
+                    reloader.reload(&self.state, certificate.as_deref());
+                }
+            }
         }
     }
 

@@ -10,6 +10,15 @@ pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     quit: Signal,
+    hang_up: Signal,
+}
+
+/// What a signal asks for.
+pub(crate) enum Wanted {
+    /// The process is to end.
+    End,
+    /// Everything that can be read again is to be.
+    Reload,
 }
 
 impl Signals {
@@ -20,15 +29,17 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             quit: signal(SignalKind::quit())?,
+            hang_up: signal(SignalKind::hangup())?,
         })
     }
 
-    /// Waits for one that tells the process to end.
-    pub(crate) async fn end(&mut self) {
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) -> Wanted {
         tokio::select! {
-            _ = self.interrupt.recv() => (),
-            _ = self.terminate.recv() => (),
-            _ = self.quit.recv() => (),
+            _ = self.interrupt.recv() => Wanted::End,
+            _ = self.terminate.recv() => Wanted::End,
+            _ = self.quit.recv() => Wanted::End,
+            _ = self.hang_up.recv() => Wanted::Reload,
         }
     }
 }

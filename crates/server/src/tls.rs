@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::Tls;
@@ -26,18 +29,49 @@ pub enum TlsError {
     /// The two do not fit together.
     #[error("certificate and key cannot be used: {0}")]
     Pair(#[from] rustls::Error),
+    /// There is none.
+    #[error("tls.certificate and tls.key are not set")]
+    Missing,
 }
 
-/// What accepts TLS; `None` where none is configured.
-pub(crate) fn acceptor(tls: &Tls) -> Result<Option<TlsAcceptor>, TlsError> {
-    let (Some(certificate), Some(key)) = (&tls.certificate, &tls.key) else {
+/// The certificate that every new connection is shown.
+#[derive(Debug)]
+pub(crate) struct Certificate(ArcSwap<CertifiedKey>);
+
+impl Certificate {
+    /// Reads the certificate and its key, which must fit together.
+    pub(crate) fn read(tls: &Tls) -> Result<CertifiedKey, TlsError> {
+        let (Some(certificate), Some(key)) = (&tls.certificate, &tls.key) else {
+            return Err(TlsError::Missing);
+        };
+        let provider = ring::default_provider();
+        Ok(CertifiedKey::from_der(read_chain(certificate)?, read_key(key)?, &provider)?)
+    }
+
+    /// Shows another one from the next connection on.
+    pub(crate) fn replace(&self, pair: CertifiedKey) {
+        self.0.store(Arc::new(pair));
+    }
+}
+
+impl ResolvesServerCert for Certificate {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.load_full())
+    }
+}
+
+/// What accepts TLS, with the certificate that it shows; `None` where none is configured.
+pub(crate) fn acceptor(tls: &Tls) -> Result<Option<(TlsAcceptor, Arc<Certificate>)>, TlsError> {
+    if !tls.is_set() {
         return Ok(None);
-    };
+    }
+    let certificate = Arc::new(Certificate(ArcSwap::from_pointee(Certificate::read(tls)?)));
+    let shown: Arc<dyn ResolvesServerCert> = Arc::clone(&certificate) as _;
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_single_cert(read_chain(certificate)?, read_key(key)?)?;
-    Ok(Some(TlsAcceptor::from(Arc::new(config))))
+        .with_cert_resolver(shown);
+    Ok(Some((TlsAcceptor::from(Arc::new(config)), certificate)))
 }
 
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {

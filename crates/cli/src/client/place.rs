@@ -92,7 +92,7 @@ impl Place {
             let name = Path::new("SEENIT_TOKEN");
             return check_token(&token).map(Some).ok_or_else(|| Problem::Token { path: name.to_owned() });
         }
-        // A file that nobody holds was left behind by a server that was killed. Where that cannot be told, it may be good.
+        // A file that nobody holds was left by a server that was killed. Where that cannot be told, it may be good.
         let is_good = |path: &PathBuf| operator::is_held(path) != Some(false) && fs::read(path).is_ok();
         let found = self.operator_files()?.into_iter().find(is_good);
         found.map(|path| read_token(&path)).transpose()

@@ -22,7 +22,8 @@ use crate::problem::Problem;
 #[derive(Args)]
 #[command(
     after_help = "Stops on SIGINT (Ctrl-C), SIGTERM or SIGQUIT once requests under way are answered; a second signal \
-    ends it at once.\n\
+    ends it at once. SIGHUP reads the configuration, DCC's whitelist and the certificate again; the log says what \
+    holds from the next start on only.\n\
     Examples:\n  seenit serve\n  seenit serve --data /var/lib/seenit --config /etc/seenit.toml\n  \
     seenit serve --http 127.0.0.1:0 --json"
 )]
@@ -85,6 +86,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     addresses.dcc = arguments.dcc;
     addresses.fuzzy = arguments.fuzzy;
     server = server.clients(addresses);
+    if let Some(file) = &arguments.config {
+        server = server.config_file(file);
+    }
     if let Some(address) = arguments.http {
         server = server.http(address);
     }

@@ -23,7 +23,6 @@ use seenit_wire::dcc::{
 
 use self::answered::{Answered, Earlier};
 use self::caller::{Caller, Later};
-use self::list::List;
 use super::desk::{Desk, Speaker, case_of};
 use super::udp::{Asked, Datagrams};
 use crate::accounts::Role;
@@ -31,6 +30,7 @@ use crate::limits::Spending;
 use crate::metrics::FrontEnd;
 use crate::server::StartError;
 
+pub(crate) use list::List;
 pub use list::ListError;
 
 /// DCC's protocol.
@@ -38,7 +38,6 @@ pub(crate) struct Dcc {
     desk: Arc<Desk>,
     server: ServerId,
     brand: Brand,
-    list: List,
     answered: Arc<Answered>,
 }
 
@@ -56,8 +55,7 @@ impl Dcc {
         let system = |why: String| StartError::System(why);
         let server = ServerId::new(config.server_id).map_err(|error| system(error.to_string()))?;
         let brand = Brand::new(&config.brand).map_err(|error| system(error.to_string()))?;
-        let list = config.whitelist.as_deref().map(List::read).transpose()?.unwrap_or_default();
-        Ok(Dcc { desk, server, brand, list, answered: Arc::new(Answered::new()) })
+        Ok(Dcc { desk, server, brand, answered: Arc::new(Answered::new()) })
     }
 }
 
@@ -252,7 +250,7 @@ impl Dcc {
 
     /// The totals of a checksum that nobody counts; else the kind that it is counted as.
     fn known(&self, sum: &Sum) -> Result<Totals, Kind> {
-        match (self.list.get(sum), kind_of(sum.kind)) {
+        match (self.desk.state.live().whitelist.get(sum), kind_of(sum.kind)) {
             (Some(count), _) => Ok(Totals::unchanged(count)),
             (None, Some(kind)) => Err(kind),
             (None, None) => Ok(Totals::NO_OPINION),
@@ -285,7 +283,7 @@ impl Dcc {
 
     /// How a total is said.
     fn count(&self, recipients: u64, many: bool) -> Count {
-        let many_at = self.desk.state.config.dcc.many_at;
+        let many_at = self.desk.state.live().config.dcc.many_at;
         if many || (many_at > 0 && recipients >= many_at.into()) {
             Count::Many
         } else {

@@ -10,7 +10,6 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use seenit_ledger::record::Verb;
-use seenit_ledger::reporter::LOCAL;
 use seenit_signature::Kind;
 use sha1::{Digest, Sha1};
 
@@ -161,9 +160,14 @@ fn an_answer_that_finds_no_room_in_its_socket_does_not_stop_the_thread_that_writ
     assert!(office.ask(&pyzor, home(), &pyzor_request("report", [7; 20], None)).is_empty(), "answered later");
     let (done, is_done) = mpsc::channel();
     let desk = Arc::clone(&office.desk);
-    desk.say(Verb::Report, LOCAL, vec![case_of(Kind::Pyzor, &[8; 20]).expect("a case")], move |result| {
-        done.send(result.is_ok()).expect("somebody waits");
-    });
+    desk.say(
+        Verb::Report,
+        desk.local_speaker(None),
+        vec![case_of(Kind::Pyzor, &[8; 20]).expect("a case")],
+        move |result| {
+            done.send(result.is_ok()).expect("somebody waits");
+        },
+    );
     assert_eq!(is_done.recv_timeout(DURABLE), Ok(true), "the thread that writes goes on");
     assert_eq!(office.counts.dropped.get(), 1);
 }

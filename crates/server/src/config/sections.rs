@@ -110,7 +110,7 @@ section! {
         /// was reported or marked as MANY.
         pub many_at: u32 = 0,
         /// A file of lines such as `ok ip 192.0.2.1` and `many message-id <x@example.com>`: what it lists is answered
-        /// so, whatever was counted. It is read when the server starts.
+        /// so, whatever was counted. It is read when the server starts, and on SIGHUP.
         pub whitelist: Option<PathBuf> = None,
     }
 }

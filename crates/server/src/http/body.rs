@@ -44,8 +44,8 @@ impl Media {
 pub(crate) async fn read(state: &State, request: Request<Incoming>) -> Result<(Media, Bytes), Problem> {
     let media = Media::of(request.headers())?;
     let bytes_max = match media {
-        Media::Message => state.config.http.message_bytes_max,
-        Media::Json | Media::Binary => state.config.http.body_bytes_max,
+        Media::Message => state.live().config.http.message_bytes_max,
+        Media::Json | Media::Binary => state.live().config.http.body_bytes_max,
     };
     Ok((media, within(state, request.into_body(), bytes_max).await?))
 }
@@ -53,7 +53,10 @@ pub(crate) async fn read(state: &State, request: Request<Incoming>) -> Result<(M
 /// The body of a request that only takes JSON.
 pub(crate) async fn read_json(state: &State, request: Request<Incoming>) -> Result<Bytes, Problem> {
     match Media::of(request.headers())? {
-        Media::Json => within(state, request.into_body(), state.config.http.body_bytes_max).await,
+        Media::Json => {
+            let bytes_max = state.live().config.http.body_bytes_max;
+            within(state, request.into_body(), bytes_max).await
+        }
         _ => Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "media-type",

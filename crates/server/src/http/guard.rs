@@ -65,7 +65,7 @@ fn is_ours(state: &State, peer: &Peer, name: &str) -> bool {
     }
     match name.parse::<IpAddr>() {
         Ok(address) => address.is_loopback() || !peer.is_at_loopback,
-        Err(_) => state.config.http.names.iter().any(|known| known.eq_ignore_ascii_case(name)),
+        Err(_) => state.live().config.http.names.iter().any(|known| known.eq_ignore_ascii_case(name)),
     }
 }
 

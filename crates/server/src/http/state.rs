@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use arc_swap::{ArcSwap, Guard};
 use seenit_ledger::clock::Clock;
 use seenit_ledger::ledger::Ledger;
 
@@ -15,11 +16,14 @@ use crate::limits::{Budget, Networks};
 use crate::link::Site;
 use crate::metrics::Metrics;
 use crate::network::{Network, plain};
+use crate::reload::Live;
 use crate::secrets::Secrets;
 
 /// What all requests share.
 pub(crate) struct State {
+    /// As the server was started. What a reload may change is read from `live()`.
     pub(crate) config: Config,
+    pub(crate) live: ArcSwap<Live>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) secrets: Secrets,
@@ -36,13 +40,18 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// What a reload may change, as it is now.
+    pub(crate) fn live(&self) -> Guard<Arc<Live>> {
+        self.live.load()
+    }
+
     /// The budget of whoever is at an address: loopback has none.
     pub(crate) fn budget(&self, address: IpAddr) -> Option<Arc<Budget>> {
         (!address.is_loopback()).then(|| self.networks.budget(Network::of(address)))
     }
 
     pub(crate) fn is_trusted_proxy(&self, address: IpAddr) -> bool {
-        self.config.http.trusted_proxies.iter().any(|network| network.contains(&address))
+        self.live().config.http.trusted_proxies.iter().any(|network| network.contains(&address))
     }
 }
 

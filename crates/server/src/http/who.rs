@@ -68,7 +68,8 @@ impl Caller {
             (true, Role::Check) => return Ok(()),
             (true, _) => false,
             (false, _) => {
-                state.config.http.anonymous_beyond_loopback && matches!(route, Route::Check | Route::See)
+                state.live().config.http.anonymous_beyond_loopback
+                    && matches!(route, Route::Check | Route::See)
             }
         };
         if is_open {

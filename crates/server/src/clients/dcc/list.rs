@@ -49,11 +49,11 @@ pub enum ListError {
 
 /// The checksums of a whitelist, and what is answered of each.
 #[derive(Default)]
-pub(super) struct List(HashMap<Sum, Count>);
+pub(crate) struct List(HashMap<Sum, Count>);
 
 impl List {
     /// Reads a file and those that it includes, which are looked for beside it.
-    pub(super) fn read(path: &Path) -> Result<Self, ListError> {
+    pub(crate) fn read(path: &Path) -> Result<Self, ListError> {
         let (mut list, mut files, mut read) = (List::default(), vec![path.to_owned()], 0);
         while let Some(file) = files.pop() {
             read += 1;
@@ -76,7 +76,7 @@ impl List {
     }
 
     /// What is answered of a checksum, if it is listed.
-    pub(super) fn get(&self, sum: &Sum) -> Option<Count> {
+    pub(crate) fn get(&self, sum: &Sum) -> Option<Count> {
         self.0.get(sum).copied()
     }
 
