@@ -11,6 +11,7 @@ mod protect;
 mod reason;
 mod rebuild;
 mod receipt;
+mod restore;
 mod say;
 mod see;
 mod selftest;
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     Selftest(selftest::Arguments),
     /// Make the tallies of a data folder anew from its journal, at any size
     Rebuild(rebuild::Arguments),
+    /// Put a backup of a data folder in place, under a new incarnation: names of records stay unique
+    Restore(restore::Arguments),
     /// Confirm the time after the clock has jumped
     #[command(subcommand)]
     Clock(upkeep::Clock),
@@ -89,6 +92,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode, Problem> {
         Command::Account(command) => account::run(command),
         Command::Selftest(arguments) => selftest::run(arguments),
         Command::Rebuild(arguments) => rebuild::run(arguments),
+        Command::Restore(arguments) => restore::run(arguments),
         Command::Clock(command) => upkeep::confirm_clock(command),
         Command::Snapshot(arguments) => upkeep::snapshot(arguments),
         Command::Config(command) => config::run(command),

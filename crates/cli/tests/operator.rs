@@ -204,6 +204,43 @@ fn a_rebuilt_folder_of_another_size_says_the_same() {
 }
 
 #[test]
+fn a_backup_that_is_put_back_gives_no_name_of_a_record_twice() {
+    let folder = Folder::new();
+    for number in 1..=3 {
+        folder.write(&format!("{number}.eml"), mail(number));
+    }
+    let name = |serving: &Serving<'_>, file: &str| {
+        let told = serving.run(&format!("report --json {file}")).json();
+        told.to_string().split('"').find(|text| text.split('-').count() == 3).expect("a name").to_owned()
+    };
+    let first = Serving::start(&folder);
+    let kept = name(&first, "1.eml");
+    first.stop();
+    let restore = format!("restore backup --data {DATA} --json");
+    folder.run(&restore).refused(66, "backup/identity.json");
+    let copied =
+        std::process::Command::new("cp").args(["-a", DATA, "backup"]).current_dir(folder.path("")).status();
+    assert!(copied.expect("cp runs").success());
+    folder.run(&restore).refused(65, "there is data in it already");
+    let second = Serving::start(&folder);
+    folder.run(&format!("restore --data {DATA}")).refused(69, "another seenit is using this folder");
+    let lost = name(&second, "2.eml");
+    second.stop();
+    std::fs::rename(folder.path(DATA), folder.path("old")).expect("moved away");
+    let told = folder.run(&restore).json();
+    assert!(told["incarnation"].as_u64() > told["incarnation_before"].as_u64(), "{told}");
+    assert_eq!((&told["records"], &told["backup"]), (&1.into(), &"backup".into()));
+    let third = Serving::start(&folder);
+    let fresh = name(&third, "3.eml");
+    assert!(fresh != lost && lost != kept, "{kept}, {lost}, {fresh}");
+    assert_eq!(third.run(&format!("receipt {kept}")).code, 0, "a name from before the backup");
+    assert_ne!(third.run(&format!("receipt {lost}")).code, 0, "a name from after it");
+    third.stop();
+    let text = folder.run(&format!("restore --data {DATA}")).out;
+    assert!(text.contains("incarnation") && text.contains("has ended"), "{text}");
+}
+
+#[test]
 fn statistics_snapshots_and_the_clock_are_an_operator_s_to_ask_for() {
     let folder = Folder::new();
     let serving = Serving::start(&folder);
@@ -238,6 +275,7 @@ fn every_command_has_an_example() {
         "account undo",
         "selftest",
         "rebuild",
+        "restore",
         "clock confirm",
         "snapshot",
         "config check",

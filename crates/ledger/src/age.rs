@@ -1,26 +1,27 @@
 //! Aging, and making memory anew from the journal: both go through the rows of the index.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use seenit_filter::hash::Hash128;
 use seenit_signature::Kind;
 
 use crate::exact::{exact, exact_of, last_words};
 use crate::journal::heard::Body;
-use crate::journal::{Journal, JournalError, LASTING, Row, is_mark, row_key};
+use crate::journal::{Journal, JournalError, LASTING, Row, Said, is_mark, row_key};
 use crate::keys::Key;
 use crate::memory::{BULK_GENERATIONS, Effect, Memory};
 use crate::record::{Record, Verb, Word};
 use crate::reporter::ReporterId;
 use crate::stage::{many_taken_back, row_after, whose};
 
-/// Makes empty tallies of all live rows; `progress` hears of each.
+/// Makes empty tallies of all live rows; `progress` hears of each. Says of how many signatures each generation has the
+/// newest rows.
 pub(crate) fn fold(
     memory: &Memory,
     journal: &Journal,
     mut progress: impl FnMut(),
-) -> Result<(), JournalError> {
-    let peers = journal.peers();
+) -> Result<Ages, JournalError> {
+    let (peers, mut ages) = (journal.peers(), Ages::default());
     journal.each_key(|hash, rows| {
         rows.iter().for_each(|_| progress());
         if rows.iter().any(|(_, _, row)| row.is_shingle) {
@@ -29,10 +30,54 @@ pub(crate) fn fold(
                 memory.near.change(key_of(hash, &row), (Word::None, 0), now);
             }
         } else {
-            memory.put_exact(hash, &exact_of(rows, &peers));
+            let exact = exact_of(rows, &peers);
+            memory.put_exact(hash, &exact);
+            if exact.tally.pack() != 0 {
+                ages.add(rows);
+            }
         }
         Ok(())
-    })
+    })?;
+    Ok(ages)
+}
+
+/// How many signatures are as old as what: by the generation of their newest row.
+#[derive(Debug, Default)]
+pub(crate) struct Ages(BTreeMap<u64, u64>);
+
+impl Ages {
+    fn add(&mut self, rows: &[Said]) {
+        if let Some((newest, ..)) = rows.first() {
+            *self.0.entry(*newest).or_default() += 1;
+        }
+    }
+
+    /// Signatures of each generation, protections in the last one there can be.
+    pub(crate) fn by_generation(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.0.iter().map(|(&generation, &signatures)| (generation, signatures))
+    }
+
+    /// The first generation that counts where the tally has room for `capacity` signatures: 0 where all fit. The
+    /// present one, `now`, and protections count in any case.
+    pub(crate) fn first_that_fits(&self, capacity: u64, now: u64) -> u64 {
+        let mut held: u64 = self.0.values().sum();
+        if held <= capacity {
+            return 0;
+        }
+        for (&generation, signatures) in self.0.range(..now) {
+            held -= signatures;
+            if held <= low_water(capacity) {
+                return generation + 1;
+            }
+        }
+        now
+    }
+}
+
+/// Where forgetting ends, once the tally is full: a twentieth of it is free then, so that it is not full again with the
+/// next write. A generation is seldom less.
+pub(crate) fn low_water(capacity: u64) -> u64 {
+    capacity - capacity / 20
 }
 
 /// Takes back what a generation that is too old now still adds to the tallies. Exact tallies are without it from the

@@ -112,6 +112,13 @@ pub struct Stats {
     pub signatures: u64,
     /// Signatures it was made for.
     pub capacity: u64,
+    /// Generations whose records count, the present one included: fewer than `record_generations` while the tally is
+    /// too small for all of them.
+    pub kept_generations: u64,
+    /// In how many days the tally is full, if new signatures come as they did; none where old ones expire before.
+    pub full_in_days: Option<f64>,
+    /// Whether reports of new signatures are refused because the tally is full.
+    pub is_full: bool,
     /// The false-positive rate that the tally has now.
     pub tally_rate: f64,
     /// Signatures seen in this generation, estimated: here, or by all other sites together where those are more.

@@ -38,6 +38,7 @@ use crate::record::Record;
 use crate::reporter::{Reporter, ReporterId};
 
 pub(crate) mod heard;
+pub(crate) mod horizon;
 mod keys;
 mod row;
 mod run;

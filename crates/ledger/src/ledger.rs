@@ -244,6 +244,7 @@ impl Ledger {
         let free_bytes = free_bytes(&shared.folder).unwrap_or(0);
         let [near_spam, near_ham] = shared.memory.near.texts(Kind::Near1);
         let state = shared.state().clone();
+        let fullness = shared.fullness();
         let uncounted = |why| state.uncounted.of(shared.generation(), why);
         let mut stats = Stats {
             site: hex::encode(shared.identity().site()),
@@ -256,6 +257,9 @@ impl Ledger {
             heard_unreadable: uncounted(Uncounted::Unreadable),
             signatures: shared.memory.table.len(),
             capacity: config.capacity,
+            kept_generations: fullness.kept_generations,
+            full_in_days: fullness.full_in_days,
+            is_full: state.full.is_some(),
             tally_rate: shared.memory.table.present_rate(),
             seen,
             seen_capacity: shared.memory.seen.shared_capacity().unwrap_or(config.seen_capacity),
@@ -274,7 +278,8 @@ impl Ledger {
             alarms: Vec::new(),
             recovery: state.recovery.clone(),
         };
-        stats.alarms = alarms(&stats, config, shared.promoted.load(Relaxed));
+        stats.alarms = fullness.alarms;
+        stats.alarms.extend(alarms(&stats, config, (shared.promoted.load(Relaxed), shared.texts())));
         stats.alarms.extend(state.clock);
         stats.alarms.extend(shared.stuck().map(|why| why.to_string()));
         let failed = state.snapshot_failed.map(|why| format!("the last snapshot could not be taken: {why}"));
@@ -295,12 +300,6 @@ impl Ledger {
     /// Whether writes are taken, and why not.
     pub fn writable(&self) -> Result<(), WriteError> {
         self.shared.state().refusal().map_or(Ok(()), Err)
-    }
-
-    /// Whether writes are taken and the writer gets on with them, and why not.
-    pub fn ready(&self) -> Result<(), WriteError> {
-        self.writable()?;
-        self.shared.stuck().map_or(Ok(()), Err)
     }
 
     /// The reporter with a name.
@@ -424,23 +423,35 @@ fn broken(error: WriteError) -> crate::journal::JournalError {
 }
 
 /// What an operator should look at, before a promise is broken.
-fn alarms(stats: &Stats, config: &LedgerConfig, promoted: u64) -> Vec<String> {
+fn alarms(stats: &Stats, config: &LedgerConfig, (promoted, texts): (u64, u64)) -> Vec<String> {
     let mut alarms = Vec::new();
     let mut fill = |what: &str, held: u64, capacity: u64, remedy: &str| {
         if held as f64 > FILL_ALARM * capacity as f64 {
             alarms.push(format!("{held} {what} of {capacity}: {remedy}"));
         }
     };
-    fill("signatures", stats.signatures, stats.capacity, "raise `capacity` and run `seenit rebuild`");
+    if stats.alarms.is_empty() {
+        fill("signatures", stats.signatures, stats.capacity, "raise `capacity` and run `seenit rebuild`");
+    }
     fill(
         "seen signatures",
         stats.seen,
         stats.seen_capacity,
         "raise `seen_capacity`, in a network that of its manifest; it holds from the next generation on",
     );
-    fill("bulk signatures of this generation", promoted, config.bulk_capacity, "raise `bulk_capacity`");
-    let texts = stats.near_spam.max(stats.near_ham);
-    fill("texts", texts, config.near_capacity, "raise `near_capacity` and run `seenit rebuild`");
+    fill(
+        "bulk signatures of this generation",
+        promoted,
+        config.bulk_capacity,
+        "beyond that no more are marked, and only their counts say that they are bulk; raise `bulk_capacity`",
+    );
+    fill(
+        "texts",
+        texts,
+        config.near_capacity,
+        "beyond that more good texts are taken for replicas of spam by accident; raise `near_capacity` and run \
+         `seenit rebuild`",
+    );
     if stats.seen_rate > config.rate {
         let (rate, promise) = (stats.seen_rate, config.rate);
         alarms.push(format!(

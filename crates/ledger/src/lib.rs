@@ -40,7 +40,7 @@
 //! Memory is fixed by the configuration: 8.9 bytes for each signature of `capacity`, at most two cache lines a
 //! lookup, and
 //! 8.6e-7 false hits at capacity; counting filters for what is seen and for shingles; a tagged filter for bulk. A
-//! capacity that is nearly used up is an alarm, and a full tally refuses new reports.
+//! capacity that will be used up is an alarm days before, and a full tally forgets the oldest records first.
 
 mod age;
 mod answers;
@@ -49,6 +49,8 @@ pub mod clock;
 pub mod config;
 pub mod error;
 mod exact;
+mod fullness;
+mod growth;
 pub mod identity;
 mod introduce;
 mod journal;
@@ -68,6 +70,7 @@ mod rebuild;
 pub mod record;
 mod replay;
 pub mod reporter;
+mod restore;
 mod seen;
 mod share;
 mod shared;
@@ -91,6 +94,7 @@ pub use local::Local;
 pub use rebuild::rebuild;
 pub use record::{RecordId, Verb};
 pub use reporter::{LOCAL, LOCAL_WEIGHT, OPERATOR, Reporter, ReporterId};
+pub use restore::{Restored, restore, restore_in_place};
 pub use seen::RECIPIENTS_MAX;
 pub use signature::{Case, SignatureRef};
 pub use sites_seen::FrozenCells;

@@ -23,6 +23,18 @@ pub(crate) enum LifeChange {
     /// A new one of the same network, to which records of the present one after a sequence belong, and what it counted
     /// in the present generation.
     Renew { after: u64 },
+    /// A new one of the same network, because the folder is a copy from a backup.
+    Restored,
+}
+
+/// How a life begins.
+struct Beginning {
+    /// The first number of its records.
+    first: u64,
+    /// The generation whose seen cells it takes over.
+    carried_over: Option<u64>,
+    /// The time that gives it its number.
+    secs: u64,
 }
 
 impl Writer {
@@ -80,8 +92,15 @@ impl Writer {
                 let first = present.first.saturating_add(after).min(self.next);
                 let carried_over = present.terms_at(shared.generation()).map(|_| shared.generation());
                 let of = (present.network, present.terms);
-                self.begin_life(&shared, &journal, (first, carried_over), of)?;
+                let beginning = Beginning { first, carried_over, secs: self.calendar.secs() };
+                self.begin_life(&shared, &journal, beginning, of)?;
                 return self.journal_deltas(&shared, &journal).map_err(|error| failed(&shared, &error));
+            }
+            LifeChange::Restored => {
+                // The ledger's own time is that of the backup: from the same backup it would be the same number again.
+                let secs = shared.clock.now_secs();
+                let beginning = Beginning { first: self.next, carried_over: None, secs };
+                return self.begin_life(&shared, &journal, beginning, (present.network, present.terms));
             }
             LifeChange::Leave if present.network.is_none() => return Ok(()),
             LifeChange::Leave => (None, Vec::new()),
@@ -97,7 +116,8 @@ impl Writer {
             }
             LifeChange::Agree { network, terms } => (Some(network), terms),
         };
-        self.begin_life(&shared, &journal, (self.next, None), (network, terms))
+        let beginning = Beginning { first: self.next, carried_over: None, secs: self.calendar.secs() };
+        self.begin_life(&shared, &journal, beginning, (network, terms))
     }
 
     fn put_terms(&self, shared: &Shared, terms: Vec<(u64, Terms)>) -> Result<(), WriteError> {
@@ -116,13 +136,13 @@ impl Writer {
         &mut self,
         shared: &Shared,
         journal: &Journal,
-        (first, carried_over): (u64, Option<u64>),
+        Beginning { first, carried_over, secs }: Beginning,
         of: (Option<[u8; 32]>, Vec<(u64, Terms)>),
     ) -> Result<(), WriteError> {
         self.journal_deltas(shared, journal).map_err(|error| failed(shared, &error))?;
         let named = (first < self.next).then_some(self.next - 1);
         let ending = Ending { last: first - 1, named, carried_over };
-        let identity = shared.identity().with_life(ending, (first, self.calendar.secs()), of);
+        let identity = shared.identity().with_life(ending, (first, secs), of);
         let life = identity.incarnation().clone();
         let beginning = shared.memory.seen.prepare(life, Some(shared.generation()), carried_over);
         let beginning = beginning.map_err(|error| WriteError::Cells(error.to_string()))?;

@@ -103,6 +103,15 @@ impl Memory {
         Ok(Memory { sip, table, near, seen, bulk: bulk.share(), forgotten: RwLock::default() })
     }
 
+    /// Empties the tallies of records.
+    pub(crate) fn clear_tallies(&mut self, config: &LedgerConfig) -> Result<(), GeometryError> {
+        let fingerprint = self.sip.fingerprint();
+        self.table = Table::sized(config.capacity, fingerprint, HugePages::Default)?;
+        self.near = Near::new(config, fingerprint)?;
+        self.forgotten = RwLock::default();
+        Ok(())
+    }
+
     /// The keys of a case.
     pub(crate) fn keys_of(&self, case: &crate::signature::Case) -> Vec<Key> {
         keys_of(case, &self.sip)

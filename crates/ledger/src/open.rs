@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -15,7 +15,9 @@ use crate::clock::{Calendar, Clock};
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
 use crate::exact::exact;
+use crate::growth::Growth;
 use crate::identity::{FolderLock, HighMark, Identity, private_folder};
+use crate::journal::horizon::{Horizon, MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError, LASTING};
 use crate::memory::Memory;
 use crate::open_seen::{restore_seen, seen};
@@ -49,6 +51,9 @@ struct Opened {
     heads: [Option<Head>; 2],
     /// The life of the folder in which the snapshot was taken that its seen counts come from.
     seen_of: Option<u64>,
+    growth: Growth,
+    /// Whether generations are hidden that have not expired, because the tally has no room for them.
+    is_early: bool,
 }
 
 /// Opens everything a writer needs.
@@ -98,10 +103,13 @@ pub(crate) fn open(
     let reporters = reporters(&journal)?;
     remove_litter(folder);
 
-    let Opened { memory, hidden_before, heads, .. } = opened;
+    let Opened { memory, hidden_before, heads, growth, is_early, .. } = opened;
     let next = last.max(position) + 1;
     let next_heard = heads.iter().flatten().map(|head| head.heard).fold(last_heard, u64::max) + 1;
     let marks = BulkMarks::count(&journal, now, config.bulk_threshold).map_err(rows)?;
+    let numbers = NextNumbers { own: next, heard: next_heard };
+    let to = MoveTo { before: hidden_before, capacity: config.capacity, is_early };
+    let horizon = horizon(&journal, to, numbers, &heads).map_err(rows)?;
     let peers = journal.peers();
     let snapshot_secs = heads[0].as_ref().map(|head| head.time);
     let shared = Shared {
@@ -118,6 +126,9 @@ pub(crate) fn open(
         generation: AtomicU64::new(now),
         last: AtomicU64::new(next - 1),
         heard: AtomicU64::new(next_heard - 1),
+        hidden_before: AtomicU64::new(hidden_before),
+        is_kept_short: AtomicBool::new(horizon.is_early),
+        growth: Mutex::new(growth),
         promoting: Mutex::default(),
         state: Mutex::new(State { recovery, snapshot_secs, ..State::default() }),
         pulse: Pulse::default(),
@@ -131,7 +142,7 @@ pub(crate) fn open(
             jobs,
             calendar,
             next,
-            hidden_before,
+            horizon,
             heads,
             kept_secs,
             mark,
@@ -141,6 +152,7 @@ pub(crate) fn open(
             peers,
             is_unsure: false,
             unsettled: HashSet::new(),
+            is_snapshot_due: false,
         },
     ))
 }
@@ -172,17 +184,23 @@ fn memory(
     now: u64,
     recovery: &mut Vec<String>,
 ) -> Result<Opened, OpenError> {
-    let mut hidden_before = (now + 1).saturating_sub(config.record_generations);
+    let horizon = journal.horizon().map_err(rows)?;
+    let expired = (now + 1).saturating_sub(config.record_generations);
+    let mut least = expired.max(horizon.least(config.capacity));
+    let mut hidden_before = least;
+    let next = NextNumbers { own: last + 1, heard: last_heard + 1 };
     let (mut heads, mut memory, mut seen_of) = ([None, None], None, None);
     for (name, head) in FILES.into_iter().zip(&mut heads) {
         let path = folder.join(name);
         let opened = Snapshot::open(&path).and_then(|opened| match opened {
             Some(snapshot) if memory.is_none() => {
                 // Tallies that know more records than the journal could never be made right again, nor could those
-                // that count by another table of peers.
+                // that count by another table of peers, or by another horizon than records after them.
                 let head = &snapshot.head;
                 let is_beyond = head.position > last || head.heard > last_heard;
-                let is_ours = !is_beyond && head.peers == journal.peers().tag;
+                let is_ours = !is_beyond
+                    && head.peers == journal.peers().tag
+                    && horizon.is_replayable(head.horizon, next);
                 let tallies = if is_ours { tallies } else { Tallies::Anew };
                 memory = Some(restored(&snapshot, config, tallies, identity)?);
                 seen_of = Some(snapshot.head.incarnation);
@@ -199,33 +217,78 @@ fn memory(
             }
         }
     }
-    let memory = match memory {
+    let (memory, growth) = match memory {
         Some((memory, Some(head))) => {
             // What was hidden stays so, even if records are now kept for longer.
             hidden_before = hidden_before.max(head.hidden_before);
+            least = hidden_before;
             let when = (now, config.bulk_threshold);
+            let (held, mut growth) = (memory.table.len(), Growth::known(head.added.iter().copied()));
             let replayed = catch_up(&memory, when, &head, journal, hidden_before).map_err(rows)?;
             if replayed > 0 {
                 recovery.push(format!("{replayed} records were replayed after the last snapshot"));
             }
-            memory
+            growth.add(now, memory.table.len().saturating_sub(held));
+            (memory, growth)
         }
         other => {
-            let memory = match other {
+            let mut memory = match other {
                 Some((memory, _)) => memory,
                 None => Memory::new(config, identity.hash_key())?,
             };
-            let mut folded = 0u64;
-            journal.hide_before(hidden_before);
-            age::fold(&memory, journal, || folded += 1).map_err(rows)?;
-            if folded > 0 {
-                recovery.push(format!("the tallies were made anew from {folded} rows of the journal"));
-            }
-            memory
+            let growth = made_anew(&mut memory, config, journal, (&mut hidden_before, now), recovery)?;
+            (memory, growth)
         }
     };
     age::fold_bulk(&memory, journal, now, config.bulk_threshold).map_err(rows)?;
-    Ok(Opened { memory, hidden_before, heads, seen_of })
+    let is_early = hidden_before > least;
+    Ok(Opened { memory, hidden_before, heads, seen_of, growth, is_early })
+}
+
+/// Makes the tallies from the rows of the journal. Where they are more than the tally has room for, the oldest
+/// generations are hidden.
+fn made_anew(
+    memory: &mut Memory,
+    config: &LedgerConfig,
+    journal: &Journal,
+    (hidden_before, now): (&mut u64, u64),
+    recovery: &mut Vec<String>,
+) -> Result<Growth, OpenError> {
+    let mut folded = 0u64;
+    journal.hide_before(*hidden_before);
+    let mut ages = age::fold(memory, journal, || folded += 1).map_err(rows)?;
+    let first = ages.first_that_fits(config.capacity, now);
+    if first > *hidden_before {
+        *hidden_before = first;
+        folded = 0;
+        memory.clear_tallies(config)?;
+        journal.hide_before(first);
+        ages = age::fold(memory, journal, || folded += 1).map_err(rows)?;
+    }
+    if folded > 0 {
+        recovery.push(format!("the tallies were made anew from {folded} rows of the journal"));
+    }
+    Ok(Growth::known(ages.by_generation().filter(|(generation, _)| *generation != LASTING)))
+}
+
+/// The horizon as it is now, durable before any record is written under it.
+fn horizon(
+    journal: &Journal,
+    to: MoveTo,
+    next: NextNumbers,
+    heads: &[Option<Head>; 2],
+) -> Result<Horizon, JournalError> {
+    let kept = journal.horizon()?;
+    if kept.is(to.before, to.capacity) {
+        return Ok(kept);
+    }
+    let is_early = to.is_early || kept.is_early && to.before == kept.before;
+    let known = heads.iter().map(|head| head.as_ref().map_or(0, |head| head.horizon)).min().unwrap_or(0);
+    let moved = kept.moved(MoveTo { is_early, ..to }, next, known);
+    let mut batch = journal.batch();
+    batch.horizon(&moved)?;
+    batch.commit()?;
+    Ok(moved)
 }
 
 /// Memory of a snapshot, and its head where its tallies can be used; else empty tallies. Seen counts are always those

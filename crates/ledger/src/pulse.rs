@@ -12,6 +12,7 @@ pub(crate) const STUCK_SECS: u64 = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Commit,
+    Forget,
     Tick,
     Snapshot,
     Peers,
@@ -23,6 +24,7 @@ impl Step {
     fn as_str(self) -> &'static str {
         match self {
             Step::Commit => "a commit and its answers",
+            Step::Forget => "forgetting the oldest generation",
             Step::Tick => "seen counts and aging",
             Step::Snapshot => "a snapshot",
             Step::Peers => "a change of peers",

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use seenit_filter::hash::Hash128;
@@ -13,6 +13,7 @@ use crate::answers::{Receipt, SiteReceipt, Spoken};
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
 use crate::error::WriteError;
+use crate::growth::Growth;
 use crate::identity::Identity;
 use crate::journal::heard::{Origin, Uncounted};
 use crate::journal::{Journal, Row};
@@ -43,6 +44,12 @@ pub(crate) struct Shared {
     pub(crate) last: AtomicU64,
     /// The serial number of the last record that was heard from a peer.
     pub(crate) heard: AtomicU64,
+    /// Generations before this one are hidden.
+    pub(crate) hidden_before: AtomicU64,
+    /// Whether that is later than records expire, because the tally was full.
+    pub(crate) is_kept_short: AtomicBool,
+    /// How fast the tally fills.
+    pub(crate) growth: Mutex<Growth>,
     /// Signatures that became bulk in this generation.
     pub(crate) promoted: AtomicU64,
     /// Bulk marks of all generations that are kept, each signature once a generation.
@@ -60,6 +67,8 @@ pub(crate) struct State {
     pub(crate) refused: Option<WriteError>,
     /// The ledger was closed, or is being closed: for good, whatever the writer still does.
     pub(crate) is_closed: bool,
+    /// How the last report was refused that found no room in the tally, until there is room again.
+    pub(crate) full: Option<WriteError>,
     /// What the clock does, where it is not believed.
     pub(crate) clock: Option<String>,
     /// What happened at start and since.
@@ -113,6 +122,10 @@ impl Shared {
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn growth(&self) -> MutexGuard<'_, Growth> {
+        self.growth.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn generation(&self) -> u64 {

@@ -68,6 +68,12 @@ pub(crate) struct Head {
     /// The tag of the table of peers that its tallies count by.
     #[serde(default)]
     pub(crate) peers: u64,
+    /// How many moves of the horizon it knows.
+    #[serde(default)]
+    pub(crate) horizon: u64,
+    /// New signatures by generation.
+    #[serde(default)]
+    pub(crate) added: Vec<(u64, u64)>,
     /// For each generation of seen counts how many deltas are in it.
     pub(crate) seen: Vec<(u64, u64)>,
     /// Cells of earlier lives.
@@ -123,6 +129,8 @@ pub(crate) struct Taken {
     pub(crate) incarnation: u64,
     pub(crate) heard: u64,
     pub(crate) peers: u64,
+    pub(crate) horizon: u64,
+    pub(crate) added: Vec<(u64, u64)>,
     pub(crate) bulk: Vec<u8>,
 }
 
@@ -176,6 +184,8 @@ pub(crate) fn write(
         incarnation: taken.incarnation,
         heard: taken.heard,
         peers: taken.peers,
+        horizon: taken.horizon,
+        added: taken.added,
         seen,
         frozen,
         near: memory.near.numbers(),

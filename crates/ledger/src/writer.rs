@@ -11,17 +11,15 @@ use std::time::{Duration, Instant};
 
 use seenit_filter::hash::Hash128;
 
-use crate::age;
 use crate::answers::{Receipt, Write};
 use crate::appoint::{Added, Standing, put_reporter};
 use crate::clock::{Calendar, Trust};
 use crate::error::WriteError;
 use crate::exact::exact;
 use crate::identity::HighMark;
+use crate::journal::horizon::Horizon;
 use crate::journal::{Journal, JournalError};
 use crate::lives::LifeChange;
-use crate::memory::BULK_GENERATIONS;
-use crate::open::BulkMarks;
 use crate::peers::table::Peers;
 use crate::peers::{Batch, Peer};
 use crate::pulse::Step;
@@ -36,8 +34,10 @@ use crate::stage::{Stage, Staged};
 mod hear;
 mod reopen;
 mod reply;
+mod room;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 pub(crate) use hear::Share;
 pub(crate) use reply::Reply;
@@ -79,8 +79,8 @@ pub(crate) struct Writer {
     pub(crate) calendar: Calendar,
     /// The number of the next record.
     pub(crate) next: u64,
-    /// Generations before this one are hidden.
-    pub(crate) hidden_before: u64,
+    /// Where the tallies begin.
+    pub(crate) horizon: Horizon,
     /// The heads of the last snapshot and of the one before.
     pub(crate) heads: [Option<Head>; 2],
     /// The highest time that is kept in the journal.
@@ -96,6 +96,8 @@ pub(crate) struct Writer {
     pub(crate) is_unsure: bool,
     /// Signatures whose tallies are wrong until the journal has said what they count for.
     pub(crate) unsettled: HashSet<Hash128>,
+    /// The horizon has moved: until there is a snapshot, a start after a kill would make tallies anew.
+    pub(crate) is_snapshot_due: bool,
 }
 
 /// Jobs that were staged, waiting for the commit.
@@ -131,7 +133,8 @@ impl Writer {
                 self.tick();
                 next_tick = Instant::now() + interval;
             }
-            if now >= next_snapshot {
+            if now >= next_snapshot || self.is_snapshot_due {
+                self.is_snapshot_due = false;
                 self.snapshot_or_note();
                 next_snapshot = self.snapshot_time();
             }
@@ -204,6 +207,12 @@ impl Writer {
                 return refuse_all(jobs, &error, later);
             }
         };
+        if let Err(error) = self.make_room(&shared, &journal, &jobs) {
+            let error = journal_error(error);
+            shared.state().refused = Some(error.clone());
+            forget_promoting(&shared, &promoted);
+            return refuse_all(jobs, &error, later);
+        }
         // Only this thread changes them, after the commit.
         let known = shared.reporters.read().unwrap_or_else(PoisonError::into_inner);
         let (generation, time) = (self.calendar.generation(), self.calendar.secs());
@@ -217,6 +226,7 @@ impl Writer {
             }
         }
         drop(known);
+        let added_now = stage.added();
         let outcome = match waiting.failed.take() {
             Some(error) => Err(error),
             None => stage.commit().map_err(journal_error),
@@ -229,6 +239,7 @@ impl Writer {
                 (self.next, self.next_heard) = (outcome.next, outcome.heard.next);
                 shared.promoted.fetch_add(promoted.len() as u64 + marks.today, Relaxed);
                 shared.bulk.fetch_add(promoted.len() as u64 + marks.all, Relaxed);
+                shared.growth().add(generation, added_now);
                 shared.last.store(self.next - 1, Relaxed);
                 shared.heard.store(self.next_heard - 1, Relaxed);
                 if let Err(error) = settled {
@@ -291,7 +302,9 @@ impl Writer {
         let is_less = !write.verb.adds();
         let room = table.capacity().saturating_sub(held);
         if !is_less && held + stage.new_signatures(&write.cases, room) > table.capacity() {
-            return Err(WriteError::Full { held, capacity: table.capacity() }.into());
+            let error = WriteError::Full { held, capacity: table.capacity() };
+            self.note_full(&error);
+            return Err(error.into());
         }
         let (id, generation) = (share::holder(reporter), self.calendar.generation());
         let (added, most) = (self.shares.added(generation, id), share::most(&self.shared.config, reporter));
@@ -363,73 +376,12 @@ impl Writer {
         let Ok(journal) = self.writable(&shared) else {
             return;
         };
+        self.note_room();
         let result = self.turn(&shared, &journal).and_then(|()| self.journal_deltas(&shared, &journal));
         let result = result.and_then(|()| Ok(self.mark.raise(self.next - 1)?));
         if let Err(error) = result {
             shared.state().refused = Some(WriteError::Journal(error.to_string()));
         }
-    }
-
-    /// Goes on to the present generation.
-    fn turn(&mut self, shared: &Shared, journal: &Journal) -> Result<(), JournalError> {
-        let now = self.calendar.generation();
-        if shared.generation() == now && shared.memory.seen.is_live(now) {
-            return Ok(());
-        }
-        journal.ensure(now)?;
-        let no_memory = |error: seenit_filter::GeometryError| JournalError::Rows(error.to_string());
-        shared.memory.seen.advance(now).map_err(no_memory)?;
-        shared.memory.clear_bulk(shared.generation(), now);
-        shared.promoted.store(0, Relaxed);
-        shared.generation.store(now, Relaxed);
-        self.hide_old(shared, journal, now).inspect_err(|_| self.is_unsure = true)?;
-        self.drop_old(shared, journal, now)?;
-        self.count_bulk(journal)
-    }
-
-    /// Counts all bulk marks anew, where some may have gone.
-    fn count_bulk(&self, journal: &Journal) -> Result<(), JournalError> {
-        let (now, threshold) = (self.calendar.generation(), self.shared.config.bulk_threshold);
-        let marks = BulkMarks::count(journal, now, threshold)?;
-        self.shared.promoted.store(marks.today, Relaxed);
-        self.shared.bulk.store(marks.all, Relaxed);
-        Ok(())
-    }
-
-    /// Takes generations that are too old out of the tallies.
-    fn hide_old(&mut self, shared: &Shared, journal: &Journal, now: u64) -> Result<(), JournalError> {
-        let first = (now + 1).saturating_sub(shared.config.record_generations);
-        for generation in journal.generations() {
-            if (self.hidden_before..first).contains(&generation) {
-                age::hide(&shared.memory, journal, generation)?;
-            }
-        }
-        self.hidden_before = self.hidden_before.max(first);
-        journal.hide_before(self.hidden_before);
-        Ok(())
-    }
-
-    /// Deletes generations a whole generation after they were hidden, once no snapshot knows them any more.
-    fn drop_old(&self, shared: &Shared, journal: &Journal, now: u64) -> Result<(), JournalError> {
-        let kept = now.saturating_sub(shared.config.record_generations);
-        let known = self.heads.iter().flatten().map(|head| head.hidden_before).min().unwrap_or(0);
-        let mut batch = journal.batch();
-        // With its last generation the journal would forget how far it was.
-        batch.number("last", self.next - 1);
-        batch.number("heard", self.next_heard - 1);
-        batch.commit()?;
-        for generation in journal.generations() {
-            if generation < kept.min(known) {
-                journal.drop_generation(generation)?;
-            }
-        }
-        let mut batch = journal.batch();
-        journal.each_bulk(|generation, hash, slot| {
-            if generation + BULK_GENERATIONS <= now {
-                batch.remove_bulk(generation, hash, slot);
-            }
-        })?;
-        batch.commit()
     }
 
     fn snapshot_or_note(&mut self) {
@@ -471,11 +423,13 @@ impl Writer {
         let taken = snapshot::Taken {
             position: self.next - 1,
             generation: self.calendar.generation(),
-            hidden_before: self.hidden_before,
+            hidden_before: self.horizon.before,
             time: self.calendar.secs(),
             incarnation: shared.identity().incarnation().id,
             heard: self.next_heard - 1,
             peers: self.peers.tag,
+            horizon: self.horizon.serial(),
+            added: shared.growth().by_generation(),
             bulk,
         };
         let written = snapshot::write(&shared.folder, &shared.config, &shared.memory, taken);

@@ -26,7 +26,7 @@ fn a_closed_ledger_stays_closed_after_its_last_tick() {
 fn a_writer_that_is_stuck_is_not_ready_and_is_ready_again_when_it_goes_on() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
-    assert_eq!(ledger.ready(), Ok(()));
+    assert_eq!(ledger.ready(), Ok(Vec::new()));
     let ((entered, has_entered), (release, released)) = (mpsc::channel(), mpsc::channel::<()>());
     ledger.write(Write { verb: Verb::Report, reporter: LOCAL, cases: vec![case(1)] }, move |_| {
         entered.send(()).expect("the test waits");
@@ -34,7 +34,7 @@ fn a_writer_that_is_stuck_is_not_ready_and_is_ready_again_when_it_goes_on() {
         let _ = released.recv();
     });
     has_entered.recv().expect("the writer answers");
-    assert_eq!(ledger.ready(), Ok(()), "it has only begun");
+    assert_eq!(ledger.ready(), Ok(Vec::new()), "it has only begun");
     hands.pass(11);
     let stuck = ledger.ready().expect_err("stuck");
     assert!(matches!(stuck, WriteError::Stuck { secs: 11, .. }), "{stuck}");

@@ -187,7 +187,7 @@ fn labels(route: &'static str, status: u16) -> Labels {
 /// One of the ledger's numbers: its name, what it is, and where it is found.
 type LedgerLevel = (&'static str, &'static str, ReadLevel);
 
-const LEDGER: [LedgerLevel; 20] = [
+const LEDGER: [LedgerLevel; 23] = [
     ("ledger_generation", "The generation written into", |stats| stats.generation as f64),
     ("ledger_records", "Records written in this incarnation", |stats| stats.records as f64),
     ("ledger_heard", "Records heard from other sites", |stats| stats.heard as f64),
@@ -202,6 +202,13 @@ const LEDGER: [LedgerLevel; 20] = [
     }),
     ("ledger_signatures", "Signatures in the tally", |stats| stats.signatures as f64),
     ("ledger_capacity", "Signatures the tally was made for", |stats| stats.capacity as f64),
+    ("ledger_kept_generations", "Generations whose records count", |stats| stats.kept_generations as f64),
+    ("ledger_full_in_days", "Days until the tally is full; -1 where old records expire before", |stats| {
+        stats.full_in_days.unwrap_or(-1.0)
+    }),
+    ("ledger_full", "1 while reports of new signatures are refused because the tally is full", |stats| {
+        f64::from(u8::from(stats.is_full))
+    }),
     ("ledger_tally_rate", "The false-positive rate of the tally now", |stats| stats.tally_rate),
     ("ledger_seen", "Signatures seen in this generation, estimated", |stats| stats.seen as f64),
     ("ledger_seen_capacity", "Signatures a generation was made for", |stats| stats.seen_capacity as f64),

@@ -29,6 +29,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// For how many generations records count, and when the tally is full.
+fn kept(stats: &Value) -> String {
+    let kept = format!("{} generations", stats["kept_generations"].as_u64().unwrap_or(0));
+    match stats["full_in_days"].as_f64() {
+        Some(days) => format!("{kept}; the tally is full in about {days:.0} days"),
+        None => kept,
+    }
+}
+
 fn told(stats: &Value) -> String {
     let number = |name: &str| stats[name].as_u64().unwrap_or(0);
     let rate = |name: &str| format!("{:.1e}", stats[name].as_f64().unwrap_or(0.0));
@@ -50,6 +59,7 @@ fn told(stats: &Value) -> String {
             "signatures",
             format!("{}, wrong for {} of strangers", of("signatures", "capacity"), rate("tally_rate")),
         ),
+        ("records kept", kept(stats)),
         ("seen", format!("about {}, wrong for {}", of("seen", "seen_capacity"), rate("seen_rate"))),
         ("bulk", number("bulk").to_string()),
         ("texts", format!("{} spam, {} good", number("near_spam"), number("near_ham"))),

@@ -76,6 +76,16 @@ impl Load {
         self.told.refused.load(SeqCst)
     }
 
+    /// Says what was tested. Whoever gets here has found everything that was acknowledged.
+    pub(crate) fn tell(&self, disk: &str) {
+        let acknowledged = self.told.acknowledged.lock().expect("not poisoned").len();
+        eprintln!(
+            "{} kills {disk}: {acknowledged} reports acknowledged, {} refused, lost: 0",
+            self.rounds - 1,
+            self.refused()
+        );
+    }
+
     /// Loads the server for some time, and kills it.
     pub(crate) fn run(&mut self, server: Server, time: Duration) {
         let end = Arc::new(AtomicBool::new(false));

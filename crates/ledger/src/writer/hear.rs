@@ -55,7 +55,7 @@ impl Writer {
             return Some((now, self.uncounted(Uncounted::Unreadable, bytes)));
         };
         let said = (record.time / self.shared.config.generation_secs).min(now);
-        if said < self.hidden_before {
+        if said < self.horizon.before {
             return None;
         }
         // What a forget subtracts is what is counted now.

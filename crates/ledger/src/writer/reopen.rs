@@ -42,7 +42,7 @@ impl Writer {
         let journal = Journal::open(path).map_err(|error| error.to_string())?;
         let text = |error: JournalError| error.to_string();
         journal.ensure(self.calendar.generation()).map_err(text)?;
-        journal.hide_before(self.hidden_before);
+        journal.hide_before(self.horizon.before);
         // First everything that can fail, then what cannot.
         let (mut records, mut heard) = (Vec::new(), Vec::new());
         for generation in journal.generations() {

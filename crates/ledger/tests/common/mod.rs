@@ -124,8 +124,11 @@ pub fn copy_all(from: &Path, to: &Path) {
         if entry.file_type().expect("a type").is_dir() {
             fs::create_dir(&target).expect("a folder");
             copy_all(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).expect("a copy");
+        } else if let Err(error) = fs::copy(entry.path(), target) {
+            // A running ledger gives a snapshot its name, and the one before another, at any moment.
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_snapshot = name.starts_with(".seenit-") || name.starts_with("snapshot");
+            assert!(is_snapshot && error.kind() == std::io::ErrorKind::NotFound, "{name}: {error}");
         }
     }
 }

@@ -94,15 +94,17 @@ pub(crate) fn health() -> Answered {
     answer::of(TEXT, "ok\n")
 }
 
-/// Checks and writes work, and the writer gets on. Answered from memory and in no queue: whoever balances load must
-/// not take a site away because its status is asked for too often.
+/// Checks and writes work, and the writer gets on. What works worse than it should is listed after the word `ready`, one
+/// thing a line. Answered from memory and in no queue: whoever balances load must not take a site away because its status
+/// is asked for too often.
 pub(crate) fn ready(state: &State) -> Result<Answered, Problem> {
     let mut probe = Case::new();
     probe.push(Kind::RazorE8, &[0; 8])?;
     let signatures: Vec<_> = probe.iter().collect();
     state.ledger.check_many(&signatures, &mut [Answer::default()]);
-    state.ledger.ready()?;
-    Ok(answer::of(TEXT, "ready\n"))
+    let degraded = state.ledger.ready()?;
+    let lines = degraded.into_iter().map(|sentence| format!("degraded: {sentence}\n"));
+    Ok(answer::of(TEXT, std::iter::once("ready\n".to_owned()).chain(lines).collect::<String>()))
 }
 
 /// Counters and gauges.

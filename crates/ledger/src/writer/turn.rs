@@ -1,0 +1,68 @@
+//! The next generation begins: what has expired is hidden, and what was hidden a generation ago is deleted.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::Writer;
+use crate::journal::{Journal, JournalError};
+use crate::memory::BULK_GENERATIONS;
+use crate::open::BulkMarks;
+use crate::shared::Shared;
+
+impl Writer {
+    /// Goes on to the present generation.
+    pub(super) fn turn(&mut self, shared: &Shared, journal: &Journal) -> Result<(), JournalError> {
+        let now = self.calendar.generation();
+        if shared.generation() == now && shared.memory.seen.is_live(now) {
+            return Ok(());
+        }
+        journal.ensure(now)?;
+        let no_memory = |error: seenit_filter::GeometryError| JournalError::Rows(error.to_string());
+        shared.memory.seen.advance(now).map_err(no_memory)?;
+        shared.memory.clear_bulk(shared.generation(), now);
+        shared.promoted.store(0, Relaxed);
+        shared.generation.store(now, Relaxed);
+        // From now on the generation before can be forgotten.
+        shared.state().full = None;
+        self.hide_old(shared, journal, now).inspect_err(|_| self.is_unsure = true)?;
+        self.drop_old(shared, journal, now)?;
+        self.count_bulk(journal)
+    }
+
+    /// Counts all bulk marks anew, where some may have gone.
+    pub(super) fn count_bulk(&self, journal: &Journal) -> Result<(), JournalError> {
+        let (now, threshold) = (self.calendar.generation(), self.shared.config.bulk_threshold);
+        let marks = BulkMarks::count(journal, now, threshold)?;
+        self.shared.promoted.store(marks.today, Relaxed);
+        self.shared.bulk.store(marks.all, Relaxed);
+        Ok(())
+    }
+
+    /// Takes generations that are too old out of the tallies.
+    fn hide_old(&mut self, shared: &Shared, journal: &Journal, now: u64) -> Result<(), JournalError> {
+        let first = (now + 1).saturating_sub(shared.config.record_generations);
+        if first > self.horizon.before { self.move_horizon(shared, journal, first, false) } else { Ok(()) }
+    }
+
+    /// Deletes generations a whole generation after they were hidden, once no snapshot knows them any more.
+    fn drop_old(&self, shared: &Shared, journal: &Journal, now: u64) -> Result<(), JournalError> {
+        let kept = now.saturating_sub(shared.config.record_generations);
+        let known = self.heads.iter().flatten().map(|head| head.hidden_before).min().unwrap_or(0);
+        let mut batch = journal.batch();
+        // With its last generation the journal would forget how far it was.
+        batch.number("last", self.next - 1);
+        batch.number("heard", self.next_heard - 1);
+        batch.commit()?;
+        for generation in journal.generations() {
+            if generation < kept.min(known) {
+                journal.drop_generation(generation)?;
+            }
+        }
+        let mut batch = journal.batch();
+        journal.each_bulk(|generation, hash, slot| {
+            if generation + BULK_GENERATIONS <= now {
+                batch.remove_bulk(generation, hash, slot);
+            }
+        })?;
+        batch.commit()
+    }
+}
