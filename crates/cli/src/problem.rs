@@ -159,7 +159,6 @@ impl Problem {
             Problem::Lab(LabError::File { error, .. }) if no_memory(error) => 71,
             Problem::Lab(LabError::File { .. } | LabError::Program { .. }) => 66,
             Problem::Mail(error) | Problem::Lab(LabError::Mail(error)) => mail_code(error),
-            Problem::Lab(LabError::Figure { .. }) => 74,
             Problem::Lab(LabError::Site { .. }) => 75,
             Problem::Start(StartError::Ledger(error))
             | Problem::Lab(LabError::Start(StartError::Ledger(error)))

@@ -138,12 +138,4 @@ pub enum LabError {
         /// What the system said.
         error: io::Error,
     },
-    /// A figure that could not be drawn.
-    #[error("the figure \"{title}\" could not be drawn: {why}")]
-    Figure {
-        /// Its title.
-        title: String,
-        /// What the plotter said.
-        why: String,
-    },
 }

@@ -3,12 +3,10 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::account::{Account, Finding, Table, Verdict};
-use crate::bench::LabError;
-use crate::figure::Figure;
 
 /// Plain enough for print: no background but the verdicts', and no figure torn in two.
 const STYLE: &str = "\
-body{font:16px/1.45 Georgia,serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}\
+body{font:16px/1.45 Georgia,serif;max-width:112rem;margin:2rem auto;padding:0 1.2rem;color:#222}p{max-width:46rem}\
 h1,h2,h3,th,.verdict{font-family:system-ui,sans-serif}h2{margin-top:3rem;border-bottom:2px solid #222}\
 table{border-collapse:collapse;margin:.6rem 0;font-size:.86rem}th,td{padding:.16rem .6rem;text-align:right}\
 th:first-child,td:first-child{text-align:left}thead th{border-bottom:1px solid #222}\
@@ -16,9 +14,13 @@ tbody tr:nth-child(even){background:#f6f6f6}\
 .words th,.words td{text-align:left;vertical-align:top}\
 .verdict{padding:.05rem .5rem;border-radius:.3rem;font-size:.85rem;font-weight:600;white-space:nowrap}\
 .agrees,.yes{background:#d7efdf}.differs,.no{background:#f9dcc8}.ours{background:#e4e8f0}\
-figure{display:inline-block;margin:1rem .5rem 1rem 0;max-width:100%;break-inside:avoid}svg{max-width:100%;height:auto}\
-figcaption{max-width:38rem;font-size:.86rem}.scroll{overflow-x:auto}\
-@media print{body{margin:0;max-width:none}h2{break-before:page}table,figure{break-inside:avoid}}";
+.figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(26rem,100%),1fr));gap:1.6rem;margin:1.4rem 0}\
+.tables{display:flex;flex-wrap:wrap;gap:0 3rem;align-items:flex-start}.tables>div{max-width:100%}\
+figure{margin:0;break-inside:avoid}svg{width:100%;height:auto}figcaption{font-size:.86rem}.scroll{overflow-x:auto}\
+nav ol{columns:20rem;padding-left:1.4rem}nav li{break-inside:avoid;margin-bottom:.5rem}\
+nav ul{padding-left:1.1rem;font-size:.86rem}\
+@media print{body{margin:0;max-width:none}h2{break-before:page}table,figure{break-inside:avoid}\
+.figures{grid-template-columns:1fr 1fr}}";
 
 /// One experiment's part of the page.
 pub struct Chapter {
@@ -31,8 +33,7 @@ pub struct Chapter {
 }
 
 /// The page. `made_with` says how to get it again: seed, profile, version.
-pub fn page(chapters: &[Chapter], made_with: &str) -> Result<String, LabError> {
-    let bodies = chapters.iter().map(chapter).collect::<Result<Vec<_>, _>>()?;
+pub fn page(chapters: &[Chapter], made_with: &str) -> String {
     let document = html! {
         (DOCTYPE)
         html lang="en" {
@@ -49,15 +50,40 @@ pub fn page(chapters: &[Chapter], made_with: &str) -> Result<String, LabError> {
                     (made_with)
                 }
                 (contents(chapters))
-                @for body in &bodies { (body) }
+                (verdicts(chapters))
+                @for one in chapters { (chapter(one)) }
             }
         }
     };
-    Ok(document.into_string())
+    document.into_string()
+}
+
+/// Where everything is: experiments, and the figures of each.
+fn contents(chapters: &[Chapter]) -> Markup {
+    html! {
+        nav {
+            ol {
+                @for chapter in chapters {
+                    li {
+                        a href={ "#" (chapter.name) } { (chapter.name) } ": " (chapter.question)
+                        ul {
+                            @for (number, figure) in chapter.account.figures.iter().enumerate() {
+                                li { a href={ "#" (figure_id(chapter, number)) } { (figure.title) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn figure_id(chapter: &Chapter, number: usize) -> String {
+    format!("{}-figure-{}", chapter.name, number + 1)
 }
 
 /// The verdict of each table, before anything else.
-fn contents(chapters: &[Chapter]) -> Markup {
+fn verdicts(chapters: &[Chapter]) -> Markup {
     html! {
         table.words {
             thead { tr { th { "experiment" } th { "table" } th { "verdict" } th { "" } } }
@@ -77,20 +103,28 @@ fn contents(chapters: &[Chapter]) -> Markup {
     }
 }
 
-fn chapter(chapter: &Chapter) -> Result<Markup, LabError> {
+fn chapter(chapter: &Chapter) -> Markup {
     let account = &chapter.account;
-    let figures = account.figures.iter().map(figure).collect::<Result<Vec<_>, _>>()?;
-    Ok(html! {
+    html! {
         section id=(chapter.name) {
             h2 { (chapter.name) }
             p { (chapter.question) }
             @if !account.findings.is_empty() { (findings(&account.findings)) }
-            @for (number, one) in account.tables.iter().enumerate() {
-                div id={ (chapter.name) "-" (number) } { (table(one)) }
+            div.figures {
+                @for (number, one) in account.figures.iter().enumerate() {
+                    figure id=(figure_id(chapter, number)) {
+                        (PreEscaped(one.svg()))
+                        figcaption { strong { (one.title) ". " } (one.caption) }
+                    }
+                }
             }
-            @for figure in &figures { (figure) }
+            div.tables {
+                @for (number, one) in account.tables.iter().enumerate() {
+                    div id={ (chapter.name) "-" (number) } { (table(one)) }
+                }
+            }
         }
-    })
+    }
 }
 
 fn findings(findings: &[Finding]) -> Markup {
@@ -127,20 +161,10 @@ fn verdict(verdict: Verdict) -> Markup {
     html! { span class={ "verdict " (verdict.as_str()) } { (verdict.as_str()) } }
 }
 
-fn figure(figure: &Figure) -> Result<Markup, LabError> {
-    let svg = figure.svg()?;
-    Ok(html! {
-        figure {
-            (PreEscaped(svg))
-            figcaption { strong { (figure.title) ". " } (figure.caption) }
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{Axis, Series};
+    use crate::figure::{Axis, Figure, Series};
 
     #[test]
     fn the_verdict_of_each_table_stands_at_the_top() {
@@ -164,12 +188,14 @@ mod tests {
             findings: vec![Finding::new("It holds", false, "0 of 3")],
         };
         let chapters = [Chapter { name: "counting", question: "How often?", account }];
-        let page = page(&chapters, "Seed 1.").expect("drawn");
+        let page = page(&chapters, "Seed 1.");
         let top = &page[..page.find("<section").expect("a section")];
-        for text in ["First", "Second", "Summary of Second.", "agrees", "differs"] {
+        for text in ["First", "Second", "Summary of Second.", "agrees", "differs", "#counting-figure-1"] {
             assert!(top.contains(text), "{text} is not at the top");
         }
+        assert!(page.contains("<figure id=\"counting-figure-1\">"), "the contents lead somewhere");
+        assert!(page.contains("class=\"figures\""), "figures stand side by side");
         assert!(page.contains("a &lt; b") && page.contains("<svg") && page.contains("0 of 3"));
-        assert!(!page.contains("http://") || !page.contains("src="), "nothing to load");
+        assert!(!page.contains("src=") && !page.contains("<link"), "nothing to load");
     }
 }

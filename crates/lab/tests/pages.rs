@@ -52,7 +52,7 @@ fn rates_and_pages_touched_are_those_of_theory() {
         }
     }
     assert!(account.figures.len() >= 6, "{} figures", account.figures.len());
-    account.figures.iter().for_each(|figure| assert!(figure.svg().is_ok(), "{}", figure.title));
+    account.figures.iter().for_each(|figure| assert!(!figure.svg().contains("NaN"), "{}", figure.title));
 }
 
 #[test]

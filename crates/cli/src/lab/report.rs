@@ -102,7 +102,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Problem> {
     drop(bench);
     let profile = if quick { "the quick profile" } else { "all rounds" };
     let made_with = format!("Made by seenit {} with seed {seed}, {profile}.", env!("CARGO_PKG_VERSION"));
-    let document = page(&chapters, &made_with)?;
+    let document = page(&chapters, &made_with);
     output::write_file(&path, document.len() as u64, &[], |out| out.write_all(document.as_bytes()))?;
     output::text(&summary(&chapters, &path.display().to_string()))
 }

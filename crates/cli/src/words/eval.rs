@@ -106,7 +106,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Problem> {
     drop(progress);
     let roc = Roc::of(&spam, &ham);
     if let Some(path) = &arguments.plot {
-        let svg = figure(&roc, arguments.folds).svg()?;
+        let svg = figure(&roc, arguments.folds).svg();
         output::write_file(path, svg.len() as u64, &[], |out| out.write_all(svg.as_bytes()))?;
     }
     let report = Report {

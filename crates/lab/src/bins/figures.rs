@@ -78,8 +78,8 @@ fn rates_of_table_one() -> Figure {
         x: Axis::linear("keys in the bin"),
         y: Axis::linear("false positive rate"),
         series: vec![
-            Series::points("printed", printed),
-            Series::dashed("1024 bits", keys().map(|n| (n as f64, ideal_rate(n, PAPER_BITS as f64)))),
+            Series::dashed("1024 bits", keys().map(|n| (n as f64, ideal_rate(n, PAPER_BITS as f64))))
+                .printed(printed),
             Series::dashed("102 bits", keys().map(|n| (n as f64, ideal_rate(n, share as f64)))),
             Series::dashed("102 bits, real", keys().map(|n| (n as f64, real_rate(n, share)))),
         ],
@@ -106,7 +106,8 @@ fn cost_by_bits(study: &Study, options: &Options, bins: usize) -> Figure {
             let standard = study.cell(bins, cell.bits_per_key, Method::Standard)?;
             Some(point(cell.bits_per_key, &cell.measured.cost, standard.cost_real))
         });
-        series.push(Series::points(format!("{}, measured", method.as_str()), measured));
+        let name = method.as_str();
+        series.push(Series::points(format!("{name}, measured"), measured).like(format!("{name}, formula")));
     }
     let ends: Vec<f64> = options.bits_per_key.clone();
     series.push(Series::dashed("standard", ends.iter().map(|&bits| (bits, 1.0))));
@@ -154,7 +155,7 @@ fn cost_by_bins(study: &Study, options: &Options) -> Result<Figure, LabError> {
         series: vec![
             Series::line("even cuts", even),
             Series::line("exact", exact),
-            Series::points("exact, measured", measured),
+            Series::points("exact, measured", measured).like("exact"),
             Series::dashed("2/e", [(1.0, limit), (most, limit)]),
         ],
     })

@@ -24,13 +24,11 @@ fn thousands(m: u64) -> f64 {
 pub(super) fn rates(compared: &Compared<'_>, plan: &'static Plan) -> Figure {
     let variants = [RuleName::Intuitive, RuleName::Refined];
     let lines = variants.iter().flat_map(|&rule| PROBES.map(|k| (rule, k))).map(|(rule, k)| {
-        let filters = compared.filters(plan).filter(move |filter| filter.k == k);
-        let points = filters.map(|filter| (thousands(filter.m), filter.variant(rule).rate.mean));
-        Series::line(format!("{}, k = {k}", rule.as_str()), points)
-    });
-    let printed = compared.filters(plan).flat_map(|filter| {
-        let of_variant = |rule| Some((thousands(filter.m), compared.printed(filter, rule)?.mean));
-        variants.into_iter().filter_map(of_variant)
+        let filters = || compared.filters(plan).filter(move |filter| filter.k == k);
+        let points = filters().map(|filter| (thousands(filter.m), filter.variant(rule).rate.mean));
+        let printed =
+            filters().filter_map(|filter| Some((thousands(filter.m), compared.printed(filter, rule)?.mean)));
+        Series::line(format!("{}, k = {k}", rule.as_str()), points).printed(printed)
     });
     Figure {
         title: format!("Figure {}: experiment {}, {}", plan.figure, plan.number, plan.title),
@@ -42,7 +40,7 @@ pub(super) fn rates(compared: &Compared<'_>, plan: &'static Plan) -> Figure {
         ),
         x: Axis::linear("cells, in thousands"),
         y: Axis::log("share of wrong counts"),
-        series: lines.chain([Series::points("printed", printed)]).collect(),
+        series: lines.collect(),
     }
 }
 
@@ -57,6 +55,7 @@ pub(super) fn closed_form(compared: &Compared<'_>) -> Option<Figure> {
             format!("formula, k = {k}"),
             sizes.map(|m| (thousands(m), wrong_share(m, k, inserted))),
         )
+        .like(format!("measured, k = {k}"))
     });
     let measured = PROBES.map(|k| {
         let filters = compared.filters(plan).filter(move |filter| filter.k == k);
@@ -97,12 +96,12 @@ pub(super) fn reductions(compared: &Compared<'_>) -> Figure {
             let range = Some((reduction.value / factor, reduction.value * factor));
             Point { x: f64::from(filter.plan.number), y: reduction.value, range }
         });
-        Series::points(format!("k = {k}"), points)
-    });
-    let printed = PROBES.iter().flat_map(|&k| of_k(k)).filter_map(|(filter, _)| {
-        let printed = compared.printed.reduction(filter.plan, filter.m, filter.k)?;
-        // Beside ours, or one would hide the other.
-        Some((f64::from(filter.plan.number) + 0.2, printed))
+        let printed = of_k(k).filter_map(|(filter, _)| {
+            let printed = compared.printed.reduction(filter.plan, filter.m, filter.k)?;
+            // Beside ours, or one would hide the other.
+            Some((f64::from(filter.plan.number) + 0.2, printed))
+        });
+        Series::points(format!("k = {k}"), points).printed(printed)
     });
     Figure {
         title: format!("How many times fewer errors the refined variant makes, {} cells", size_name(REDUCTION_CELLS)),
@@ -113,7 +112,7 @@ pub(super) fn reductions(compared: &Compared<'_>) -> Figure {
             .into(),
         x: Axis::linear("experiment"),
         y: Axis::linear("intuitive rate / refined rate"),
-        series: ours.into_iter().chain([Series::points("printed", printed)]).collect(),
+        series: ours.into(),
     }
 }
 

@@ -294,14 +294,13 @@ fn figures(timed: &[Timed], printed: &[Printed]) -> Vec<Figure> {
         x: Axis::log("keys (million)"),
         y: Axis::log("seconds"),
         series: vec![
-            Series::line("standard", ours(|one| &one.single, 0)),
-            Series::line("paged", ours(|one| &one.single, 1)),
+            Series::line("standard", ours(|one| &one.single, 0)).printed(theirs(0)),
+            Series::line("paged", ours(|one| &one.single, 1)).printed(theirs(1)),
             Series::line("standard, batched", ours(|one| &one.batched, 0)),
             Series::line("paged, batched", ours(|one| &one.batched, 1)),
-            Series::dashed("printed standard", theirs(0)),
-            Series::dashed("printed paged", theirs(1)),
         ],
     };
+    let their_ratios = printed.iter().map(|line| (line.at as f64, line.mean(1) / line.mean(0)));
     let ratio = Figure {
         title: "Time of paged over standard insertion".into(),
         caption: "Below 1 pages save time. Ours one by one (as in the paper) and in batches, and the \
@@ -310,12 +309,8 @@ fn figures(timed: &[Timed], printed: &[Printed]) -> Vec<Figure> {
         x: Axis::log("keys (million)"),
         y: Axis::linear("paged / standard"),
         series: vec![
-            Series::line("one by one", ratios(|one| &one.single)),
+            Series::line("one by one", ratios(|one| &one.single)).printed(their_ratios),
             Series::line("in batches", ratios(|one| &one.batched)),
-            Series::dashed(
-                "printed",
-                printed.iter().map(|line| (line.at as f64, line.mean(1) / line.mean(0))),
-            ),
         ],
     };
     vec![seconds, ratio]

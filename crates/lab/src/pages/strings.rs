@@ -267,11 +267,11 @@ fn figure(measured: &[Measured], judged: &[JudgedPrinted]) -> Figure {
         x: Axis::linear("bits a key"),
         y: Axis::log("share of strangers that hit"),
         series: vec![
-            Series::points("standard", ours(Variant::Standard, |one| one.asked.rate())),
-            Series::points("paged", ours(Variant::Paged, |one| one.asked.rate())),
-            Series::dashed("theory, standard", ours(Variant::Standard, |one| one.theory)),
-            Series::points("printed standard", theirs(Variant::Standard)),
-            Series::points("printed paged", theirs(Variant::Paged)),
+            Series::points("standard", ours(Variant::Standard, |one| one.asked.rate()))
+                .printed(theirs(Variant::Standard)),
+            Series::points("paged", ours(Variant::Paged, |one| one.asked.rate()))
+                .printed(theirs(Variant::Paged)),
+            Series::dashed("theory, standard", ours(Variant::Standard, |one| one.theory)).like("standard"),
         ],
     }
 }

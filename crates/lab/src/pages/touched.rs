@@ -152,7 +152,7 @@ fn figure(counted: &[Counted]) -> Figure {
         series: vec![
             Series::points("standard", points(Variant::Standard, |one| one.mean)),
             Series::points("paged", points(Variant::Paged, |one| one.mean)),
-            Series::dashed("formula", points(Variant::Standard, |one| one.theory)),
+            Series::dashed("formula", points(Variant::Standard, |one| one.theory)).like("standard"),
         ],
     }
 }

@@ -75,15 +75,16 @@ fn bits_cleared(results: &Results) -> Figure {
 }
 
 fn chi(results: &Results) -> Figure {
-    let mut series = simple_lines(results, |ours| &ours.chi);
+    let lines = simple_lines(results, |ours| &ours.chi).into_iter().zip(SIMPLE);
+    let mut series: Vec<Series> = lines
+        .map(|(line, (algorithm, _))| {
+            let all = Printed::of(algorithm, 1.0).expect("printed").b.value;
+            line.printed(BETAS.map(|beta| (beta, Printed::of(algorithm, beta).expect("printed").chi(all))))
+        })
+        .collect();
     let floor = results.blind.iter().map(|blind| blind.gone.mean / blind.lost.mean);
     let floor = floor.sum::<f64>() / results.blind.len() as f64;
     series.push(Series::dashed("blind", [(BETAS[0], floor), (1.0, floor)]));
-    let printed = SIMPLE.iter().flat_map(|(algorithm, _)| {
-        let all = Printed::of(*algorithm, 1.0).expect("printed").b.value;
-        BETAS.map(|beta| (beta, Printed::of(*algorithm, beta).expect("printed").chi(all)))
-    });
-    series.push(Series::points("from Tables I to IV", printed));
     against_beta(
         "Chi of the simple algorithms (Figure 6)",
         format!(
@@ -135,25 +136,25 @@ fn with_printed(
     of_printed: fn(&Printed) -> Mean,
 ) -> Figure {
     let scale = results.size.scale();
-    let mut series = simple_lines(results, of);
-    let printed = SIMPLE.iter().flat_map(|(algorithm, _)| {
-        BETAS.map(|beta| {
-            let mean = of_printed(Printed::of(*algorithm, beta).expect("printed")).scaled(scale);
+    let lines = simple_lines(results, of).into_iter().zip(SIMPLE);
+    let series = lines.map(|(line, (algorithm, _))| {
+        let printed = BETAS.map(|beta| {
+            let mean = of_printed(Printed::of(algorithm, beta).expect("printed")).scaled(scale);
             let range = Some((mean.value - mean.half, mean.value + mean.half));
             Point { x: beta, y: mean.value, range }
-        })
+        });
+        line.printed(printed)
     });
-    series.push(Series::points("printed", printed.collect::<Vec<_>>()));
     let sized =
         if scale == 1.0 { "" } else { ", divided by ten as the runs are a tenth of the paper's size" };
     against_beta(
         title,
         format!(
-            "Lines are means of {} runs; marks are the printed means of Tables I to IV{sized}.",
+            "Lines are means of {} runs; hollow marks are the printed means of Tables I to IV{sized}.",
             results.runs
         ),
         Axis::linear(label),
-        series,
+        series.collect(),
     )
 }
 

@@ -87,10 +87,8 @@ fn delta_bytes(study: &Study, about: &str, filters: &str) -> Figure {
     for (kind, _) in KINDS.iter().filter(|(kind, _)| kind.starts_with(about)) {
         let of = || study.deltas.iter().filter(move |delta| delta.kind == *kind);
         series.push(Series::points(*kind, of().map(|delta| (delta.change_rate, delta.bytes as f64))));
-        series.push(Series::dashed(
-            format!("{kind}, bound"),
-            of().map(|delta| (delta.change_rate, delta.bound_bytes as f64)),
-        ));
+        let bound = of().map(|delta| (delta.change_rate, delta.bound_bytes as f64));
+        series.push(Series::dashed(format!("{kind}, bound"), bound).like(*kind));
     }
     let size = study.deltas.first().map_or(0, |delta| delta.filter_bytes);
     Figure {

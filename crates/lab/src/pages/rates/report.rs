@@ -262,11 +262,12 @@ fn rates_figure(measured: &[Measured], printed: &[Printed]) -> Figure {
         x: Axis::linear("bits a key"),
         y: Axis::log("share of strangers that hit"),
         series: vec![
-            Series::points("standard", points(measured, Variant::Standard, |one| one.asked.rate())),
-            Series::points("paged", points(measured, Variant::Paged, |one| one.asked.rate())),
-            Series::dashed("theory, standard", points(measured, Variant::Standard, |one| one.theory)),
-            Series::points("printed standard", theirs(0)),
-            Series::points("printed paged", theirs(1)),
+            Series::points("standard", points(measured, Variant::Standard, |one| one.asked.rate()))
+                .printed(theirs(0)),
+            Series::points("paged", points(measured, Variant::Paged, |one| one.asked.rate()))
+                .printed(theirs(1)),
+            Series::dashed("theory, standard", points(measured, Variant::Standard, |one| one.theory))
+                .like("standard"),
         ],
     }
 }
@@ -286,10 +287,8 @@ fn over_theory_figure(measured: &[Measured], printed: &[Printed]) -> Figure {
         x: Axis::linear("bits a key"),
         y: Axis::linear("rate / theory"),
         series: vec![
-            Series::line("standard", ours(Variant::Standard)),
-            Series::line("paged", ours(Variant::Paged)),
-            Series::points("printed standard", theirs(Variant::Standard)),
-            Series::points("printed paged", theirs(Variant::Paged)),
+            Series::line("standard", ours(Variant::Standard)).printed(theirs(Variant::Standard)),
+            Series::line("paged", ours(Variant::Paged)).printed(theirs(Variant::Paged)),
         ],
     }
 }
