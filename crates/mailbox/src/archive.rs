@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use crate::error::MailError;
-use crate::files::Visit;
+use crate::files::VisitAny;
 use crate::frames::Frames;
 
 /// What may stand before a file: its header, and entries that hold a long name or other things of it. The tar crate
@@ -46,35 +46,53 @@ impl Archive {
     }
 
     /// Calls `visit` with the file, or with each file of an archive in its order; `outside` comes before their names.
-    pub(crate) fn each_file<E: From<MailError>>(
+    /// Where an archive is damaged, `visit` is told, and what follows in it is not read.
+    pub(crate) fn each_file<E>(
         self,
         outside: &str,
         packed: impl Read,
-        visit: Visit<'_, E>,
+        visit: VisitAny<'_, E>,
     ) -> Result<(), E> {
         let broken = MailError::read(outside);
-        let packed = BufReader::new(packed);
-        let mut unpacked: Box<dyn Read + '_> = match self.packing {
-            Packing::None => Box::new(packed),
-            Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(packed)),
-            Packing::Zstd => Box::new(Frames::new(packed).map_err(&broken)?),
+        let mut unpacked = match self.unpacked(packed) {
+            Ok(unpacked) => unpacked,
+            Err(error) => return visit(outside, Err(broken(error))),
         };
         if !self.is_tar {
-            return visit(outside, &mut unpacked);
+            return visit(outside, Ok(&mut unpacked));
         }
         let bytes_left = Cell::new(HEADER_BYTES_MAX);
         let mut archive = tar::Archive::new(Bounded { unpacked, bytes_left: &bytes_left });
         // Archives that were strung together are read to the last one, and what is behind them is noticed.
         archive.set_ignore_zeros(true);
-        for entry in archive.entries().map_err(&broken)? {
-            let mut entry = entry.map_err(&broken)?;
-            bytes_left.set(packed_bytes(&entry).map_err(&broken)?.saturating_add(HEADER_BYTES_MAX));
-            if entry.header().entry_type().is_file() {
-                let inside = entry.path().map_err(&broken)?.display().to_string();
-                visit(&format!("{outside}/{inside}"), &mut entry)?;
+        let entries = match archive.entries() {
+            Ok(entries) => entries,
+            Err(error) => return visit(outside, Err(broken(error))),
+        };
+        for entry in entries {
+            let opened = entry.and_then(|entry| {
+                bytes_left.set(packed_bytes(&entry)?.saturating_add(HEADER_BYTES_MAX));
+                let inside = entry.path()?.display().to_string();
+                Ok((entry, inside))
+            });
+            match opened {
+                Ok((mut entry, inside)) if entry.header().entry_type().is_file() => {
+                    visit(&format!("{outside}/{inside}"), Ok(&mut entry))?;
+                }
+                Ok(_) => (),
+                Err(error) => return visit(outside, Err(broken(error))),
             }
         }
         Ok(())
+    }
+
+    fn unpacked<'r>(self, packed: impl Read + 'r) -> io::Result<Box<dyn Read + 'r>> {
+        let packed = BufReader::new(packed);
+        Ok(match self.packing {
+            Packing::None => Box::new(packed),
+            Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(packed)),
+            Packing::Zstd => Box::new(Frames::new(packed)?),
+        })
     }
 }
 
@@ -94,7 +112,8 @@ impl<R: Read> Read for Bounded<'_, R> {
         let bytes = self.unpacked.read(buffer)?;
         let bytes_left = self.bytes_left.get().checked_sub(bytes as u64).ok_or_else(|| {
             io::Error::other(format!(
-                "more than {HEADER_BYTES_MAX} bytes before the next file of the archive"
+                "more than {} MiB before the next file of the archive",
+                HEADER_BYTES_MAX >> 20
             ))
         })?;
         self.bytes_left.set(bytes_left);

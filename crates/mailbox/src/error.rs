@@ -39,6 +39,15 @@ pub enum MailError {
 }
 
 impl MailError {
+    /// What the system said of the file, where there is one: the same sentence without its name.
+    pub fn why(&self) -> String {
+        match self {
+            MailError::Open { error, .. } => format!("cannot open it: {error}"),
+            MailError::Read { error, .. } => format!("cannot read it: {error}"),
+            MailError::StdinTwice | MailError::Index { .. } => self.to_string(),
+        }
+    }
+
     pub(crate) fn open(path: &Path) -> impl Fn(io::Error) -> MailError {
         move |error| MailError::Open { path: path.to_owned(), error }
     }

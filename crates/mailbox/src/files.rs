@@ -16,7 +16,10 @@ const DEPTH_MAX: usize = 32;
 const SKIPPED_NAMES_MAX: usize = 5;
 
 /// Takes the name of a file and what is in it.
-pub(crate) type Visit<'a, E> = &'a mut dyn FnMut(&str, &mut dyn Read) -> Result<(), E>;
+type Visit<'a, E> = &'a mut dyn FnMut(&str, &mut dyn Read) -> Result<(), E>;
+
+/// Takes the name of a file and what is in it, or why it cannot be opened.
+pub(crate) type VisitAny<'a, E> = &'a mut dyn FnMut(&str, Result<&mut dyn Read, MailError>) -> Result<(), E>;
 
 /// Files that hold messages, found but not read.
 pub struct Mailbox<'a> {
@@ -33,6 +36,11 @@ enum Source {
         bytes: u64,
         /// Named by the caller, so it must be there.
         named: bool,
+    },
+    /// A file or folder that cannot be looked at.
+    Unreadable {
+        path: PathBuf,
+        error: io::Error,
     },
 }
 
@@ -73,7 +81,20 @@ impl<'a> Mailbox<'a> {
     ///
     /// `-` is standard input. A folder with `cur` and `new` is a Maildir, any other is walked, without its dot files.
     /// Only regular files are taken from folders: a pipe among them would wait for ever.
+    ///
+    /// The first path that cannot be looked at is an error.
     pub fn find(paths: &[PathBuf]) -> Result<Self, MailError> {
+        let mut mailbox = Mailbox::find_or_failures(paths)?;
+        let is_unreadable = |source: &Source| matches!(source, Source::Unreadable { .. });
+        match mailbox.sources.iter().position(is_unreadable).map(|at| mailbox.sources.swap_remove(at)) {
+            Some(Source::Unreadable { path, error }) => Err(MailError::Open { path, error }),
+            _ => Ok(mailbox),
+        }
+    }
+
+    /// The same, and a path that cannot be looked at is told by
+    /// [`each_message_or_failure`](Mailbox::each_message_or_failure) when its turn comes.
+    pub fn find_or_failures(paths: &[PathBuf]) -> Result<Self, MailError> {
         let is_pipe = |path: &&PathBuf| path.as_os_str() == "-";
         if paths.iter().filter(is_pipe).count() > 1 {
             return Err(MailError::StdinTwice);
@@ -83,7 +104,7 @@ impl<'a> Mailbox<'a> {
             if is_pipe(&path) {
                 walk.sources.push(Source::StandardInput);
             } else {
-                walk.named(path)?;
+                walk.named(path);
             }
         }
         Ok(Mailbox { sources: walk.sources, skipped: RefCell::new(walk.skipped), watch: &|_| {} })
@@ -92,7 +113,7 @@ impl<'a> Mailbox<'a> {
     /// The bytes of all files, as they lie on the disk; nothing is known of standard input.
     pub fn bytes(&self) -> u64 {
         let bytes = |source: &Source| match source {
-            Source::StandardInput => 0,
+            Source::StandardInput | Source::Unreadable { .. } => 0,
             Source::File { bytes, .. } => *bytes,
         };
         self.sources.iter().map(bytes).sum()
@@ -112,21 +133,39 @@ impl<'a> Mailbox<'a> {
     /// Calls `visit` with the name of every file and what is in it. `.gz` and `.zst` are unpacked, and `.tar`, packed
     /// or not, is read as the folder it holds.
     pub fn each_file<E: From<MailError>>(&self, visit: Visit<'_, E>) -> Result<(), E> {
+        self.each_file_or_failure(&mut |name, file| visit(name, file?))
+    }
+
+    /// The same, and `visit` is told of what cannot be opened.
+    pub(crate) fn each_file_or_failure<E>(&self, visit: VisitAny<'_, E>) -> Result<(), E> {
         for source in &self.sources {
-            let Source::File { path, bytes, named } = source else {
-                visit("standard input", &mut io::stdin().lock())?;
-                continue;
-            };
-            let file = match File::open(path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound && !named => {
-                    self.skipped.borrow_mut().add(path);
-                    (self.watch)(*bytes);
+            let (path, bytes, named) = match source {
+                Source::StandardInput => {
+                    visit("standard input", Ok(&mut io::stdin().lock()))?;
                     continue;
                 }
-                opened => opened.map_err(MailError::open(path))?,
+                Source::Unreadable { path, error } => {
+                    let error = io::Error::new(error.kind(), error.to_string());
+                    visit(&path.display().to_string(), Err(MailError::open(path)(error)))?;
+                    continue;
+                }
+                Source::File { path, bytes, named } => (path, bytes, named),
             };
-            let file = Watched { file, watch: self.watch };
-            Archive::of(path).each_file(&path.display().to_string(), file, visit)?;
+            let name = path.display().to_string();
+            match File::open(path) {
+                Ok(file) => {
+                    let file = Watched { file, watch: self.watch };
+                    Archive::of(path).each_file(&name, file, visit)?;
+                }
+                Err(error) => {
+                    (self.watch)(*bytes);
+                    if error.kind() == io::ErrorKind::NotFound && !named {
+                        self.skipped.borrow_mut().add(path);
+                    } else {
+                        visit(&name, Err(MailError::open(path)(error)))?;
+                    }
+                }
+            }
         }
         Ok(())
     }
@@ -143,41 +182,49 @@ struct Walk {
 
 impl Walk {
     /// A path that the caller named: it must be there, and may be a pipe or a device.
-    fn named(&mut self, path: &Path) -> Result<(), MailError> {
-        let metadata = fs::metadata(path).map_err(MailError::open(path))?;
-        if metadata.is_dir() {
-            return self.folder(path);
+    fn named(&mut self, path: &Path) {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => {
+                if let Err(error) = self.folder(path) {
+                    self.unreadable(path, error);
+                }
+            }
+            Ok(metadata) => {
+                self.sources.push(Source::File { path: path.to_owned(), bytes: metadata.len(), named: true });
+            }
+            Err(error) => self.unreadable(path, error),
         }
-        self.sources.push(Source::File { path: path.to_owned(), bytes: metadata.len(), named: true });
-        Ok(())
+    }
+
+    fn unreadable(&mut self, path: &Path, error: io::Error) {
+        self.sources.push(Source::Unreadable { path: path.to_owned(), error });
     }
 
     /// What lies in a folder, by names.
-    fn folder(&mut self, path: &Path) -> Result<(), MailError> {
-        let refused = MailError::open(path);
-        let real = fs::canonicalize(path).map_err(&refused)?;
+    fn folder(&mut self, path: &Path) -> io::Result<()> {
+        let real = fs::canonicalize(path)?;
         if self.around.contains(&real) {
             self.skipped.add(path);
             return Ok(());
         }
         if self.around.len() > DEPTH_MAX {
-            return Err(refused(io::Error::other(format!("folders more than {DEPTH_MAX} deep"))));
+            return Err(io::Error::other(format!("folders more than {DEPTH_MAX} deep")));
         }
-        let entries = entries(path).map_err(&refused)?;
+        let entries = entries(path)?;
         self.around.push(real);
-        entries.iter().try_for_each(|entry| self.found(entry))?;
+        entries.iter().for_each(|entry| self.found(entry));
         self.around.pop();
         Ok(())
     }
 
     /// A path that was found in a folder.
-    fn found(&mut self, path: &Path) -> Result<(), MailError> {
+    fn found(&mut self, path: &Path) {
+        let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => match self.folder(path) {
-                Err(MailError::Open { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
-                    self.skipped.add(path);
-                }
-                walked => walked?,
+                Err(error) if is_gone(&error) => self.skipped.add(path),
+                Err(error) => self.unreadable(path, error),
+                Ok(()) => (),
             },
             Ok(metadata) if metadata.is_file() => {
                 self.sources.push(Source::File {
@@ -186,13 +233,10 @@ impl Walk {
                     named: false,
                 });
             }
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound || path.is_symlink() => {
-                self.skipped.add(path)
-            }
-            Err(error) => return Err(MailError::open(path)(error)),
+            Ok(_) => (),
+            Err(error) if is_gone(&error) || path.is_symlink() => self.skipped.add(path),
+            Err(error) => self.unreadable(path, error),
         }
-        Ok(())
     }
 }
 

@@ -11,36 +11,40 @@
 use std::io::{self, BufRead, Read};
 
 use crate::error::MailError;
-use crate::messages::{MESSAGE_BYTES_MAX, Visit, too_large};
+use crate::messages::{MESSAGE_BYTES_MAX, VisitAny, too_large};
 
 /// The longest line that starts a message: an address and a date. RFC 5322 ends any line after 998 characters.
 const START_BYTES_MAX: u64 = 1000;
 
-/// Calls `visit` with each message of an mbox. The second is named `NAME#2`.
-pub(crate) fn each_message<E: From<MailError>>(
-    name: &str,
-    mut mbox: impl BufRead,
-    visit: Visit<'_, E>,
-) -> Result<(), E> {
+/// Calls `visit` with each message of an mbox. The second is named `NAME#2`. A message that is too large is told to
+/// `visit` as such, and passed over.
+pub(crate) fn each_message<E>(name: &str, mut mbox: impl BufRead, visit: VisitAny<'_, E>) -> Result<(), E> {
     let broken = MailError::read(name);
     let (mut message, mut number) = (Vec::new(), 1_u64);
-    let (mut in_body, mut after_empty) = (false, false);
-    take_line(&mut mbox, &mut message).map_err(&broken)?;
+    let (mut in_body, mut after_empty, mut is_too_large) = (false, false, false);
+    if let Err(error) = take_line(&mut mbox, &mut message) {
+        return visit(name, Err(broken(error)));
+    }
     message.clear();
     loop {
+        let called = || if number == 1 { name.to_owned() } else { format!("{name}#{number}") };
         let before = message.len();
-        let is_end = !take_line(&mut mbox, &mut message).map_err(&broken)?;
+        let is_end = match take_line(&mut mbox, &mut message) {
+            Ok(is_line) => !is_line,
+            Err(error) => return visit(&called(), Err(broken(error))),
+        };
         let line = &message[before..];
         let is_start = after_empty && starts_message(line);
         if is_end || is_start {
-            let called = if number == 1 { name.to_owned() } else { format!("{name}#{number}") };
-            visit(&called, &message[..before])?;
+            if !is_too_large {
+                visit(&called(), Ok(&message[..before]))?;
+            }
             if is_end {
                 return Ok(());
             }
             message.clear();
             number += 1;
-            (in_body, after_empty) = (false, false);
+            (in_body, after_empty, is_too_large) = (false, false, false);
             continue;
         }
         after_empty = matches!(line, b"\n" | b"\r\n");
@@ -49,8 +53,12 @@ pub(crate) fn each_message<E: From<MailError>>(
         if is_quoted {
             message.remove(before);
         }
-        if message.len() as u64 > MESSAGE_BYTES_MAX {
-            return Err(broken(too_large()).into());
+        if message.len() as u64 > MESSAGE_BYTES_MAX && !is_too_large {
+            visit(&called(), Err(MailError::read(&called())(too_large())))?;
+            is_too_large = true;
+        }
+        if is_too_large {
+            message.clear();
         }
     }
 }
@@ -124,10 +132,10 @@ mod tests {
     #[test]
     fn a_line_without_end_is_refused() {
         let endless = io::BufReader::new(b"From a\n".chain(io::repeat(b'x')));
-        let result = each_message("box", endless, &mut |_, _| Ok::<(), MailError>(()));
+        let result = each_message("box", endless, &mut |_, mail| mail.map(drop));
         let error = result.expect_err("too large").to_string();
-        assert!(error.contains("box") && error.contains(&MESSAGE_BYTES_MAX.to_string()), "{error}");
+        assert!(error.contains("box") && error.contains("128 MiB"), "{error}");
         let endless = io::BufReader::new(b"From ".chain(io::repeat(b'x')));
-        assert!(each_message("box", endless, &mut |_, _| Ok::<(), MailError>(())).is_err());
+        assert!(each_message("box", endless, &mut |_, mail| mail.map(drop)).is_err());
     }
 }

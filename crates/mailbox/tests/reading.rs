@@ -170,7 +170,7 @@ fn a_line_of_an_mbox_cannot_take_all_memory() {
     let mut mbox = b"From a@b Thu Jan  1 00:00:00 1970\n\n".to_vec();
     mbox.resize(mbox.len() + MESSAGE_BYTES_MAX as usize, b'x');
     let error = texts("large.tar.gz", &gzip(&tar(&[("mbox", &mbox)]))).expect_err("too large").to_string();
-    assert!(error.contains("large.tar.gz/mbox") && error.contains(&MESSAGE_BYTES_MAX.to_string()), "{error}");
+    assert!(error.contains("large.tar.gz/mbox") && error.contains("128 MiB"), "{error}");
     // The largest message that fits, and one behind it.
     mbox.pop();
     mbox.pop();
@@ -339,5 +339,42 @@ fn a_message_of_a_corpus_is_not_too_large() {
     let file = fs::File::create(folder.path().join("large")).expect("a file");
     file.set_len(MESSAGE_BYTES_MAX + 1).expect("a hole");
     let error = Corpus::read(folder.path()).expect_err("too large").to_string();
-    assert!(error.contains("large") && error.contains(&MESSAGE_BYTES_MAX.to_string()), "{error}");
+    assert!(error.contains("large") && error.contains("128 MiB"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_the_others_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let one = b"From a@b Thu Jan  1 00:00:00 1970\n\none\n";
+    let mut mbox = [one.as_slice(), b"\nFrom a@b Thu Jan  1 00:00:00 1970\n\n"].concat();
+    mbox.resize(mbox.len() + MESSAGE_BYTES_MAX as usize + 1, b'x');
+    mbox.extend_from_slice(b"\n\nFrom a@b Thu Jan  1 00:00:00 1970\n\nthree\n");
+    write(folder, "box", &mbox);
+    write(folder, "cut.tar", &tar(&[("first", b"whole"), ("second", &[b'x'; 4096])])[..3000]);
+    write(folder, "damaged.gz", b"no gzip");
+    write(folder, "last.eml", b"last");
+    let paths = [folder.join("nowhere.eml"), folder.to_owned()];
+    let mut seen = Vec::new();
+    let start = format!("{}/", folder.display());
+    let mailbox = Mailbox::find_or_failures(&paths).expect("found");
+    let walked: Result<(), MailError> = mailbox.each_message_or_failure(&mut |name, mail| {
+        seen.push((name.replace(&start, ""), mail.is_ok()));
+        Ok(())
+    });
+    walked.expect("nothing ends it");
+    let expected = [
+        ("nowhere.eml", false),
+        ("box", true),
+        ("box#2", false),
+        ("box#3", true),
+        ("cut.tar/first", true),
+        ("cut.tar/second", false),
+        ("damaged.gz", false),
+        ("last.eml", true),
+    ];
+    let seen: Vec<(&str, bool)> = seen.iter().map(|(name, is_read)| (name.as_str(), *is_read)).collect();
+    assert!(expected.iter().all(|one| seen.contains(one)), "{seen:?}");
+    assert_eq!(seen.first().zip(seen.last()), expected.first().zip(expected.last()));
+    assert!(Mailbox::find(&paths).is_err(), "who wants all or nothing is told at once");
 }
