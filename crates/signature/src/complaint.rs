@@ -9,9 +9,20 @@ use crate::parts::{self, Part};
 /// Attached messages that are taken: who forwards more at a time sends a mailbox.
 pub const MESSAGES_MAX: usize = 64;
 
+/// What a message is that carries others. Whoever reports it most likely means those.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// A complaint in the Abuse Reporting Format.
+    Complaint,
+    /// A message with others attached. Reports of delivery, which carry what was sent, are none; nor are digests.
+    Forward,
+}
+
 /// What a complaint carries.
 #[derive(Debug, Default)]
 pub struct Complaint<'m> {
+    /// What it is itself, if it is such a thing.
+    pub carrier: Option<Carrier>,
     /// `Feedback-Type` of its report, in lower case: `abuse`, `fraud`, `not-spam`...; none where it has no report.
     pub feedback_type: Option<String>,
     /// The messages it is about, decoded.
@@ -24,7 +35,10 @@ impl<'m> Complaint<'m> {
     /// Reads a complaint. What is attached to attached messages is theirs, and is not looked at.
     pub fn read(mail: &'m [u8]) -> Self {
         let mut complaint = Complaint::default();
-        for part in parts::parts(without_envelope(mail)) {
+        let mail = without_envelope(mail);
+        let mut has_report = false;
+        for part in parts::parts(mail) {
+            has_report |= part.media == "message/feedback-report";
             match part.media.as_str() {
                 "message/rfc822" | "message/global" if complaint.messages.len() < MESSAGES_MAX => {
                     // RFC 2046 forbids encoding it; mail programs do so all the same.
@@ -38,6 +52,15 @@ impl<'m> Complaint<'m> {
             }
         }
         complaint.messages.retain(|message| !message.trim_ascii().is_empty());
+        let (media, report_type) = parts::declared(mail, "report-type").unwrap_or_default();
+        complaint.carrier = match media.as_str() {
+            _ if has_report => Some(Carrier::Complaint),
+            "multipart/report" if report_type.as_deref() == Some("feedback-report") => {
+                Some(Carrier::Complaint)
+            }
+            "multipart/mixed" | "message/rfc822" if !complaint.messages.is_empty() => Some(Carrier::Forward),
+            _ => None,
+        };
         complaint
     }
 
@@ -84,6 +107,26 @@ mod tests {
         assert_eq!(complaint.messages.len(), 2);
         assert_eq!(complaint.messages[0].as_ref(), b"Subject: a\n\none\n");
         assert!(complaint.messages[1].starts_with(b"Content-Type: multipart/mixed; boundary=y"));
+    }
+
+    #[test]
+    fn what_carries_a_message_is_told_apart_from_what_only_holds_one() {
+        let carrier = |mail: &str| Complaint::read(mail.as_bytes()).carrier;
+        assert_eq!(carrier(ARF), Some(Carrier::Complaint));
+        assert_eq!(carrier(&ARF.replace("; report-type=feedback-report", "")), Some(Carrier::Complaint));
+        let bare =
+            "Content-Type: multipart/report; report-type=Feedback-Report; boundary=b\n\n--b\n\nhi\n--b--\n";
+        assert_eq!(carrier(bare), Some(Carrier::Complaint), "even one that carries nothing");
+        let holding = |media: &str| {
+            format!(
+                "Content-Type: {media}; boundary=x\n\n--x\n\nsee\n--x\nContent-Type: message/rfc822\n\n\
+                 Subject: a\n\none\n--x--\n"
+            )
+        };
+        assert_eq!(carrier(&holding("multipart/mixed")), Some(Carrier::Forward));
+        assert_eq!(carrier(&holding("multipart/report; report-type=delivery-status")), None, "a bounce");
+        assert_eq!(carrier(&holding("multipart/digest")), None);
+        assert_eq!(carrier("Subject: hello\n\nThere is nothing attached.\n"), None);
     }
 
     #[test]

@@ -45,6 +45,23 @@ impl<'a> Message<'a> {
     }
 }
 
+/// What tells a reader which message it is; decoded, and otherwise as its sender wrote it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heading {
+    /// Whom it says it is from.
+    pub from: Option<String>,
+    /// What it says it is about.
+    pub subject: Option<String>,
+}
+
+impl Heading {
+    /// Reads the head of a message.
+    pub fn read(raw: &[u8]) -> Self {
+        let raw = without_envelope(raw);
+        Heading { from: parts::text_field(raw, "from"), subject: parts::text_field(raw, "subject") }
+    }
+}
+
 /// What a reader sees of some parts: of alternatives the HTML one where it has any words, else the plain text.
 fn read(parts: &[Part<'_>]) -> Seen {
     let shown: Vec<&Part<'_>> = parts.iter().filter(|part| part.is_shown()).collect();

@@ -77,13 +77,25 @@ impl<'m> Part<'m> {
 
 /// The subject of a message, decoded.
 pub(crate) fn subject(mail: &[u8]) -> String {
-    let Some(field) = head::fields(split(mail).0).find(|field| field.is("subject")) else {
-        return String::new();
-    };
+    text_field(mail, "subject").unwrap_or_default()
+}
+
+/// A field of a message's head that is text, decoded.
+pub(crate) fn text_field(mail: &[u8], name: &str) -> Option<String> {
+    let field = head::fields(split(mail).0).find(|field| field.is(name))?;
     match MessageStream::new(&value(&field)).parse_unstructured() {
-        HeaderValue::Text(text) => text.into_owned(),
-        _ => String::new(),
+        HeaderValue::Text(text) => Some(text.into_owned()),
+        _ => None,
     }
+}
+
+/// What a message says that it is: `type/subtype` in lower case, and one parameter of it.
+pub(crate) fn declared(mail: &[u8], parameter: &str) -> Option<(String, Option<String>)> {
+    let field = head::fields(split(mail).0).find(|field| field.is("content-type"))?;
+    let value = value(&field);
+    let content_type = parameters(&value)?;
+    let parameter = content_type.attribute(parameter).map(str::to_ascii_lowercase);
+    Some((media(&content_type), parameter))
 }
 
 /// The parts of a message, in their order, as far as [`PARTS_MAX`].
