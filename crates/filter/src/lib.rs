@@ -100,6 +100,7 @@ pub mod maths;
 mod memory;
 mod pipeline;
 pub mod random;
+pub mod readable;
 pub mod retouch;
 mod shared;
 pub mod shingles;

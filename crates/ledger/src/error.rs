@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use seenit_filter::GeometryError;
+use seenit_filter::{GeometryError, readable};
 use seenit_signature::Kind;
 
 /// Bytes that are no signature.
@@ -93,7 +93,9 @@ impl OpenError {
 pub enum WriteError {
     /// The disk is nearly full.
     #[error(
-        "only {free} bytes are free where the journal lies, and {floor} are kept: no writes until there are more"
+        "only {} are free where the journal lies, and {} are kept: no writes until there are more",
+        readable::bytes(*free),
+        readable::bytes(*floor)
     )]
     DiskLow {
         /// Bytes that are free.

@@ -22,6 +22,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Every verdict, the gravest first.
+    pub const ALL: [Verdict; 5] =
+        [Verdict::Spam, Verdict::Bulk, Verdict::Ham, Verdict::Unknown, Verdict::NoOpinion];
+
     /// How it is spelt, everywhere.
     pub fn as_str(self) -> &'static str {
         match self {

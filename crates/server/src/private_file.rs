@@ -5,6 +5,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use seenit_filter::readable;
+
 /// The rights of group and others.
 const OTHERS: u32 = 0o077;
 
@@ -62,6 +64,22 @@ pub(crate) fn folder(path: &Path) -> Result<(), PrivateError> {
     fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(failed)
 }
 
+/// Refuses a folder that [`folder`] would refuse, and makes none. One that is missing must be possible to make.
+pub(crate) fn check_folder(path: &Path) -> Result<(), PrivateError> {
+    let failed = |error| PrivateError::file(path, error);
+    let there =
+        path.ancestors().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
+    let nearest = there.into_iter().find(|above| above.exists()).unwrap_or(path);
+    // What only a file made there can tell: the rights of this user, a full disk, one that is read-only.
+    tempfile::tempfile_in(nearest).map_err(failed)?;
+    let mode = fs::metadata(nearest).map_err(failed)?.permissions().mode() & 0o777;
+    let is_used = nearest == path && fs::read_dir(path).map_err(failed)?.next().is_some();
+    if is_used && mode & OTHERS != 0 {
+        return Err(PrivateError::Open { path: path.to_owned(), mode });
+    }
+    Ok(())
+}
+
 /// Replaces a file: readers see the old one or the new one, also after a crash.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), PrivateError> {
     replace(path, bytes, false).map(drop).map_err(|error| PrivateError::file(path, error))
@@ -100,7 +118,7 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, Priva
     let mut bytes = Vec::new();
     file.take(bytes_max + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > bytes_max {
-        let why = format!("has more than {bytes_max} bytes");
+        let why = format!("has more than {}", readable::bytes(bytes_max));
         return Err(PrivateError::Damaged { path: path.to_owned(), why });
     }
     Ok(Some(bytes))

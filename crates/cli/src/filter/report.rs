@@ -4,7 +4,7 @@ use std::path::Path;
 
 use seenit_filter::hash::SipKey;
 use seenit_filter::maths::cardinality::Estimate;
-use seenit_filter::{AnyLayout, Filter, Layout, PAGE_BYTES, Promise};
+use seenit_filter::{AnyLayout, Filter, Layout, PAGE_BYTES, Promise, readable};
 use serde::Serialize;
 
 use crate::output;
@@ -112,7 +112,7 @@ pub(super) fn listed(rows: &[(&str, String)]) -> String {
 }
 
 pub(super) fn memory(pages: u64, bytes: u64) -> String {
-    format!("{pages} {}, {bytes} bytes", if pages == 1 { "page" } else { "pages" })
+    format!("{pages} {}, {}", if pages == 1 { "page" } else { "pages" }, readable::bytes(bytes))
 }
 
 pub(super) fn hashed(public: bool, fingerprint: &str) -> String {

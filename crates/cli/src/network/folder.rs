@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use seenit_filter::readable;
 use seenit_ledger::identity::{private_folder, write_private};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::{AdminKey, AdminSecret, KEY_BYTES, SiteKey};
@@ -185,7 +186,7 @@ fn read(path: &Path, bytes_max: usize) -> Result<Vec<u8>, Problem> {
     let file = File::open(path).map_err(Problem::input(path))?;
     file.take(bytes_max as u64 + 1).read_to_end(&mut bytes).map_err(Problem::input(path))?;
     if bytes.len() > bytes_max {
-        Err(damaged(path, format!("it has more than {bytes_max} bytes")))
+        Err(damaged(path, format!("it has more than {}", readable::bytes(bytes_max as u64))))
     } else {
         Ok(bytes)
     }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use seenit_filter::readable;
 use seenit_server::engine::{Limits, Names, Operator, Paper, StreamState, User, permissions};
 use seenit_sites::key::SiteKey;
 use seenit_sites::roster::Roster;
@@ -112,9 +113,9 @@ pub(super) fn states(states: &[StreamState]) -> Vec<Value> {
 }
 
 pub(super) fn line(state: &StreamState) -> String {
-    let of = state.bytes_max.map_or(String::new(), |bytes| format!(" of {bytes}"));
+    let of = state.bytes_max.map_or(String::new(), |bytes| format!(" of {}", readable::bytes(bytes)));
     let StreamState { name, messages, bytes, replicas, .. } = state;
-    format!("{name}: {messages} messages, {bytes}{of} bytes, {replicas} times\n")
+    format!("{name}: {messages} messages, {}{of}, {replicas} times\n", readable::bytes(*bytes))
 }
 
 fn users(folder: &Folder, roster: &Roster) -> Result<String, Problem> {

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use seenit_filter::readable;
 use serde_json::Value;
 
 use crate::client::{Client, Place};
@@ -41,6 +42,7 @@ fn kept(stats: &Value) -> String {
 fn told(stats: &Value) -> String {
     let number = |name: &str| stats[name].as_u64().unwrap_or(0);
     let rate = |name: &str| format!("{:.1e}", stats[name].as_f64().unwrap_or(0.0));
+    let bytes = |name: &str| readable::bytes(number(name));
     let of = |held: &str, most: &str| format!("{} of {}", number(held), number(most));
     let snapshot = stats["snapshot_age_secs"].as_u64();
     let near = match stats["near_threshold_proposed"].as_u64() {
@@ -64,8 +66,8 @@ fn told(stats: &Value) -> String {
         ("bulk", number("bulk").to_string()),
         ("texts", format!("{} spam, {} good", number("near_spam"), number("near_ham"))),
         ("replica from", format!("{near} shingles of 32")),
-        ("memory", format!("{} bytes", number("memory_bytes"))),
-        ("journal", format!("{} bytes, {} free", number("journal_bytes"), number("free_bytes"))),
+        ("memory", bytes("memory_bytes")),
+        ("journal", format!("{}, {} free", bytes("journal_bytes"), bytes("free_bytes"))),
         ("snapshot", snapshot.map_or("none yet".into(), |secs| format!("{secs} s ago"))),
     ];
     let mut text: String = rows.iter().map(|(name, value)| format!("{name:14}{value}\n")).collect();

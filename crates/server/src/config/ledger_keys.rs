@@ -31,7 +31,12 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
             "or refuted by those whom the operator trusts (`seenit account weight NAME 10`).",
         ],
     ),
-    ("free_bytes_min", &["Bytes that stay free where the journal lies: below that, writes are refused."]),
+    (
+        "free_bytes_min",
+        &[
+            "Bytes that stay free where the journal lies: below that, writes are refused. The default is 256 MiB.",
+        ],
+    ),
     ("delta_millis", &["Milliseconds between deltas of seen counts: what a crash may cost."]),
     ("snapshot_secs", &["Seconds between snapshots."]),
 ];

@@ -41,9 +41,9 @@ section! {
         pub write_secs: u64 = 30,
         /// Seconds that requests under way get when the server is stopped.
         pub shutdown_secs: u64 = 10,
-        /// Bytes of a message.
+        /// Bytes of a message. The default is 32 MiB.
         pub message_bytes_max: u64 = 32 << 20,
-        /// Bytes of any other body.
+        /// Bytes of any other body. The default is 4 MiB.
         pub body_bytes_max: u64 = 4 << 20,
         /// Messages that are signed, and cases that are judged, at a time; more wait. Questions about the site have a
         /// queue of their own.
@@ -206,7 +206,7 @@ pub enum Format {
 impl Http {
     pub(super) fn check(&self) -> Result<(), Wrong> {
         const SECS: &str = "must be from 1 to 3600 seconds";
-        const BYTES: &str = "must be from 1024 to 1073741824";
+        const BYTES: &str = "must be from 1024 (1 KiB) to 1073741824 (1 GiB)";
         if self.listen.is_empty() || self.listen.len() > LISTENERS_MAX {
             return Err(Wrong::of(
                 "http.listen",

@@ -7,6 +7,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use hyper::{HeaderMap, Request, StatusCode};
+use seenit_filter::readable;
 
 use super::answer::{BINARY, JSON};
 use super::problem::Problem;
@@ -77,7 +78,7 @@ async fn within(state: &State, body: Incoming, bytes_max: u64) -> Result<Bytes, 
 
 async fn collect(mut body: Incoming, bytes_max: u64) -> Result<Bytes, Problem> {
     let too_large = || {
-        let why = format!("the body has more than {bytes_max} bytes");
+        let why = format!("the body has more than {}", readable::bytes(bytes_max));
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", why)
     };
     if body.size_hint().lower() > bytes_max {

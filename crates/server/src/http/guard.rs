@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use hyper::header::{HOST, HeaderValue, ORIGIN};
 use hyper::{HeaderMap, Request, StatusCode};
+use seenit_filter::readable;
 
 use super::problem::Problem;
 use super::state::{Peer, State};
@@ -35,7 +36,8 @@ fn check_head<B>(request: &Request<B>) -> Result<(), Problem> {
     if headers.len() <= FIELDS_MAX && path_bytes + field_bytes <= HEAD_BYTES_MAX {
         return Ok(());
     }
-    let why = format!("a head has at most {FIELDS_MAX} fields and {HEAD_BYTES_MAX} bytes");
+    let why =
+        format!("a head has at most {FIELDS_MAX} fields and {}", readable::bytes(HEAD_BYTES_MAX as u64));
     Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "large-head", why))
 }
 
