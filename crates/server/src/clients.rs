@@ -19,6 +19,7 @@ pub(crate) mod tests;
 
 pub(crate) use dcc::List;
 pub use dcc::ListError;
+pub(crate) use dcc::check_whitelist;
 pub(crate) use desk::Desk;
 pub use start::ClientAddresses;
 pub(crate) use start::{Clients, Served, Sockets};

@@ -1,6 +1,7 @@
 //! One TOML file with every key; a missing key has its default, an unknown one is an error that names its line.
 
 mod document;
+mod files;
 mod ledger_keys;
 mod listen;
 mod network;
@@ -13,9 +14,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use seenit_filter::readable;
 use seenit_ledger::config::LedgerConfig;
 use serde::{Deserialize, Serialize};
 
+pub use files::check_data_folder;
 pub use listen::Listen;
 pub use network::Network;
 pub use sections::{
@@ -142,6 +145,13 @@ impl Config {
         }
     }
 
+    /// Opens every file that the configuration names, and says all that is wrong with them. `path` is where it was read
+    /// from, so that each error has its line.
+    pub fn check_files(&self, path: &Path) -> Vec<ConfigError> {
+        let text = read_text(path).unwrap_or_default();
+        files::check(self).iter().map(|wrong| place::of_key(&text, wrong).in_file(path)).collect()
+    }
+
     /// Every key with its default, each as a comment below its explanation: a file to start from.
     pub fn documented() -> String {
         document::documented()
@@ -197,7 +207,9 @@ fn read_text(path: &Path) -> io::Result<String> {
     let bytes = fs::metadata(path)?.len();
     if bytes > FILE_BYTES_MAX {
         return Err(io::Error::other(format!(
-            "has {bytes} bytes, and a configuration at most {FILE_BYTES_MAX}"
+            "has {}, and a configuration at most {}",
+            readable::bytes(bytes),
+            readable::bytes(FILE_BYTES_MAX)
         )));
     }
     fs::read_to_string(path)

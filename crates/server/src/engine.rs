@@ -38,8 +38,8 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-pub(crate) use connect::check_address;
 pub use connect::{Login, Servers};
+pub(crate) use connect::{check_address, check_authority, check_credentials};
 pub use names::{Names, Stream};
 pub use nkey::public as nkey;
 pub use operator::{Limits, Operator, Paper, StreamState};

@@ -74,6 +74,16 @@ pub(crate) fn acceptor(tls: &Tls) -> Result<Option<(TlsAcceptor, Arc<Certificate
     Ok(Some((TlsAcceptor::from(Arc::new(config)), certificate)))
 }
 
+/// Refuses a file that holds no certificate.
+pub(crate) fn check_certificate(path: &Path) -> Result<(), TlsError> {
+    read_chain(path).map(drop)
+}
+
+/// Refuses a file that holds no private key.
+pub(crate) fn check_key(path: &Path) -> Result<(), TlsError> {
+    read_key(path).map(drop)
+}
+
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let failed = |why: String| TlsError::File { path: path.to_owned(), why };
     let chain: Result<Vec<_>, _> =

@@ -32,6 +32,7 @@ use crate::server::StartError;
 
 pub(crate) use list::List;
 pub use list::ListError;
+pub(crate) use list::check as check_whitelist;
 
 /// DCC's protocol.
 pub(crate) struct Dcc {

@@ -122,6 +122,16 @@ pub(crate) fn check_address(address: &str) -> Result<(), String> {
     is_local(address).map(drop)
 }
 
+/// Refuses a file of credentials that cannot be used.
+pub(crate) fn check_credentials(path: &Path) -> Result<(), EngineError> {
+    Login::File(path.to_owned()).add_to(ConnectOptions::new()).map(drop)
+}
+
+/// Refuses a file that holds no authority's certificate.
+pub(crate) fn check_authority(path: &Path) -> Result<(), EngineError> {
+    tls(Some(path)).map(drop)
+}
+
 /// Whether an address is on this machine; why not, if it is no address.
 fn is_local(address: &str) -> Result<bool, String> {
     let none = "is no address of a server, such as tls://nats.example.org:4222";

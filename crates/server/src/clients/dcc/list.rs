@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use seenit_filter::readable;
 use seenit_wire::dcc::whitelist::{self, WhitelistError};
 use seenit_wire::dcc::{Count, Sum};
 
@@ -45,6 +46,11 @@ pub enum ListError {
     /// Too much to remember.
     #[error("{}: more than {SUMS_MAX} addresses and checksums", .0.display())]
     Sums(PathBuf),
+}
+
+/// Refuses a file that is no whitelist.
+pub(crate) fn check(path: &Path) -> Result<(), ListError> {
+    List::read(path).map(drop)
 }
 
 /// The checksums of a whitelist, and what is answered of each.
@@ -97,7 +103,8 @@ impl List {
 fn read_text(path: &Path) -> io::Result<String> {
     let bytes = fs::metadata(path)?.len();
     if bytes > FILE_BYTES_MAX {
-        return Err(io::Error::other(format!("has {bytes} bytes, and a list at most {FILE_BYTES_MAX}")));
+        let (bytes, most) = (readable::bytes(bytes), readable::bytes(FILE_BYTES_MAX));
+        return Err(io::Error::other(format!("has {bytes}, and a list at most {most}")));
     }
     fs::read_to_string(path)
 }
