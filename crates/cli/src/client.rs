@@ -2,16 +2,16 @@
 
 mod error;
 mod place;
+mod trust;
 
-use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::OnceLock;
 use std::time::Duration;
 
+use seenit_filter::readable;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::Agent;
 use ureq::http::{Request, StatusCode, Uri};
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use crate::problem::Problem;
 
@@ -31,6 +31,9 @@ const ANSWER_BYTES_MAX: u64 = 64 << 20;
 /// closed connection. Below, the question costs more than it saves.
 const ASK_FIRST_BYTES: usize = 1 << 20;
 
+/// Connections that are kept open for the next question: more than are ever under way at a time.
+const IDLE_MAX: usize = 16;
+
 /// A message as it is.
 pub(crate) const MESSAGE: &str = "message/rfc822";
 
@@ -48,7 +51,7 @@ pub(crate) struct Client {
     host: Option<String>,
     authorization: Option<String>,
     /// The trouble that will not go away by asking again: who has met it gives it to all other questions.
-    trouble: RefCell<Option<AskError>>,
+    trouble: OnceLock<AskError>,
 }
 
 impl Client {
@@ -65,16 +68,18 @@ impl Client {
             .timeout_global(Some(ANSWER))
             // A token is for the server it was given for.
             .max_redirects(0)
+            // Several questions are under way at a time: all of their connections are kept.
+            .max_idle_connections_per_host(IDLE_MAX)
             .user_agent(concat!("seenit/", env!("CARGO_PKG_VERSION")));
         if url.is_loopback() {
             config = config.proxy(None);
         }
         if !url.is_plain() {
-            config = config.tls_config(tls());
+            config = config.tls_config(trust::tls(place.ca())?);
         }
         let host = url.host().filter(|_| !url.is_loopback()).map(str::to_owned);
         let (agent, url) = (config.build().new_agent(), url.text().to_owned());
-        Ok(Client { agent, place: place.clone(), url, host, authorization, trouble: RefCell::new(None) })
+        Ok(Client { agent, place: place.clone(), url, host, authorization, trouble: OnceLock::new() })
     }
 
     /// Where the server is.
@@ -115,14 +120,15 @@ impl Client {
         media: &str,
         body: &[u8],
     ) -> Result<T, AskError> {
-        if let Some(trouble) = &*self.trouble.borrow() {
+        if let Some(trouble) = self.trouble.get() {
             return Err(trouble.clone());
         }
         let answer = self.send(method, path, media, body);
         if let Err(error) = &answer
             && error.is_for_all()
         {
-            *self.trouble.borrow_mut() = Some(error.clone());
+            // Whoever came first has said it; the others met the same.
+            let _ = self.trouble.set(error.clone());
         }
         answer
     }
@@ -134,6 +140,7 @@ impl Client {
         media: &str,
         body: &[u8],
     ) -> Result<T, AskError> {
+        let sent_bytes = body.len();
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
@@ -149,46 +156,29 @@ impl Client {
         };
         let mut response = sent.map_err(|error| AskError::of(&self.url, &error))?;
         let status = response.status();
-        let retry_secs =
-            response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
         let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();
         let body = body.map_err(|error| AskError::of(&self.url, &error))?;
         if status.is_success() {
             return serde_json::from_slice(&body).map_err(|error| {
-                AskError::no_answer(&self.url, format!("what it says is no answer of seenit's: {error}"))
+                AskError::foreign(&self.url, format!("what it says is no answer of seenit's: {error}"))
             });
         }
-        Err(self.refusal(status, retry_secs, &body))
+        Err(self.refusal(status, sent_bytes, &body))
     }
 
-    fn refusal(&self, status: StatusCode, retry_secs: Option<u64>, body: &[u8]) -> AskError {
+    /// Why there is no answer: what the server says, and what to do about it.
+    fn refusal(&self, status: StatusCode, sent_bytes: usize, body: &[u8]) -> AskError {
         let told: Option<Value> = serde_json::from_slice(body).ok();
-        let field = |name| told.as_ref().and_then(|told| told[name].as_str()).map(str::to_owned);
-        let Some(why) = field("error") else {
-            return AskError::no_answer(&self.url, format!("it answers {status}, and not as a seenit does"));
-        };
-        // Broken, overloaded or too slow: the same question may be answered later.
-        if status.is_server_error() || status == StatusCode::REQUEST_TIMEOUT {
-            return AskError::no_answer(&self.url, why);
-        }
+        let told = told.and_then(|told| told["error"].as_str().map(str::to_owned));
         let hint = match status {
             StatusCode::UNAUTHORIZED => self.place.token_hint(self.authorization.is_some()),
-            StatusCode::TOO_MANY_REQUESTS => retry_secs.map(|secs| format!("try again in {secs} s")),
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                Some(format!("this one has {}", readable::bytes(sent_bytes as u64)))
+            }
             _ => None,
         };
-        AskError::Refused { url: self.url.clone(), status: status.as_u16(), why, hint }
+        AskError::of_status(&self.url, status, told, hint)
     }
-}
-
-/// The system's certificates, so that a site's own authority is one file in its store.
-fn tls() -> TlsConfig {
-    let found = rustls_native_certs::load_native_certs().certs;
-    let roots: Vec<Certificate<'static>> =
-        found.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect();
-    TlsConfig::builder()
-        .root_certs(RootCerts::new_with_certs(&roots))
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .build()
 }
 
 /// A piece of a path or query: what is not plain is escaped.

@@ -4,6 +4,7 @@
 //! command prints for machines (`--json`) is one JSON document on standard output and nothing else there.
 
 mod client;
+mod exit;
 mod filter;
 mod keys;
 mod lab;
@@ -13,16 +14,17 @@ mod network_key;
 mod output;
 mod problem;
 mod progress;
+mod shown;
 mod sign;
 mod site;
 mod words;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(name = "seenit", version, about, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "seenit", version, about, max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -48,16 +50,14 @@ enum Command {
     Lab(lab::Command),
 }
 
-const EXIT_CODES: &str = "\
-Exit codes: 0 all is well, 1 some keys were missed (filter query, filter count query) or something does not work \
-(selftest, sites), 2 wrong usage, 10 some of it is spam (check), 11 some of it is bulk (check), 12 something is still \
-on its way between sites (receipt --wait, sites), 65 damaged or foreign data, \
-66 an input that cannot be opened, 69 a port or a folder that another process uses (serve, rebuild), 71 no memory, \
-73 the output cannot be written, 74 input/output error, 75 no answer from the server, 77 refused by the server, \
-78 a configuration that is wrong.";
+/// All commands, with the exit codes of each in its help.
+fn command_line() -> clap::Command {
+    exit::documented(Arguments::command())
+}
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let matches = command_line().get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let result = match arguments.command {
         Command::Site(command) => site::run(&command),
         Command::Filter(command) => filter::run(command),
@@ -68,6 +68,6 @@ fn main() -> ExitCode {
     };
     result.unwrap_or_else(|problem| {
         eprintln!("seenit: {problem}");
-        problem.exit_code()
+        problem.exit().into()
     })
 }

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use seenit_filter::delta::DeltaError;
 use seenit_filter::{BinError, CutError, FormatError, GeometryError, RetouchError, Unlike};
@@ -15,6 +14,7 @@ use seenit_server::engine::EngineError;
 use seenit_words::WordsError;
 
 use crate::client::AskError;
+use crate::exit::Exit;
 
 /// Why a command stopped. The codes are those of sysexits.h.
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +65,7 @@ pub(crate) enum Problem {
     /// them from one pipe.
     #[error("{0}")]
     Mail(#[from] MailError),
-    /// Exit 75, 77 or 65: a server that does not answer, or refuses.
+    /// Exit 75, 76, 77 or 65: a server that does not answer, is none, or refuses.
     #[error("{0}")]
     Ask(#[from] AskError),
     /// Exit 2: a server that cannot be.
@@ -74,6 +74,9 @@ pub(crate) enum Problem {
     /// Exit 65: a file or variable that holds no token.
     #[error("{}: there is no token in it", path.display())]
     Token { path: PathBuf },
+    /// Exit 65: a file that holds no authority.
+    #[error("--ca {}: {why}", path.display())]
+    Authority { path: PathBuf, why: String },
     /// Exit 78: a configuration that is wrong.
     #[error("{0}")]
     Config(#[from] ConfigError),
@@ -140,81 +143,88 @@ impl Problem {
         move |error| Problem::Io { what, error }
     }
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self {
-            Problem::Format { error: FormatError::Geometry(GeometryError::Memory { .. }), .. } => 71,
-            Problem::Format { .. } | Problem::Unlike { .. } | Problem::Key { .. } => 65,
-            Problem::Delta { error: DeltaError::Geometry(GeometryError::Memory { .. }), .. } => 71,
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Problem::Format { error: FormatError::Geometry(GeometryError::Memory { .. }), .. } => {
+                Exit::NoMemory
+            }
+            Problem::Format { .. } | Problem::Unlike { .. } | Problem::Key { .. } => Exit::Data,
+            Problem::Delta { error: DeltaError::Geometry(GeometryError::Memory { .. }), .. } => {
+                Exit::NoMemory
+            }
             Problem::Delta {
                 error: DeltaError::Format(FormatError::Geometry(GeometryError::Memory { .. })),
                 ..
-            } => 71,
-            Problem::Delta { .. } => 65,
-            Problem::NoKeys(_) | Problem::KeyLength { .. } => 65,
-            Problem::WordsFile { .. } => 65,
+            } => Exit::NoMemory,
+            Problem::Delta { .. } => Exit::Data,
+            Problem::NoKeys(_) | Problem::KeyLength { .. } => Exit::Data,
+            Problem::WordsFile { .. } => Exit::Data,
             Problem::Words(error) | Problem::Lab(LabError::Words(error)) => words_code(error),
-            Problem::Geometry(GeometryError::Memory { .. }) => 71,
-            Problem::Geometry(_) | Problem::NoMembers(_) | Problem::StdinTwice | Problem::Retouch(_) => 2,
-            Problem::Lab(LabError::Geometry(GeometryError::Memory { .. })) => 71,
-            Problem::Lab(LabError::File { error, .. }) if no_memory(error) => 71,
-            Problem::Lab(LabError::File { .. } | LabError::Program { .. }) => 66,
-            Problem::Mail(error) | Problem::Lab(LabError::Mail(error)) => mail_code(error),
-            Problem::Lab(LabError::Site { .. }) => 75,
+            Problem::Geometry(GeometryError::Memory { .. }) => Exit::NoMemory,
+            Problem::Geometry(_) | Problem::NoMembers(_) | Problem::StdinTwice | Problem::Retouch(_) => {
+                Exit::Usage
+            }
+            Problem::Lab(LabError::Geometry(GeometryError::Memory { .. })) => Exit::NoMemory,
+            Problem::Lab(LabError::File { error, .. }) if no_memory(error) => Exit::NoMemory,
+            Problem::Lab(LabError::File { .. } | LabError::Program { .. }) => Exit::NoInput,
+            Problem::Mail(error) | Problem::Lab(LabError::Mail(error)) => of_mail(error),
+            Problem::Lab(LabError::Site { .. }) => Exit::TryLater,
             Problem::Start(StartError::Ledger(error))
             | Problem::Lab(LabError::Start(StartError::Ledger(error)))
             | Problem::Ledger(error) => open_code(error),
             Problem::Start(error) | Problem::Lab(LabError::Start(error)) => start_code(error),
-            Problem::Lab(_) => 2,
-            Problem::Ask(error) => error.exit_code(),
-            Problem::Server { .. } | Problem::Value(_) => 2,
-            Problem::Token { .. } => 65,
-            Problem::Config(_) => 78,
-            Problem::Paper { .. } | Problem::Refused(_) => 65,
-            Problem::Engine(EngineError::File { .. }) => 66,
-            Problem::Engine(_) => 75,
-            Problem::Input { error, .. } | Problem::Io { error, .. } if no_memory(error) => 71,
-            Problem::Input { .. } => 66,
-            Problem::Output { .. } => 73,
-            Problem::Io { .. } => 74,
-        })
+            Problem::Lab(_) => Exit::Usage,
+            Problem::Ask(error) => error.exit(),
+            Problem::Server { .. } | Problem::Value(_) => Exit::Usage,
+            Problem::Token { .. } | Problem::Authority { .. } => Exit::Data,
+            Problem::Config(_) => Exit::Config,
+            Problem::Paper { .. } | Problem::Refused(_) => Exit::Data,
+            Problem::Engine(EngineError::File { .. }) => Exit::NoInput,
+            Problem::Engine(_) => Exit::TryLater,
+            Problem::Input { error, .. } | Problem::Io { error, .. } if no_memory(error) => Exit::NoMemory,
+            Problem::Input { .. } => Exit::NoInput,
+            Problem::Output { .. } => Exit::NoOutput,
+            Problem::Io { .. } => Exit::BrokenOff,
+        }
     }
 }
 
-fn words_code(error: &WordsError) -> u8 {
+fn words_code(error: &WordsError) -> Exit {
     match error {
-        WordsError::Filter(BinError::Geometry(GeometryError::Memory { .. })) => 71,
-        WordsError::Filter(_) | WordsError::Bins { .. } => 2,
-        _ => 65,
+        WordsError::Filter(BinError::Geometry(GeometryError::Memory { .. })) => Exit::NoMemory,
+        WordsError::Filter(_) | WordsError::Bins { .. } => Exit::Usage,
+        _ => Exit::Data,
     }
 }
 
-fn start_code(error: &StartError) -> u8 {
+fn start_code(error: &StartError) -> Exit {
     match error {
-        StartError::Config(_) | StartError::Tls(_) => 78,
-        StartError::Busy { .. } | StartError::Listen { .. } => 69,
-        StartError::Private(_) => 73,
-        _ => 71,
+        StartError::Config(_) | StartError::Tls(_) => Exit::Config,
+        StartError::Busy { .. } | StartError::Listen { .. } => Exit::InUse,
+        StartError::Private(_) => Exit::NoOutput,
+        _ => Exit::NoMemory,
     }
 }
 
-fn open_code(error: &OpenError) -> u8 {
+fn open_code(error: &OpenError) -> Exit {
     match error {
-        OpenError::Locked(_) => 69,
-        OpenError::Damaged { .. } | OpenError::Rows(_) => 65,
-        OpenError::Geometry(_) => 71,
-        OpenError::File { error, .. } if error.kind() == io::ErrorKind::NotFound => 66,
-        _ => 74,
+        OpenError::Locked(_) => Exit::InUse,
+        OpenError::Damaged { .. } | OpenError::Rows(_) => Exit::Data,
+        OpenError::Geometry(_) => Exit::NoMemory,
+        OpenError::File { error, .. } if error.kind() == io::ErrorKind::NotFound => Exit::NoInput,
+        _ => Exit::BrokenOff,
     }
 }
 
-fn mail_code(error: &MailError) -> u8 {
+/// How a command ends that cannot read its messages.
+pub(crate) fn of_mail(error: &MailError) -> Exit {
     match error {
-        MailError::Open { error, .. } | MailError::Read { error, .. } if no_memory(error) => 71,
-        MailError::Open { .. } => 66,
-        MailError::Index { .. } => 65,
-        MailError::Read { error, .. } if is_damage(error) => 65,
-        MailError::StdinTwice => 2,
-        _ => 74,
+        MailError::Open { error, .. } | MailError::Read { error, .. } if no_memory(error) => Exit::NoMemory,
+        MailError::Open { .. } => Exit::NoInput,
+        MailError::Index { .. } => Exit::Data,
+        MailError::Read { error, .. } if is_damage(error) => Exit::Data,
+        MailError::StdinTwice => Exit::Usage,
+        _ => Exit::BrokenOff,
     }
 }
 

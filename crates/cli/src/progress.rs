@@ -35,10 +35,20 @@ impl Progress {
         }
         self.bar.inc(done);
     }
+
+    /// Takes the bar away, because the work is done.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// Prints something while the bar stands aside.
+    pub(crate) fn around<T>(&self, print: impl FnOnce() -> T) -> T {
+        if self.shown { self.bar.suspend(print) } else { print() }
+    }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.finish();
     }
 }

@@ -9,8 +9,9 @@ use seenit_signature::Signature;
 use seenit_signature::razor::Ep4;
 use serde::Serialize;
 
+use crate::exit::Exit;
 use crate::output;
-use crate::problem::Problem;
+use crate::problem::{self, Problem};
 
 #[derive(Args)]
 #[command(
@@ -18,20 +19,28 @@ use crate::problem::Problem;
 )]
 pub(crate) struct Arguments {
     /// Messages: files, mbox files, Maildirs, folders, archives (.tar), any of them packed (.gz, .zst), or - for
-    /// standard input
+    /// standard input. One that cannot be read is told and passed over
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Seed and separator of razor-e4, as a Razor server announces them
     #[arg(long, value_name = "SEED-SEPARATOR", default_value_t = Ep4::default())]
     ep4: Ep4,
-    /// Print one JSON array of signatures in place of the table, which cuts long digests
+    /// Print one JSON array of signatures in place of the table, which cuts long digests. A file that cannot be read
+    /// is an object with file and problem
     #[arg(long)]
     json: bool,
 }
 
-/// One signature, for machines.
+/// One signature, for machines, or a file that cannot be read.
 #[derive(Serialize)]
-struct Row {
+#[serde(untagged)]
+enum Row {
+    Signature(SignatureRow),
+    Unread { file: String, problem: String },
+}
+
+#[derive(Serialize)]
+struct SignatureRow {
     file: String,
     part: Option<u32>,
     kind: &'static str,
@@ -41,12 +50,21 @@ struct Row {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let mut rows = Vec::new();
-    let mailbox = Mailbox::find(&arguments.files)?;
-    mailbox.each_message(&mut |name, bytes| {
-        let signatures = seenit_signature::sign(bytes, &arguments.ep4);
+    let (mut rows, mut failures) = (Vec::new(), Vec::new());
+    let mailbox = Mailbox::find_or_failures(&arguments.files)?;
+    mailbox.each_message_or_failure(&mut |name, mail| {
+        let mail = match mail {
+            Ok(mail) => mail,
+            Err(error) => {
+                failures.push(problem::of_mail(&error));
+                eprintln!("seenit: {}: {}", name.escape_debug(), error.why());
+                rows.push(Row::Unread { file: name.to_owned(), problem: error.why() });
+                return Ok(());
+            }
+        };
+        let signatures = seenit_signature::sign(mail, &arguments.ep4);
         if arguments.json {
-            rows.extend(signatures.iter().map(|signature| row(name, signature)));
+            rows.extend(signatures.iter().map(|signature| Row::Signature(row(name, signature))));
             return Ok(());
         }
         output::text(&table(name, &signatures))
@@ -57,11 +75,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let Some(skipped) = mailbox.skipped() {
         eprintln!("seenit: {skipped}");
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::worst(&failures).unwrap_or(Exit::Done).into())
 }
 
-fn row(file: &str, signature: &Signature) -> Row {
-    Row {
+fn row(file: &str, signature: &Signature) -> SignatureRow {
+    SignatureRow {
         file: file.to_owned(),
         part: signature.part,
         kind: signature.kind.as_str(),

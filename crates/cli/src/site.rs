@@ -6,6 +6,7 @@ mod config;
 mod documents;
 mod explain;
 mod hint;
+mod meant;
 mod messages;
 mod protect;
 mod reason;
@@ -25,9 +26,6 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use crate::problem::Problem;
-
-/// The exit code where something is still on its way between sites.
-const NOT_YET: u8 = 12;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {

@@ -75,3 +75,65 @@ fn what_carries_no_message_is_refused_and_the_others_are_reported() {
     assert!(ran.out.contains("complaint.eml: reported"), "{}", ran.out);
     assert_eq!(serving.verdict("a.eml").1, 10);
 }
+
+#[test]
+fn a_complaint_without_arf_is_noticed_and_not_reported() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    folder.write("a.eml", mail(1));
+    folder.write("b.eml", mail(2));
+    folder.write("complaint.eml", arf("abuse", "message/rfc822", &mail(1)));
+    folder.write("forward.eml", forwarded(&[mail(1)]));
+    for file in ["complaint.eml", "forward.eml"] {
+        for verb in ["report", "revoke", "withdraw"] {
+            let ran = serving.run(&format!("{verb} {file}"));
+            assert_eq!((ran.code, ran.out.as_str()), (65, ""), "{verb} {file}: {}", ran.err);
+            assert!(ran.err.contains("carries 1 message"), "{}", ran.err);
+            assert!(ran.err.contains("--arf") && ran.err.contains("--as-is"), "{}", ran.err);
+        }
+    }
+    let ran = serving.run("report --json complaint.eml b.eml");
+    assert_eq!(ran.code, 65, "the others are reported: {}", ran.err);
+    assert_eq!(ran.json()[1]["acknowledged"], true);
+    assert_eq!((serving.verdict("a.eml").1, serving.verdict("b.eml").1), (0, 10));
+    assert_eq!(serving.run("report --as-is forward.eml").code, 0);
+    assert_eq!(serving.verdict("forward.eml").1, 10);
+    assert_eq!(serving.verdict("a.eml").1, 0, "what is reported as it is reports nothing in it");
+    folder.run("report --arf --as-is a.eml").refused_as_usage();
+}
+
+#[test]
+fn on_a_terminal_somebody_is_asked_what_is_meant() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    folder.write("a.eml", mail(1));
+    folder.write("complaint.eml", arf("abuse", "message/rfc822", &mail(1)));
+    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
+        eprintln!("skipped: there is no script(1) to make a terminal");
+        return;
+    }
+    let seenit = folder.command("report complaint.eml complaint.eml");
+    let line = format!(
+        "{} report complaint.eml complaint.eml --server {}",
+        seenit.get_program().display(),
+        serving.url()
+    );
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).current_dir(folder.path("."));
+    command.env("XDG_STATE_HOME", folder.path("state")).env_remove("SEENIT_TOKEN");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("script starts");
+    // It waits for the end of its input; the question is asked once for both.
+    child.stdin.take().expect("piped").write_all(b"what?\nc\n").expect("written");
+    let output = child.wait_with_output().expect("it ends");
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert_eq!(
+        told.matches("what it [c]arries").count(),
+        2,
+        "asked again after nonsense, and then no more: {told}"
+    );
+    assert_eq!(told.matches(": reported: ").count(), 2, "{told}");
+    assert_eq!(serving.verdict("a.eml").1, 10);
+}

@@ -151,6 +151,57 @@ fn a_configuration_is_shown_and_its_bad_line_is_named() {
 }
 
 #[test]
+fn config_check_opens_the_files_it_names_and_tells_all_that_is_wrong() {
+    let folder = Folder::new();
+    let made = |name: &str| rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
+    let (one, other) = (made("one.example"), made("other.example"));
+    folder.write("one.pem", one.cert.pem());
+    folder.write("one.key", one.signing_key.serialize_pem());
+    folder.write("other.key", other.signing_key.serialize_pem());
+    folder.write("list", "ok ip 192.0.2.1\n");
+    folder.write("text", "nothing of the kind\n");
+    let path = |name: &str| folder.path(name).display().to_string();
+    let check = |tls: [&str; 2], list: &str, more: &str| {
+        let [certificate, key] = tls.map(path);
+        let list = path(list);
+        let text = format!(
+            "[tls]\ncertificate = {certificate:?}\nkey = {key:?}\n[dcc]\nwhitelist = {list:?}\n{more}"
+        );
+        folder.write("files.toml", text);
+        folder.run("config check files.toml")
+    };
+    assert_eq!(check(["one.pem", "one.key"], "list", "").code, 0);
+    check(["one.pem", "other.key"], "list", "").refused(78, "files.toml:3: tls.key = ");
+    check(["one.pem", "one.key"], "text", "").refused(78, "files.toml:5: dcc.whitelist = ");
+    check(["text", "one.key"], "list", "").refused(78, "files.toml:2: tls.certificate = ");
+    let network = format!("[network]\ncredentials = {:?}\nca = {:?}\n", path("text"), path("nowhere"));
+    let all = check(["nowhere.pem", "text"], "nowhere", &network);
+    assert_eq!((all.code, all.out.as_str(), all.err.lines().count()), (78, "", 5), "{}", all.err);
+    for key in ["tls.certificate", "tls.key", "dcc.whitelist", "network.credentials", "network.ca"] {
+        assert!(all.err.lines().any(|line| line.contains(&format!(": {key} = \"/"))), "{key}: {}", all.err);
+    }
+}
+
+#[test]
+fn config_check_says_whether_the_data_folder_can_be_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    folder.write("seenit.toml", "");
+    let check = |data: &str| folder.run(&format!("config check seenit.toml --data {data}"));
+    assert_eq!(check("not/there/yet").code, 0, "it will be made");
+    assert!(!folder.path("not").exists(), "and is not made by looking");
+    check("seenit.toml").refused(78, "--data seenit.toml: ");
+    std::fs::create_dir(folder.path("open")).expect("a folder");
+    folder.write("open/file", "in use");
+    std::fs::set_permissions(folder.path("open"), std::fs::Permissions::from_mode(0o755))
+        .expect("an owner may");
+    check("open").refused(78, "others may read it (mode 755)");
+    std::fs::set_permissions(folder.path("open"), std::fs::Permissions::from_mode(0o700))
+        .expect("an owner may");
+    assert_eq!(check("open").code, 0);
+}
+
+#[test]
 fn a_configuration_is_obeyed() {
     let folder = Folder::new();
     folder.write("seenit.toml", "[ledger]\nbulk_threshold = 3\n");
@@ -158,32 +209,6 @@ fn a_configuration_is_obeyed() {
     let serving = Serving::start_with(&folder, "--config seenit.toml");
     assert_eq!(serving.run("see --recipients 3 a.eml").code, 0);
     assert_eq!(serving.verdict("a.eml").1, 11);
-}
-
-#[test]
-fn certificates_are_those_the_system_trusts() {
-    let folder = Folder::new();
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
-    folder.write("certificate.pem", made.cert.pem());
-    folder.write("key.pem", made.signing_key.serialize_pem());
-    let paths = ["certificate.pem", "key.pem"].map(|name| folder.path(name).display().to_string());
-    folder.write(
-        "tls.toml",
-        format!("[tls]\ncertificate = {:?}\nkey = {:?}\nloopback = true\n", paths[0], paths[1]),
-    );
-    let serving = Serving::start_with(&folder, "--config tls.toml");
-    let url = serving.url().replace("127.0.0.1", "localhost");
-    assert!(url.starts_with("https://"), "{url}");
-    let run = |trusted: &str| {
-        let mut command = folder.command(&format!("selftest --server {url}"));
-        command.env_remove("SSL_CERT_DIR").env("SSL_CERT_FILE", trusted).output().expect("it ends")
-    };
-    let trusted = run(&paths[0]);
-    assert_eq!(trusted.status.code(), Some(0), "{}", String::from_utf8_lossy(&trusted.stdout));
-    folder.write("nobody.pem", "");
-    let stranger = run(&folder.path("nobody.pem").display().to_string());
-    assert_eq!(stranger.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&stranger.stdout).contains("certificate"), "{stranger:?}");
 }
 
 #[test]

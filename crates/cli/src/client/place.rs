@@ -24,6 +24,10 @@ pub(crate) struct Place {
     /// token, which `serve` wrote]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// A PEM file with the authority of the server's certificate, or with that certificate itself: trusted beside
+    /// those that the system trusts
+    #[arg(long, value_name = "FILE", env = "SEENIT_CA")]
+    ca: Option<PathBuf>,
 }
 
 /// A server's address that makes sense.
@@ -81,6 +85,11 @@ impl Place {
             return Err(wrong("must have neither a query nor a name before its host"));
         }
         Ok(Url { text: self.server.trim_end_matches('/').to_owned(), uri })
+    }
+
+    /// The file with an authority that is trusted beside the system's.
+    pub(super) fn ca(&self) -> Option<&Path> {
+        self.ca.as_deref()
     }
 
     /// The token to send, if there is one.
@@ -147,7 +156,7 @@ mod tests {
     use super::*;
 
     fn place(server: &str) -> Place {
-        Place { server: server.to_owned(), token_file: None }
+        Place { server: server.to_owned(), token_file: None, ca: None }
     }
 
     #[test]

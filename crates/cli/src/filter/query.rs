@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use crate::exit::Exit;
 use crate::keys::KeySource;
 use crate::mapped::Mapped;
 use crate::problem::Problem;
@@ -81,7 +82,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         (false, None) => output::text(&format!("{} hits, {} misses\n", answer.hits, answer.misses))?,
         (false, Some(_)) => eprintln!("seenit: {} hits, {} misses", answer.hits, answer.misses),
     }
-    Ok(if answer.misses == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if answer.misses == 0 { ExitCode::SUCCESS } else { Exit::KeysMissed.into() })
 }
 
 /// Prints the keys whose answer is `wanted`.

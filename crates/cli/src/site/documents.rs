@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
 use crate::output;
@@ -32,12 +32,12 @@ pub(crate) struct Man {
 
 pub(super) fn completions(arguments: &Completions) -> Result<ExitCode, Problem> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut crate::Arguments::command(), "seenit", &mut script);
+    clap_complete::generate(arguments.shell, &mut crate::command_line(), "seenit", &mut script);
     print(&script)
 }
 
 pub(super) fn man(arguments: &Man) -> Result<ExitCode, Problem> {
-    let command = crate::Arguments::command();
+    let command = crate::command_line();
     let Some(folder) = &arguments.output else {
         let mut page = Vec::new();
         clap_mangen::Man::new(command).render(&mut page).map_err(Problem::io("manual page"))?;

@@ -17,8 +17,7 @@ use crate::output;
 use crate::problem::Problem;
 
 #[derive(Args)]
-#[command(after_help = "Exit codes: 0 when all was answered, 75 no answer, 77 refused.\n\
-    Examples:\n  seenit explain message.eml\n  \
+#[command(after_help = "Examples:\n  seenit explain message.eml\n  \
     seenit explain --kind pyzor --digest da39a3ee5e6b4b0d3255bfef95601890afd80709")]
 pub(crate) struct Arguments {
     /// Messages: files, mbox files, Maildirs, folders, archives (.tar), any of them packed (.gz, .zst), or - for
@@ -61,7 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let (mut questions, mut rows) = (Questions::default(), Vec::new());
+    let (mut questions, mut rows) = (Questions::new(), Vec::new());
     questions.ask(
         &arguments.files,
         |mail| ask_all(&client, mail),

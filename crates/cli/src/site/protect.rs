@@ -11,7 +11,8 @@ use seenit_signature::razor::Ep4;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::client::{BINARY, Client, Place};
+use crate::client::{AskError, BINARY, Client, Place};
+use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::Progress;
@@ -26,7 +27,7 @@ const BATCH: usize = 100;
 )]
 pub(crate) struct Arguments {
     /// Good mail: files, mbox files, Maildirs, folders, archives (.tar), any of them packed (.gz, .zst), or - for
-    /// standard input
+    /// standard input. One that cannot be read is told and passed over
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     /// Protect it no longer
@@ -34,72 +35,125 @@ pub(crate) struct Arguments {
     undo: bool,
     #[command(flatten)]
     place: Place,
-    /// Print one JSON object: messages, passed_over
+    /// Print one JSON object: messages, passed_over, failed, and files, which says what became of each message
     #[arg(long)]
     json: bool,
 }
 
-/// How many messages there were, for machines.
+/// What was done, for machines.
 #[derive(Default, Serialize)]
-struct Count {
+struct Done {
     /// Messages whose signatures are protected, or are no longer.
     messages: u64,
     /// Messages that have too little text for a signature.
     passed_over: u64,
+    /// Messages that could not be read, or were refused.
+    failed: u64,
+    files: Vec<Row>,
+}
+
+/// One message, for machines.
+#[derive(Serialize)]
+struct Row {
+    file: String,
+    /// Whether the server did what was asked for.
+    done: bool,
+    /// Why not: a failure, or too little text.
+    problem: Option<String>,
+}
+
+/// Messages on their way to the server, and what became of those before them.
+struct Protecting<'a> {
+    client: &'a Client,
+    path: &'static str,
+    batch: Vec<(String, Case)>,
+    done: Done,
+    failures: Vec<Exit>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let client = Client::of(&arguments.place)?;
     let path = if arguments.undo { "/v1/unprotect" } else { "/v1/protect" };
-    let (mut count, mut batch) = (Count::default(), Vec::new());
-    let mailbox = Mailbox::find(&arguments.paths)?;
+    let mut protecting =
+        Protecting { client: &client, path, batch: Vec::new(), done: Done::default(), failures: Vec::new() };
+    let mailbox = Mailbox::find_or_failures(&arguments.paths)?;
     let total = Some(mailbox.bytes()).filter(|&bytes| bytes > 0);
     let progress = RefCell::new(Progress::new("bytes", total));
     let watch = |bytes| progress.borrow_mut().advance(bytes);
     let mailbox = mailbox.watched(&watch);
-    mailbox.each_message(&mut |_, mail| {
-        let case = Case::of_message(mail, &Ep4::default());
-        if case.is_empty() {
-            count.passed_over += 1;
-            return Ok(());
-        }
-        count.messages += 1;
-        batch.push(case);
-        if batch.len() == BATCH { send(&client, path, &mut batch) } else { Ok(()) }
+    mailbox.each_message_or_failure::<Problem>(&mut |name, mail| {
+        progress.borrow().around(|| protecting.take(name, mail.map_err(AskError::unread)));
+        Ok(())
     })?;
-    send(&client, path, &mut batch)?;
+    progress.borrow().around(|| protecting.send());
+    progress.borrow().finish();
     if let Some(skipped) = mailbox.skipped() {
         eprintln!("seenit: {skipped}");
     }
     if arguments.json {
-        output::json(&count)?;
+        output::json(&protecting.done)?;
     } else {
-        output::text(&told(arguments.undo, &count))?;
+        output::text(&told(arguments.undo, &protecting.done))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::worst(&protecting.failures).unwrap_or(Exit::Done).into())
 }
 
-fn told(undo: bool, count: &Count) -> String {
-    let Count { messages, passed_over } = count;
+fn told(undo: bool, done: &Done) -> String {
+    let Done { messages, passed_over, failed, .. } = done;
     let messages = if *messages == 1 { "1 message is".into() } else { format!("{messages} messages are") };
-    let done = if undo { "protected no longer" } else { "protected" };
-    let rest = match passed_over {
-        0 => String::new(),
-        _ => format!("; {passed_over} have too little text for a signature"),
-    };
-    format!("{messages} {done}{rest}\n")
+    let what = if undo { "protected no longer" } else { "protected" };
+    let part = |count: u64, what: &str| if count == 0 { String::new() } else { format!("; {count} {what}") };
+    let short = part(*passed_over, "have too little text for a signature");
+    format!("{messages} {what}{short}{}\n", part(*failed, "failed"))
 }
 
-/// Sends what has gathered: for each case the number of its signatures, then those.
-fn send(client: &Client, path: &str, batch: &mut Vec<Case>) -> Result<(), Problem> {
-    if batch.is_empty() {
-        return Ok(());
+impl Protecting<'_> {
+    /// One message more, or one that cannot be read.
+    fn take(&mut self, name: &str, mail: Result<&[u8], AskError>) {
+        let case = match mail {
+            Ok(mail) => Case::of_message(mail, &Ep4::default()),
+            Err(error) => {
+                eprintln!("seenit: {}: {error}", name.escape_debug());
+                return self.failed(name.to_owned(), &error);
+            }
+        };
+        if case.is_empty() {
+            self.done.passed_over += 1;
+            let problem = Some("it has too little text for a signature".to_owned());
+            return self.done.files.push(Row { file: name.to_owned(), done: false, problem });
+        }
+        self.batch.push((name.to_owned(), case));
+        if self.batch.len() == BATCH {
+            self.send();
+        }
     }
-    let mut body = Vec::new();
-    for case in batch.drain(..) {
-        body.extend_from_slice(&(case.len() as u16).to_le_bytes());
-        body.extend_from_slice(case.bytes());
+
+    fn failed(&mut self, file: String, error: &AskError) {
+        self.done.failed += 1;
+        self.failures.push(error.exit());
+        self.done.files.push(Row { file, done: false, problem: Some(error.to_string()) });
     }
-    client.post::<Value>(path, BINARY, &body)?;
-    Ok(())
+
+    /// Sends what has gathered: for each case the number of its signatures, then those. A batch that fails is told,
+    /// and the next one is tried.
+    fn send(&mut self) {
+        if self.batch.is_empty() {
+            return;
+        }
+        let mut body = Vec::new();
+        for (_, case) in &self.batch {
+            body.extend_from_slice(&(case.len() as u16).to_le_bytes());
+            body.extend_from_slice(case.bytes());
+        }
+        let batch = std::mem::take(&mut self.batch);
+        if let Err(error) = self.client.post::<Value>(self.path, BINARY, &body) {
+            // What is wrong for all is told once.
+            if self.failures.last() != Some(&error.exit()) {
+                eprintln!("seenit: {error}");
+            }
+            return batch.into_iter().for_each(|(name, _)| self.failed(name, &error));
+        }
+        self.done.messages += batch.len() as u64;
+        self.done.files.extend(batch.into_iter().map(|(file, _)| Row { file, done: true, problem: None }));
+    }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::Value;
 
-use super::NOT_YET;
 use crate::client::{Client, Place, escaped};
+use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 
@@ -19,8 +19,8 @@ const AGAIN: Duration = Duration::from_millis(500);
 
 #[derive(Args)]
 #[command(
-    after_help = "Exit codes: 0 when it is known (with --wait: and applied at all sites), 12 not applied at all sites \
-    in time, 75 no answer, 77 refused, or not known (any more).\n\
+    after_help = "The exit code is 0 when the record is known (with --wait: and applied at all sites), 12 when it is not \
+    applied at all sites in time, 77 when it is not known, or not any more.\n\
     Examples:\n  seenit receipt 89788c2756160a2739d9cf361c234e11-6afa269f-2\n  \
     seenit receipt --wait 30 89788c2756160a2739d9cf361c234e11-6afa269f-2"
 )]
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         output::text(&told(&receipt))?;
     }
     let is_late = arguments.wait.is_some() && !is_everywhere(&receipt);
-    Ok(if is_late { ExitCode::from(NOT_YET) } else { ExitCode::SUCCESS })
+    Ok(if is_late { Exit::NotYet.into() } else { ExitCode::SUCCESS })
 }
 
 fn is_everywhere(receipt: &Value) -> bool {

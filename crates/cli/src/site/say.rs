@@ -1,23 +1,23 @@
 //! `seenit report`, `revoke` and `withdraw`: 0 only when it is durable.
 
+use std::cell::RefCell;
 use std::process::ExitCode;
 
 use clap::Args;
-use seenit_signature::complaint::Complaint;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::messages::{Files, Message, Questions};
+use super::meant::Meant;
+use super::messages::{Files, Questions};
 use crate::client::{AskError, Client, MESSAGE, Place};
 use crate::output;
 use crate::problem::Problem;
 
 #[derive(Args)]
 #[command(
-    after_help = "Exit codes: 0 when all of it is acknowledged as durable, 75 no answer, 77 refused, 65 nothing \
-    in it to speak of.\n\
+    after_help = "The exit code is 0 only when the server has acknowledged every message as durable.\n\
     Examples:\n  seenit report spam.eml\n  seenit revoke newsletter.eml\n  seenit withdraw mistake.eml\n  \
-    seenit report --arf complaints.mbox"
+    seenit report --arf complaints.mbox\n  seenit report --as-is phishing-with-attached-message.eml"
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -25,8 +25,11 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     place: Place,
     /// The files are complaints (ARF, RFC 5965) or messages with others attached: those inside are meant
+    #[arg(long, conflicts_with = "as_is")]
+    pub(super) arf: bool,
+    /// The files are meant as they are, even those that are complaints or have messages attached
     #[arg(long)]
-    arf: bool,
+    pub(super) as_is: bool,
     /// Print one JSON array: file, acknowledged, receipt, problem
     #[arg(long)]
     json: bool,
@@ -41,6 +44,14 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Verb::Report => "report",
+            Verb::Revoke => "revoke",
+            Verb::Withdraw => "withdraw",
+        }
+    }
+
     pub(super) fn path(self) -> &'static str {
         match self {
             Verb::Report => "/v1/report",
@@ -69,9 +80,10 @@ struct Row {
 
 pub(super) fn run(verb: Verb, arguments: &Arguments) -> Result<ExitCode, Problem> {
     let client = Client::of(&arguments.place)?;
-    let (mut questions, mut rows) = (Questions::default(), Vec::new());
+    let (mut questions, mut rows, mut done) = (Questions::new(), Vec::new(), 0);
     let ask = |mail: &[u8]| say(&client, verb, mail);
     let answered = |name: &str, answer: Result<Value, AskError>| {
+        done += u64::from(answer.is_ok());
         if arguments.json {
             let problem = answer.as_ref().err().map(ToString::to_string);
             let acknowledged = answer.is_ok();
@@ -80,45 +92,23 @@ pub(super) fn run(verb: Verb, arguments: &Arguments) -> Result<ExitCode, Problem
         }
         match answer {
             Ok(receipt) => output::text(&line(verb, name, &receipt)),
-            Err(_) => output::text(&format!("{}: not {}\n", name.escape_debug(), verb.done())),
+            // What went wrong is told already.
+            Err(_) => Ok(()),
         }
     };
     let files = &arguments.files.files;
-    if arguments.arf {
-        questions.ask_inside(files, |name, mail| attached(verb, name, mail), ask, answered)?;
-    } else {
-        questions.ask(files, ask, answered)?;
-    }
+    let meant = RefCell::new(Meant::of(arguments));
+    questions.ask_inside(files, |name, mail| meant.borrow_mut().inside(verb, name, mail), ask, answered)?;
     if arguments.json {
         output::json(&rows)?;
     }
+    questions.tell_summary(&[(verb.done(), done)]);
     Ok(questions.exit_code())
 }
 
 /// Says something of a message.
 pub(super) fn say(client: &Client, verb: Verb, mail: &[u8]) -> Result<Value, AskError> {
     client.post(verb.path(), MESSAGE, mail)
-}
-
-/// The messages that a complaint carries.
-fn attached<'m>(verb: Verb, name: &str, mail: &'m [u8]) -> Result<Vec<Message<'m>>, AskError> {
-    let complaint = Complaint::read(mail);
-    if verb == Verb::Report && complaint.is_not_spam() {
-        return Err(AskError::Nothing(
-            "its Feedback-Type is not-spam: say `seenit revoke --arf` of what it carries".into(),
-        ));
-    }
-    match complaint.messages.len() {
-        0 if complaint.has_head_only => Err(AskError::Nothing(
-            "it carries only the head of a message, and signatures are of the body".into(),
-        )),
-        0 => Err(AskError::Nothing("no message is attached to it (message/rfc822)".into())),
-        1 => Ok(complaint.messages.into_iter().map(|inner| (name.to_owned(), inner)).collect()),
-        _ => {
-            let named = |(number, inner)| (format!("{name}, attached message {number}"), inner);
-            Ok((1..).zip(complaint.messages).map(named).collect())
-        }
-    }
 }
 
 fn line(verb: Verb, name: &str, receipt: &Value) -> String {

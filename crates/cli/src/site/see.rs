@@ -12,8 +12,7 @@ use crate::output;
 use crate::problem::Problem;
 
 #[derive(Args)]
-#[command(after_help = "Exit codes: 0 when accepted, 75 no answer, 77 refused.\n\
-    Example: seenit see --recipients 25 newsletter.eml")]
+#[command(after_help = "Example: seenit see --recipients 25 newsletter.eml")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
@@ -38,19 +37,20 @@ struct Row {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let client = Client::of(&arguments.place)?;
     let path = format!("/v1/see?recipients={}", arguments.recipients);
-    let (mut questions, mut rows) = (Questions::default(), Vec::new());
+    let (mut questions, mut rows, mut seen) = (Questions::new(), Vec::new(), 0);
     let ask = |mail: &[u8]| client.post::<Value>(&path, MESSAGE, mail);
     questions.ask(&arguments.files.files, ask, |name, answer| {
+        seen += u64::from(answer.is_ok());
         let problem = answer.as_ref().err().map(ToString::to_string);
         if arguments.json {
             rows.push(Row { file: name.to_owned(), accepted: answer.is_ok(), problem });
             return Ok(());
         }
-        let told = if answer.is_ok() { "seen" } else { "not accepted" };
-        output::text(&format!("{}: {told}\n", name.escape_debug()))
+        if answer.is_ok() { output::text(&format!("{}: seen\n", name.escape_debug())) } else { Ok(()) }
     })?;
     if arguments.json {
         output::json(&rows)?;
     }
+    questions.tell_summary(&[("seen", seen)]);
     Ok(questions.exit_code())
 }

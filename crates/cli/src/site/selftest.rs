@@ -21,6 +21,7 @@ use self::front_end::{FrontEnd, Step};
 use self::http::Http;
 use self::served::{Clients, Served};
 use crate::client::{Client, Place};
+use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 
@@ -29,7 +30,7 @@ use crate::problem::Problem;
     after_help = "Asked are HTTP, and Pyzor, Razor, DCC and rspamd where the server says that it answers them. \
     Beyond this machine those are only checked, because reports there take an account.\n\
     Each message is new, and what is said of it is taken back at the end.\n\
-    Exit codes: 0 when all works that is on, else 1.\n\
+    The exit code is 0 when everything works that is on.\n\
     Example: seenit selftest --server http://127.0.0.1:8025"
 )]
 pub(crate) struct Arguments {
@@ -82,7 +83,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     } else {
         output::text(&told(client.url(), &rows))?;
     }
-    Ok(if all_work { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if all_work { ExitCode::SUCCESS } else { Exit::SomethingFails.into() })
 }
 
 /// Tries what can be tried of one protocol, and says what cannot, and why.

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::Value;
 
-use super::NOT_YET;
 use crate::client::{Client, Place};
+use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
 
@@ -15,8 +15,8 @@ use crate::problem::Problem;
     after_help = "Columns: lag, how long something of the site has been missing; silent, how long it was not heard; \
     records and seen (counts of the newest generation), applied here of those that it has; has ours, our records \
     applied there; agrees, whether all that is held of it is what it signed.\n\
-    Exit codes: 0 when all sites agree, or there are no others; 1 when one does not agree, the engine is not there, or \
-    there is an alarm; 12 when something is still to be compared; 75 no answer, 77 refused.\n\
+    The exit code is 0 when all sites agree, or there are no others; 1 when one does not agree, the engine is not \
+    there, or there is an alarm; 12 when something is still to be compared.\n\
     Examples:\n  seenit sites\n  seenit sites --json"
 )]
 pub(crate) struct Arguments {
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     } else {
         output::text(&told(&sites))?;
     }
-    Ok(ExitCode::from(code(&sites)))
+    Ok(exit(&sites).into())
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
@@ -45,17 +45,17 @@ fn number(value: &Value, name: &str) -> u64 {
     value[name].as_u64().unwrap_or(0)
 }
 
-fn code(sites: &Value) -> u8 {
+fn exit(sites: &Value) -> Exit {
     if sites["network"].is_null() {
-        return 0;
+        return Exit::Done;
     }
     let of_all = list(sites, "sites");
     let is_well =
         sites["member"] == true && sites["engine"]["up"] == true && list(sites, "alarms").is_empty();
     if !is_well || of_all.iter().any(|site| site["agrees"] == false) {
-        return 1;
+        return Exit::SomethingFails;
     }
-    if of_all.iter().all(|site| site["agrees"] == true) { 0 } else { NOT_YET }
+    if of_all.iter().all(|site| site["agrees"] == true) { Exit::Done } else { Exit::NotYet }
 }
 
 const HEADS: [&str; 8] = ["name", "lag", "silent", "records", "seen", "repairs", "has ours", "agrees"];
@@ -173,14 +173,14 @@ mod tests {
     #[test]
     fn the_exit_code_says_whether_all_agree() {
         let codes = [json!([]), json!([site(true.into())]), json!([site(true.into()), site(Value::Null)])];
-        assert_eq!(codes.map(|sites| code(&network(sites))), [0, 0, NOT_YET]);
-        assert_eq!(code(&network(json!([site(Value::Null), site(false.into())]))), 1);
+        assert_eq!(codes.map(|sites| exit(&network(sites))), [Exit::Done, Exit::Done, Exit::NotYet]);
+        assert_eq!(exit(&network(json!([site(Value::Null), site(false.into())]))), Exit::SomethingFails);
         for (field, value) in [("alarms", json!(["smoke"])), ("member", json!(false)), ("engine", json!({}))]
         {
             let mut sites = network(json!([site(true.into())]));
             sites[field] = value;
-            assert_eq!(code(&sites), 1, "{field}");
+            assert_eq!(exit(&sites), Exit::SomethingFails, "{field}");
         }
-        assert_eq!(code(&json!({"network": null})), 0);
+        assert_eq!(exit(&json!({"network": null})), Exit::Done);
     }
 }

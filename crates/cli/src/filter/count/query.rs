@@ -12,6 +12,7 @@ use seenit_filter::hash::SipKey;
 use serde::Serialize;
 
 use super::open::{Work, open};
+use crate::exit::Exit;
 use crate::keys::KeySource;
 use crate::mapped::Mapped;
 use crate::problem::Problem;
@@ -101,7 +102,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         let (counted, absent, shown) = (answer.counted, answer.absent, answer.shown);
         eprintln!("seenit: {counted} counted, {absent} absent, {shown} shown");
     }
-    Ok(if answer.absent == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if answer.absent == 0 { ExitCode::SUCCESS } else { Exit::KeysMissed.into() })
 }
 
 struct Lookup<'a> {
