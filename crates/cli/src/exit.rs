@@ -139,7 +139,8 @@ fn of_command(path: &str) -> Vec<Exit> {
         ("config" | "completions" | "man", _) => (&[Done, Usage, NoOutput, BrokenOff], &[]),
         ("filter", "query" | "count query") => (FILES, &[KeysMissed]),
         ("filter" | "sign" | "words", _) => (FILES, &[]),
-        ("network" | "lab", _) => (FILES, &[InUse, TryLater]),
+        ("network", _) => (FILES, &[TryLater, Refused]),
+        ("lab", _) => (FILES, &[InUse, TryLater]),
         // A server's folder: serve, rebuild and the like.
         _ => (FILES, &[InUse, Config]),
     };

@@ -45,7 +45,7 @@ enum Command {
     /// Form a network of sites: who belongs to it, how far each is believed, and where they meet
     #[command(subcommand)]
     Network(network::Command),
-    /// Run the papers' experiments, each table beside the printed one
+    /// Run the papers' experiments and compare each table with the printed one
     #[command(subcommand)]
     Lab(lab::Command),
 }

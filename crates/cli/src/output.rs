@@ -46,7 +46,7 @@ pub(crate) fn write_file(
     let write = || -> io::Result<()> {
         let path = target_of(path, inputs)?;
         let temporary = temporary_beside(&path)?;
-        let progress = Progress::new("writing bytes", Some(bytes));
+        let progress = Progress::of_bytes("writing", bytes);
         let mut out = BufWriter::with_capacity(1 << 20, Counted { file: temporary.as_file(), progress });
         contents(&mut out)?;
         out.flush()?;

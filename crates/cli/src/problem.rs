@@ -95,7 +95,7 @@ pub(crate) enum Problem {
     /// Exit 65: a line that is no introduction, or papers that cannot be signed.
     #[error("{0}")]
     Refused(String),
-    /// Exit 75, or 66 for a file: the engine between sites.
+    /// Exit 75, 77 where it refuses, 66 for a file, 2 for an address that is none: the engine between sites.
     #[error("{0}")]
     Engine(#[from] EngineError),
     /// Exit 66: an input that cannot be opened.
@@ -180,6 +180,8 @@ impl Problem {
             Problem::Config(_) => Exit::Config,
             Problem::Paper { .. } | Problem::Refused(_) => Exit::Data,
             Problem::Engine(EngineError::File { .. }) => Exit::NoInput,
+            Problem::Engine(EngineError::Address { .. }) => Exit::Usage,
+            Problem::Engine(EngineError::Refused(_)) => Exit::Refused,
             Problem::Engine(_) => Exit::TryLater,
             Problem::Input { error, .. } | Problem::Io { error, .. } if no_memory(error) => Exit::NoMemory,
             Problem::Input { .. } => Exit::NoInput,

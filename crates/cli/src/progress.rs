@@ -1,5 +1,6 @@
 //! A progress bar for work that takes longer than a second, on standard error, on a terminal only.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -15,16 +16,40 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// `total` units of `what`; `None` when nobody knows how many.
-    pub(crate) fn new(what: impl Into<std::borrow::Cow<'static, str>>, total: Option<u64>) -> Self {
+    pub(crate) fn new(what: impl Into<Cow<'static, str>>, total: Option<u64>) -> Self {
+        match total {
+            Some(_) => Progress::drawn(
+                what,
+                total,
+                "{msg} {wide_bar} {human_pos}/{human_len} {percent} % {eta} left",
+            ),
+            None => Progress::drawn(what, total, "{msg} {spinner} {human_pos} in {elapsed}"),
+        }
+    }
+
+    /// The same of bytes. None in all says that nobody knows how many.
+    pub(crate) fn of_bytes(what: impl Into<Cow<'static, str>>, total: u64) -> Self {
+        match total {
+            0 => Progress::drawn(what, None, "{msg} {spinner} {binary_bytes} in {elapsed}"),
+            _ => Progress::drawn(
+                what,
+                Some(total),
+                "{msg} {wide_bar} {binary_bytes} of {binary_total_bytes} {eta} left",
+            ),
+        }
+    }
+
+    fn drawn(what: impl Into<Cow<'static, str>>, total: Option<u64>, template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden()).with_message(what);
-        let template = match total {
-            Some(_) => "{msg} {wide_bar} {human_pos}/{human_len} {percent} % {eta} left",
-            None => "{msg} {spinner} {human_pos} in {elapsed}",
-        };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         Progress { bar, started: Instant::now(), shown: false }
+    }
+
+    /// Says what is being done, before the bar.
+    pub(crate) fn tell(&self, what: impl Into<Cow<'static, str>>) {
+        self.bar.set_message(what);
     }
 
     /// `done` units more.

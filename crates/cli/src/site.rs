@@ -29,46 +29,46 @@ use crate::problem::Problem;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Run a clearinghouse: remembers what is seen, reported and revoked, and answers over HTTP
+    /// Run a site: remember what is seen, reported and revoked, and answer HTTP, Pyzor, Razor, DCC and rspamd clients
     Serve(serve::Arguments),
-    /// Ask whether anyone has seen messages before, and what they said
+    /// Ask whether anyone has seen messages before, and what they said about them
     Check(check::Arguments),
-    /// Say that messages are spam
+    /// Report messages as spam
     Report(say::Arguments),
-    /// Say that messages are good mail, whoever reported them
+    /// Say that messages are good mail, whoever reported them as spam
     Revoke(say::Arguments),
-    /// Take back what you said of messages: nothing is said to be good
+    /// Take back your own report or revocation of messages, without saying that they are good
     Withdraw(say::Arguments),
-    /// Count that recipients got messages
+    /// Count that recipients received messages
     See(see::Arguments),
     /// Tell everything that is known of messages, signature by signature: who said what, and when
     Explain(explain::Arguments),
-    /// What became of a record: what it matched, what is cleared, at which sites
+    /// Show what became of a report, revocation or withdrawal, and which sites have applied it
     Receipt(receipt::Arguments),
-    /// Feed known-good mail: no report makes it spam
+    /// Protect known-good mail: no report makes it spam
     Protect(protect::Arguments),
-    /// How the other sites of the network are doing, as a server sees them
+    /// Show how the other sites of the network are doing, as a server sees them
     Sites(sites::Arguments),
-    /// How a server is doing
+    /// Show how a server is doing: how full it is, how often it errs, and its alarms
     Stats(stats::Arguments),
     /// List, add, change and remove accounts, and undo everything one said
     #[command(subcommand)]
     Account(account::Command),
-    /// Check a server front to back with a message of its own
+    /// Try every front end of a server with a message of its own
     Selftest(selftest::Arguments),
-    /// Make the tallies of a data folder anew from its journal, at any size
+    /// Rebuild the tallies of a data folder from its journal, at any size
     Rebuild(rebuild::Arguments),
     /// Put a backup of a data folder in place, under a new incarnation: names of records stay unique
     Restore(restore::Arguments),
-    /// Confirm the time after the clock has jumped
+    /// Confirm the time after the system clock has jumped
     #[command(subcommand)]
     Clock(upkeep::Clock),
-    /// Have a server write a snapshot now
+    /// Make a server write a snapshot now
     Snapshot(upkeep::Arguments),
-    /// Check a configuration file, or show every key with its default
+    /// Check a configuration file and the files that it names, or show every key with its default
     #[command(subcommand)]
     Config(config::Command),
-    /// Print what a shell needs to complete seenit's commands
+    /// Print the completion script for a shell
     Completions(documents::Completions),
     /// Print or write the manual pages
     Man(documents::Man),

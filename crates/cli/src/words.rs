@@ -69,12 +69,9 @@ impl Training {
         if pipes.count() > 1 {
             return Err(Problem::StdinTwice);
         }
-        for (side, paths, what) in
-            [(Side::Spam, &self.spam, "spam bytes"), (Side::Ham, &self.ham, "ham bytes")]
-        {
+        for (side, paths, what) in [(Side::Spam, &self.spam, "spam"), (Side::Ham, &self.ham, "ham")] {
             let mailbox = Mailbox::find(paths)?;
-            let progress =
-                RefCell::new(Progress::new(what, Some(mailbox.bytes()).filter(|&bytes| bytes > 0)));
+            let progress = RefCell::new(Progress::of_bytes(what, mailbox.bytes()));
             let watch = |bytes| progress.borrow_mut().advance(bytes);
             let mailbox = mailbox.watched(&watch);
             mailbox.each_message(&mut |_, bytes| visit(side, bytes))?;

@@ -133,7 +133,7 @@ fn every_command_says_its_exit_codes() {
         "filter count query",
         "words score",
         "network create",
-        "lab run",
+        "lab run counting",
     ];
     for command in commands {
         let help = folder.run(&format!("{command} --help")).out;

@@ -164,7 +164,7 @@ fn the_document_forms_a_network_as_it_is_written() {
     // The key of another network opens nothing.
     well(&folder, "network create --folder another");
     let refused = folder.run(&format!("network status --folder another {url}"));
-    refused.refused(75, "authorization violation");
+    refused.refused(77, "authorization violation");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn an_engine_that_is_not_there_is_named() {
     folder.run("network publish --folder admin").refused(2, "--nats");
     folder
         .run("network publish --folder admin --nats ws://127.0.0.1")
-        .refused(75, "is no address of a server");
+        .refused(2, "is no address of a server");
     folder
         .run(&format!("network publish --folder admin --nats {url} --credentials none"))
         .refused(66, "none: there is no such file");

@@ -80,7 +80,18 @@ pub enum EngineError {
         /// Why.
         why: String,
     },
-    /// The engine refuses, or is not there.
+    /// What is said to be a server's address is none.
+    #[error("the engine: {address:?} {why}")]
+    Address {
+        /// What was given.
+        address: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The engine does not let us in.
+    #[error("the engine: {0}")]
+    Refused(String),
+    /// The engine is not there, or something went wrong.
     #[error("the engine: {0}")]
     Failed(String),
 }

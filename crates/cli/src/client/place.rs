@@ -20,8 +20,8 @@ pub(crate) struct Place {
     /// The server to ask
     #[arg(long, value_name = "URL", env = "SEENIT_SERVER", default_value = "http://127.0.0.1:8025")]
     server: String,
-    /// A file with the token of an account [default: SEENIT_TOKEN, or for a server on this machine the operator's
-    /// token, which `serve` wrote]
+    /// A file with the token of an account [default: the token in SEENIT_TOKEN; for a server on this machine the
+    /// operator's token, which `serve` wrote]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// A PEM file with the authority of the server's certificate, or with that certificate itself: trusted beside

@@ -67,18 +67,15 @@ pub(super) fn distrust(error: &ureq::Error) -> Option<String> {
     Some(why)
 }
 
-/// What rustls said of a certificate, however deep it is wrapped.
+/// What rustls said of a certificate: ureq hands it on inside an I/O error.
 fn certificate_error(error: &ureq::Error) -> Option<CertificateError> {
-    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = source {
-        if let Some(rustls::Error::InvalidCertificate(why)) = error.downcast_ref::<rustls::Error>() {
-            return Some(why.clone());
-        }
-        // An `io::Error` hides what it wraps from `source`.
-        source = match error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
-            Some(inner) => Some(inner),
-            None => error.source(),
-        };
+    let said = match error {
+        ureq::Error::Rustls(said) => said,
+        ureq::Error::Io(error) => error.get_ref()?.downcast_ref::<rustls::Error>()?,
+        _ => return None,
+    };
+    match said {
+        rustls::Error::InvalidCertificate(why) => Some(why.clone()),
+        _ => None,
     }
-    None
 }

@@ -85,14 +85,16 @@ impl Questions {
         mut answered: impl FnMut(&str, Result<T, AskError>) -> Result<(), Problem>,
     ) -> Result<(), Problem> {
         let mailbox = Mailbox::find_or_failures(files)?;
-        let progress = RefCell::new(Progress::new("bytes", Some(mailbox.bytes()).filter(|&bytes| bytes > 0)));
+        let progress = RefCell::new(Progress::of_bytes("messages", mailbox.bytes()));
         let watch = |bytes| progress.borrow_mut().advance(bytes);
         let mailbox = mailbox.watched(&watch);
         let (mut waiting, mut bytes) = (Vec::new(), 0);
         let mut ask_those = |questions: &mut Self, waiting: &mut Vec<Waiting>| {
             let answers = ask_together(waiting, &ask);
             let hand_on = || questions.hand_on(waiting, answers, &mut answered);
-            progress.borrow().around(hand_on)
+            let handed_on = progress.borrow().around(hand_on);
+            progress.borrow().tell(format!("{} messages", questions.messages));
+            handed_on
         };
         mailbox.each_message_or_failure(&mut |name, mail| {
             for found in found_in(name, mail.map_err(AskError::unread), &inside) {

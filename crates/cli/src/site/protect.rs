@@ -77,8 +77,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut protecting =
         Protecting { client: &client, path, batch: Vec::new(), done: Done::default(), failures: Vec::new() };
     let mailbox = Mailbox::find_or_failures(&arguments.paths)?;
-    let total = Some(mailbox.bytes()).filter(|&bytes| bytes > 0);
-    let progress = RefCell::new(Progress::new("bytes", total));
+    let progress = RefCell::new(Progress::of_bytes("messages", mailbox.bytes()));
     let watch = |bytes| progress.borrow_mut().advance(bytes);
     let mailbox = mailbox.watched(&watch);
     mailbox.each_message_or_failure::<Problem>(&mut |name, mail| {

@@ -59,10 +59,10 @@ fn told(stats: &Value) -> String {
         ("reporters", number("reporters").to_string()),
         (
             "signatures",
-            format!("{}, wrong for {} of strangers", of("signatures", "capacity"), rate("tally_rate")),
+            format!("{}, false-positive rate {}", of("signatures", "capacity"), rate("tally_rate")),
         ),
         ("records kept", kept(stats)),
-        ("seen", format!("about {}, wrong for {}", of("seen", "seen_capacity"), rate("seen_rate"))),
+        ("seen", format!("about {}, false-positive rate {}", of("seen", "seen_capacity"), rate("seen_rate"))),
         ("bulk", number("bulk").to_string()),
         ("texts", format!("{} spam, {} good", number("near_spam"), number("near_ham"))),
         ("replica from", format!("{near} shingles of 32")),

@@ -74,7 +74,8 @@ impl Servers {
     ) -> Result<Self, EngineError> {
         let mut may_be_plain = true;
         for address in &addresses {
-            may_be_plain &= is_local(address).map_err(|why| EngineError::of(format!("{address:?} {why}")))?;
+            let wrong = |why| EngineError::Address { address: address.clone(), why };
+            may_be_plain &= is_local(address).map_err(wrong)?;
         }
         may_be_plain |= insecure_plaintext;
         Ok(Servers { addresses, login, ca, may_be_plain })

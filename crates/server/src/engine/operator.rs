@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use async_nats::HeaderMap;
 use async_nats::header::NATS_MESSAGE_ID;
 use async_nats::jetstream::stream::{
     Config, DiscardPolicy, Info, LastRawMessageErrorKind, Republish, StorageType,
 };
 use async_nats::jetstream::{self, Context};
+use async_nats::{ConnectErrorKind, HeaderMap};
 use seenit_sites::key::{AdminKey, SiteKey};
 use seenit_sites::message::MESSAGE_BYTES_MAX;
 use seenit_sites::roster::{ROSTER_BYTES_MAX, Roster};
@@ -90,8 +90,15 @@ impl Operator {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let options = servers.options(&network.to_string())?.max_reconnects(1);
         let connected = runtime.block_on(options.connect(servers.addresses.clone()));
-        let connected = connected
-            .map_err(|error| EngineError::Failed(format!("{}: {error}", servers.addresses.join(", "))))?;
+        let connected = connected.map_err(|error| {
+            let why = format!("{}: {error}", servers.addresses.join(", "));
+            match error.kind() {
+                ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
+                    EngineError::Refused(why)
+                }
+                _ => EngineError::Failed(why),
+            }
+        })?;
         // What is made here has tasks of its own.
         let entered = runtime.enter();
         let mut context = jetstream::new(connected);
