@@ -32,7 +32,7 @@ pub(super) fn check(config: &Config) -> Vec<Wrong> {
         if is_readable && let Err(error) = tls::acceptor(&config.tls) {
             let why = match &error {
                 TlsError::Pair(why) => format!("is not the key of {}: {why}", certificate.display()),
-                TlsError::File { .. } => error.to_string(),
+                TlsError::File { .. } | TlsError::Missing => error.to_string(),
             };
             add("tls.key", key, &why);
         }
