@@ -1,11 +1,13 @@
 //! From tallies to verdicts. The rules, in order:
 //!
-//! 1. Of a signature: a label has no verdict. Protected is ham. Else it is spam when its spam weight reaches the quorum
-//!    of its kind and is more than `ratio` times its ham weight; ham when the same holds the other way round; else,
-//!    when there is weight on either side, disputed.
-//! 2. Of a text's shingles: spam when as many are known as make a replica.
-//! 3. Of a message: signatures that name one message decide before those that many messages share. Spam from some and
-//!    ham from others of the same rank is no verdict. Bulk is said only where neither is.
+//! 1. Of a signature: a label has no verdict. Protected is good. Else it is spam when its spam weight reaches the quorum
+//!    of its kind and is more than `ratio` times its ham weight; good when the same holds the other way round; else
+//!    disputed when there is weight on both sides, and below the quorum when there is some on one.
+//! 2. A good signature is ham where it is made of a whole message. A good link, host or part is only a piece, and spam
+//!    carries the same pieces: by itself it is unknown.
+//! 3. Of a text's shingles: spam when as many are known as make a replica.
+//! 4. Of a message: signatures that name one message decide before those that many messages share. Spam from some,
+//!    where others of the same rank are good, is no verdict. Bulk is said only where neither is.
 
 use seenit_filter::hash::{Hash128, KeyHasher};
 use seenit_filter::tagged::Tags;
@@ -25,21 +27,29 @@ const DETAIL_ROWS_MAX: usize = 64;
 /// What one signature says by itself.
 pub(crate) fn judge_tally(tally: &Tally, kind: Kind, config: &LedgerConfig) -> (Verdict, Option<Rule>) {
     let outweighs = |one: u32, other: u32| config.outweighs(kind, one, other);
+    let good = if kind.is_whole() { Verdict::Ham } else { Verdict::Unknown };
     if kind.is_label() {
         (Verdict::Unknown, None)
     } else if tally.marks.protected {
-        (Verdict::Ham, Some(Rule::Protected))
+        (good, Some(Rule::Protected))
     } else if outweighs(tally.spam, tally.ham) {
         (Verdict::Spam, Some(Rule::Reported))
     } else if outweighs(tally.ham, tally.spam) {
-        (Verdict::Ham, Some(Rule::Revoked))
+        (good, Some(Rule::Revoked))
     } else if tally.marks.many && kind.is_exact() {
         (Verdict::Bulk, Some(Rule::Many))
-    } else if tally.spam > 0 || tally.ham > 0 {
+    } else if tally.spam > 0 && tally.ham > 0 {
         (Verdict::Unknown, Some(Rule::Disputed))
+    } else if tally.spam.max(tally.ham) > 0 || tally.raw_spam.max(tally.raw_ham) > 0 {
+        (Verdict::Unknown, Some(Rule::BelowQuorum))
     } else {
         (Verdict::Unknown, None)
     }
+}
+
+/// Whether a signature that says this by itself is bulk where many got it: not where it is known to be good.
+fn may_be_bulk(verdict: Verdict, rule: Option<Rule>) -> bool {
+    verdict == Verdict::Unknown && !rule.is_some_and(Rule::is_good)
 }
 
 /// Signatures that are looked up together: enough that one waits for memory while others are hashed, few enough that
@@ -91,8 +101,8 @@ fn together(
 }
 
 fn answer_of(tally: &Tally, kind: Kind, is_bulk: bool, config: &LedgerConfig) -> Answer {
-    let (mut verdict, _) = judge_tally(tally, kind, config);
-    if verdict == Verdict::Unknown && is_bulk && kind.is_exact() {
+    let (mut verdict, rule) = judge_tally(tally, kind, config);
+    if is_bulk && kind.is_exact() && may_be_bulk(verdict, rule) {
         verdict = Verdict::Bulk;
     }
     Answer {
@@ -102,6 +112,7 @@ fn answer_of(tally: &Tally, kind: Kind, is_bulk: bool, config: &LedgerConfig) ->
         raw: tally.raw_spam as u16,
         raw_against: tally.raw_ham as u16,
         protected: tally.marks.protected,
+        good: rule.is_some_and(Rule::is_good),
         many: tally.marks.many,
         saturated: tally.is_saturated(),
     }
@@ -152,7 +163,7 @@ pub(crate) fn reason(
     let seen = if kind.is_exact() { memory.seen_count(signature, hash).value } else { 0 };
     // The count is known before its promotion is durable.
     let is_bulk = kind.is_exact() && (seen >= config.bulk_threshold || memory.is_bulk(generation, hash));
-    if is_bulk && verdict == Verdict::Unknown {
+    if is_bulk && may_be_bulk(verdict, rule) {
         (verdict, rule) = (Verdict::Bulk, Some(Rule::Seen));
     }
     if seen > 0 {
@@ -235,12 +246,13 @@ fn rank(reason: &Reason) -> u8 {
 
 fn verdict_of(reasons: &[Reason]) -> Verdict {
     for decides in 0..=2 {
-        let says = |verdict| reasons.iter().any(|one| rank(one) == decides && one.verdict == verdict);
-        match (says(Verdict::Spam), says(Verdict::Ham)) {
-            (true, false) => return Verdict::Spam,
-            (false, true) => return Verdict::Ham,
-            (true, true) => return Verdict::Unknown,
-            (false, false) => {}
+        let any = |is: &dyn Fn(&Reason) -> bool| reasons.iter().any(|one| rank(one) == decides && is(one));
+        let is_spam = any(&|one| one.verdict == Verdict::Spam);
+        match is_spam {
+            true if any(&|one| one.rule.is_good()) => return Verdict::Unknown,
+            true => return Verdict::Spam,
+            false if any(&|one| one.verdict == Verdict::Ham) => return Verdict::Ham,
+            false => {}
         }
     }
     let is_bulk = reasons.iter().any(|reason| reason.verdict == Verdict::Bulk);

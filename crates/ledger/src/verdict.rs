@@ -75,14 +75,23 @@ pub enum Rule {
     Replica,
     /// Some shingles are known from spam, too few for a verdict.
     Resembles,
-    /// There are reports, too little weight for a verdict, or too much on the other side.
+    /// There is weight on both sides, and neither exceeds the other clearly.
     Disputed,
+    /// Somebody reported or revoked it, with too little weight for a verdict and none on the other side.
+    BelowQuorum,
     /// So many recipients got it.
     Seen,
     /// A MANY report or mark.
     Many,
     /// A line of a list that an operator keeps.
     Listed,
+}
+
+impl Rule {
+    /// Whether the signature is known to be good.
+    pub(crate) fn is_good(self) -> bool {
+        matches!(self, Rule::Protected | Rule::Revoked)
+    }
 }
 
 /// One reason of a verdict. What does not apply is left out.
@@ -176,6 +185,8 @@ pub struct Answer {
     pub raw_against: u16,
     /// Known-good mail.
     pub protected: bool,
+    /// Protected, or said to be good by enough weight. The verdict is ham only where the digest is of a whole message.
+    pub good: bool,
     /// Marked as MANY.
     pub many: bool,
     /// The numbers are "at least".
@@ -186,10 +197,11 @@ pub struct Answer {
 pub const ANSWER_BYTES: usize = 8;
 
 impl Answer {
-    /// Verdict, marks (1 protected, 2 many, 4 at least), weight, weight against, reports: eight bytes, numbers with
+    /// Verdict, marks (1 protected, 2 many, 4 at least, 8 good), weight, weight against, reports: eight bytes, numbers with
     /// their lowest byte first.
     pub fn to_bytes(self) -> [u8; ANSWER_BYTES] {
-        let marks = u8::from(self.protected) | u8::from(self.many) << 1 | u8::from(self.saturated) << 2;
+        let marks = [self.protected, self.many, self.saturated, self.good];
+        let marks = marks.iter().rev().fold(0, |bits, &mark| bits << 1 | u8::from(mark));
         let ([w0, w1], [a0, a1]) = (self.weight.to_le_bytes(), self.against.to_le_bytes());
         let [r0, r1] = self.raw.to_le_bytes();
         [self.verdict.code(), marks, w0, w1, a0, a1, r0, r1]

@@ -122,6 +122,12 @@ impl Kind {
         !matches!(self, Kind::Near1 | Kind::RspamdNear | Kind::Url1 | Kind::RazorE8 | Kind::RspamdLabel)
     }
 
+    /// Whether its digest is made of a whole message, so that a good digest means good mail. Those of a part are not:
+    /// good mail and spam carry the same logo, or the same "your program does not show HTML" beside the text.
+    pub fn is_whole(self) -> bool {
+        matches!(self, Kind::Exact1 | Kind::Pyzor | Kind::DccBody | Kind::DccFuz1 | Kind::DccFuz2)
+    }
+
     /// Whether it is a name that somebody gave a text, and no opinion of it.
     pub fn is_label(self) -> bool {
         self == Kind::RspamdLabel

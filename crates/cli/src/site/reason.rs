@@ -54,50 +54,68 @@ impl Judged {
     }
 }
 
+/// What a signature of a kind is, to people.
+fn plain(kind: &str) -> &str {
+    match kind {
+        "exact1" => "exact text",
+        "near1" => "similar text",
+        "url1" => "link",
+        "part1" => "attachment",
+        "pyzor" => "Pyzor digest",
+        "razor-e4" => "Razor digest",
+        "razor-e8" => "host",
+        "dcc-body" | "dcc-fuz1" | "dcc-fuz2" => "DCC checksum",
+        "rspamd" => "rspamd digest",
+        "rspamd-near" => "similar text (rspamd)",
+        other => other,
+    }
+}
+
 /// A reason in words.
 pub(crate) fn words(reason: &Value) -> String {
     let text = |name: &str| reason[name].as_str().unwrap_or_default();
     let number = |name: &str| reason[name].as_u64().unwrap_or(0);
-    let (kind, at_least) = (text("kind"), if reason["saturated"] == true { "at least " } else { "" });
-    let said = |what: &str, points: &str, times: &str| {
-        let (points, needed, times) = (number(points), number("quorum"), number(times));
-        let by = match number("reporters") {
-            0 => String::new(),
-            1 => " by 1 reporter".into(),
-            reporters => format!(" by {reporters} reporters"),
-        };
-        let times = if times > 1 { format!(", {at_least}{times} times") } else { String::new() };
-        format!("its {kind} was {what}{by}{times}, with {points} points where {needed} are needed")
+    let (kind, at_least) = (plain(text("kind")), if reason["saturated"] == true { "at least " } else { "" });
+    let by = || match number("reporters") {
+        0 => String::new(),
+        1 => " by 1 reporter".into(),
+        reporters => format!(" by {reporters} reporters"),
     };
-    let shingles = || (number("shingles"), number("shingles_needed"));
+    let said = |what: &str, points: &str, times: &str| {
+        let (points, quorum, times) = (number(points), number("quorum"), number(times));
+        let times = if times > 1 { format!(", {at_least}{times} times") } else { String::new() };
+        format!("{kind}: {what}{}{times} (weight {points}, quorum {quorum})", by())
+    };
+    let shingles = || format!("{} of its 32 shingles", number("shingles"));
+    let needed = || format!("(threshold {})", number("shingles_needed"));
     match text("rule") {
         "reported" => said("reported as spam", "weight", "raw"),
         "revoked" => said("said to be good", "against", "raw_against"),
-        "protected" => format!("its {kind} is protected as known-good mail"),
-        "replica" => {
-            let (known, needed) = shingles();
-            format!("{known} of 32 shingles of its text are known from spam, where {needed} are needed")
-        }
-        "resembles" => {
-            let (known, needed) = shingles();
-            format!("only {known} of 32 shingles of its text are known from spam, where {needed} are needed")
-        }
-        "disputed" if number("weight") + number("against") == 0 => {
-            format!("what was said of its {kind} is taken back, or weighs nothing")
+        "protected" => format!("{kind}: protected as known-good mail"),
+        "replica" => format!("{kind}: {} are known from spam {}", shingles(), needed()),
+        "resembles" => format!("{kind}: only {} are known from spam {}", shingles(), needed()),
+        "below-quorum" if number("weight") > 0 => said("reported as spam", "weight", "raw"),
+        "below-quorum" if number("against") > 0 => said("said to be good", "against", "raw_against"),
+        "below-quorum" => {
+            format!(
+                "{kind}: what was said of it has been taken back or weighs 0 (quorum {})",
+                number("quorum")
+            )
         }
         "disputed" => format!(
-            "its {kind} has {} points for spam and {} against, which is no verdict",
+            "{kind}: disputed{}: weight {} for spam, {} against",
+            by(),
             number("weight"),
             number("against")
         ),
-        "seen" if number("seen") == 0 => format!("its {kind} is marked as bulk"),
-        "seen" => format!("its {kind} was seen by {at_least}{} recipients", number("seen")),
-        "many" => format!("its {kind} is marked as sent to many"),
+        "seen" if number("seen") == 0 => format!("{kind}: marked as bulk"),
+        "seen" => format!("{kind}: seen by {at_least}{} recipients", number("seen")),
+        "many" => format!("{kind}: marked as sent to many"),
         "deadline" => {
             format!("deadline: the server had no answer within {} ms", number("deadline_millis"))
         }
-        "listed" => format!("its {kind} is on a list: {}", text("line")),
-        rule => format!("its {kind}: {rule}"),
+        "listed" => format!("{kind}: on a list: {}", text("line")),
+        rule => format!("{kind}: {rule}"),
     }
 }
 
@@ -107,37 +125,48 @@ mod tests {
 
     use super::*;
 
+    fn told(rule: &str) -> String {
+        words(&json!({
+            "kind": "exact1", "rule": rule, "weight": 12, "against": 3, "quorum": 10, "raw": 7, "raw_against": 1,
+            "seen": 25, "shingles": 20, "shingles_needed": 17, "reporters": 2, "saturated": true, "line": "line 3",
+        }))
+    }
+
     #[test]
     fn every_rule_of_the_ledger_has_words() {
-        let told = |rule: &str| {
-            words(&json!({
-                "kind": "exact1", "rule": rule, "weight": 12, "against": 3, "quorum": 10, "raw": 7, "raw_against": 1,
-                "seen": 25, "shingles": 20, "shingles_needed": 17, "reporters": 2, "saturated": true, "line": "line 3",
-            }))
-        };
         assert_eq!(
             told("reported"),
-            "its exact1 was reported as spam by 2 reporters, at least 7 times, with 12 points where 10 are needed"
+            "exact text: reported as spam by 2 reporters, at least 7 times (weight 12, quorum 10)"
         );
-        assert_eq!(
-            told("revoked"),
-            "its exact1 was said to be good by 2 reporters, with 3 points where 10 are needed"
-        );
-        assert_eq!(told("disputed"), "its exact1 has 12 points for spam and 3 against, which is no verdict");
-        assert_eq!(told("seen"), "its exact1 was seen by at least 25 recipients");
-        assert_eq!(told("listed"), "its exact1 is on a list: line 3");
+        assert_eq!(told("revoked"), "exact text: said to be good by 2 reporters (weight 3, quorum 10)");
+        assert_eq!(told("disputed"), "exact text: disputed by 2 reporters: weight 12 for spam, 3 against");
+        assert_eq!(told("seen"), "exact text: seen by at least 25 recipients");
+        assert_eq!(told("listed"), "exact text: on a list: line 3");
+        assert_eq!(told("replica"), "exact text: 20 of its 32 shingles are known from spam (threshold 17)");
         let late = words(&json!({"rule": "deadline", "verdict": "no opinion", "deadline_millis": 2000}));
         assert_eq!(late, "deadline: the server had no answer within 2000 ms");
-        for rule in ["protected", "replica", "resembles", "many"] {
+        for rule in ["protected", "resembles", "many", "below-quorum"] {
             assert_ne!(told(rule), told("something new").replace("something new", rule), "{rule}");
         }
     }
 
     #[test]
+    fn ten_points_of_a_hundred_are_not_called_disputed() {
+        let below = |weight: u64, against: u64| {
+            words(&json!({
+                "kind": "url1", "rule": "below-quorum", "weight": weight, "against": against, "quorum": 100,
+                "raw": 1, "raw_against": 1, "reporters": 1,
+            }))
+        };
+        assert_eq!(below(10, 0), "link: reported as spam by 1 reporter (weight 10, quorum 100)");
+        assert_eq!(below(0, 10), "link: said to be good by 1 reporter (weight 10, quorum 100)");
+        assert_eq!(below(0, 0), "link: what was said of it has been taken back or weighs 0 (quorum 100)");
+    }
+
+    #[test]
     fn numbers_that_are_missing_are_not_made_up() {
         let reason = |rule: &str| words(&json!({"kind": "pyzor", "rule": rule}));
-        assert_eq!(reason("seen"), "its pyzor is marked as bulk");
-        assert_eq!(reason("disputed"), "what was said of its pyzor is taken back, or weighs nothing");
-        assert_eq!(words(&json!(null)), "its : ", "a foreign answer is no panic");
+        assert_eq!(reason("seen"), "Pyzor digest: marked as bulk");
+        assert_eq!(words(&json!(null)), ": ", "a foreign answer is no panic");
     }
 }

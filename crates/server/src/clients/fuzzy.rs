@@ -143,7 +143,8 @@ impl Fuzzy {
         }
         let judged = match known.verdict {
             Verdict::Spam => Some((&self.rules.spam_flags, known.raw)),
-            Verdict::Ham => Some((&self.rules.ham_flags, known.raw_against)),
+            // A digest of rspamd is of one part: it is good, without the message being so.
+            _ if known.good => Some((&self.rules.ham_flags, known.raw_against)),
             _ => None,
         };
         let (mut best, mut meant) = (None::<Label>, None::<Label>);

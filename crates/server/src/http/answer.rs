@@ -99,6 +99,7 @@ fn write_answer(body: &mut Vec<u8>, answer: &Answer, seen: u64) {
     write_number(body, b",\"raw_against\":", answer.raw_against);
     write_number(body, b",\"seen\":", seen);
     write_mark(body, b",\"protected\":true", answer.protected);
+    write_mark(body, b",\"good\":true", answer.good);
     write_mark(body, b",\"many\":true", answer.many);
     write_mark(body, b",\"saturated\":true", answer.saturated);
     body.push(b'}');
@@ -145,10 +146,10 @@ mod tests {
             Verdict::Unknown,
             Verdict::NoOpinion,
         ]);
-        (verdict, any::<[u16; 4]>(), any::<[bool; 3]>()).prop_map(|(verdict, numbers, marks)| {
+        (verdict, any::<[u16; 4]>(), any::<[bool; 4]>()).prop_map(|(verdict, numbers, marks)| {
             let [weight, against, raw, raw_against] = numbers;
-            let [protected, many, saturated] = marks;
-            Answer { verdict, weight, against, raw, raw_against, protected, many, saturated }
+            let [protected, good, many, saturated] = marks;
+            Answer { verdict, weight, against, raw, raw_against, protected, good, many, saturated }
         })
     }
 
@@ -162,7 +163,7 @@ mod tests {
                 let mut expected = json!({
                     "verdict": answer.verdict.as_str(), "weight": answer.weight, "against": answer.against,
                     "raw": answer.raw, "raw_against": answer.raw_against, "protected": answer.protected,
-                    "many": answer.many, "saturated": answer.saturated,
+                    "good": answer.good, "many": answer.many, "saturated": answer.saturated,
                 });
                 let object = expected.as_object_mut().expect("an object");
                 object.retain(|_, value| *value != json!(0) && *value != json!(false));
