@@ -10,6 +10,7 @@ use crate::journal::heard::Body;
 use crate::journal::{Journal, JournalError, LASTING, Row, Said, is_mark, row_key};
 use crate::keys::Key;
 use crate::memory::{BULK_GENERATIONS, Effect, Memory};
+use crate::protection;
 use crate::record::{Record, Verb, Word};
 use crate::reporter::ReporterId;
 use crate::stage::{many_taken_back, row_after, whose};
@@ -184,6 +185,10 @@ pub(crate) fn reindex(
     set_reindexing(journal, true)?;
     for generation in journal.generations() {
         journal.clear_index(generation)?;
+        if generation == LASTING {
+            protection::index(journal, &memory.sip, &mut progress)?;
+            continue;
+        }
         let mut pending: Vec<(u64, Record)> = Vec::new();
         journal.each_record(generation, 0, |number, record| {
             progress();

@@ -35,6 +35,21 @@ pub struct Receipt {
     pub remaining: u64,
     /// Sites that know of it.
     pub sites: Vec<SiteReceipt>,
+    /// Of a protection and of its end: what it did. Not kept: a receipt that is asked for later does not have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protection: Option<ProtectionReceipt>,
+}
+
+/// What a write did to protections. They are counted: a signature is protected as long as one message that protects it
+/// is left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ProtectionReceipt {
+    /// Messages that are protected since, or no longer.
+    pub changed: u32,
+    /// Messages that were protected already; of the end of a protection, messages that were not.
+    pub unchanged: u32,
+    /// Of the end of a protection: signatures of its messages that other messages still protect.
+    pub still_protected: u64,
 }
 
 /// How often a signature was seen.

@@ -44,6 +44,7 @@ pub(crate) fn exact_of(rows: &[Said], peers: &Peers) -> Exact {
         match mark_row(reporter) {
             Some(MarkRow::Protection) => tally.marks.protected = true,
             Some(MarkRow::Many) => tally.marks.many |= peers.believes_many(slot.unwrap_or(0)),
+            Some(MarkRow::ProtectedMessage) => {}
             Some(MarkRow::Forgetting) => {
                 tally.marks.forgotten = true;
                 exact.forgotten = exact.forgotten.max(Some((generation, row.count)));

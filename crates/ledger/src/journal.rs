@@ -46,8 +46,8 @@ mod run;
 pub(crate) use keys::Said;
 use row::split_row_key;
 pub(crate) use row::{
-    FORGETTING, LASTING, MANY, MarkRow, PROTECTION, Row, RowKey, hash_bytes, hash_of, is_mark, mark_row,
-    row_key,
+    FORGETTING, LASTING, MANY, MarkRow, PROTECTED_MESSAGE, PROTECTION, Row, RowKey, hash_bytes, hash_of,
+    is_mark, mark_row, row_key,
 };
 
 /// The store's cache of blocks. Explanations and repeated reports read few blocks, and those of today.
@@ -319,6 +319,12 @@ impl Journal {
             }
         }
         Ok(highest)
+    }
+
+    /// Whether a generation has no records of this site.
+    pub(crate) fn has_no_records(&self, generation: u64) -> bool {
+        let generations = self.read();
+        generations.get(&generation).is_none_or(|keyspaces| keyspaces.log.first_key_value().is_none())
     }
 
     /// Makes the rows of a generation's index anew: empties it.

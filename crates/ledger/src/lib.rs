@@ -65,6 +65,7 @@ mod near;
 mod open;
 mod open_seen;
 pub mod peers;
+mod protection;
 mod pulse;
 mod rebuild;
 pub mod record;
@@ -84,7 +85,7 @@ pub mod trust;
 pub mod verdict;
 mod writer;
 
-pub use answers::{Explanation, Receipt, Sightings, SiteReceipt, Spoken, Stats, Write};
+pub use answers::{Explanation, ProtectionReceipt, Receipt, Sightings, SiteReceipt, Spoken, Stats, Write};
 pub use clock::{Clock, SystemClock};
 pub use config::LedgerConfig;
 pub use error::{OpenError, ReadError, SignatureError, WriteError};

@@ -53,8 +53,11 @@ impl Effect {
         let now = match record.verb {
             Verb::Report => (Word::Spam, weight),
             Verb::Revoke => (Word::Ham, weight),
-            // Of a signature a protection is a mark; its shingles are good ones.
-            Verb::Protect if is_shingle => (Word::Ham, weight),
+            // Of a signature a protection is a mark; its shingles are good ones, by the weightiest who said so.
+            Verb::Protect if is_shingle => {
+                let known = if before.word == Word::Ham { before.weight } else { 0 };
+                (Word::Ham, weight.max(known))
+            }
             _ => (Word::None, 0),
         };
         let one = i32::from(before.counted);

@@ -22,6 +22,7 @@ use crate::journal::{Journal, JournalError, LASTING};
 use crate::memory::Memory;
 use crate::open_seen::{restore_seen, seen};
 use crate::peers::change;
+use crate::protection;
 use crate::pulse::Pulse;
 use crate::replay::Replay;
 use crate::reporter::{LOCAL, LOCAL_WEIGHT, OPERATOR, Reporter, ReporterId};
@@ -81,6 +82,7 @@ pub(crate) fn open(
         return Err(OpenError::Damaged { path: folder.to_owned(), why });
     }
     change::finish(&journal).map_err(rows)?;
+    protection::count_once(&journal, &SipKey::new(identity.hash_key())).map_err(rows)?;
     let (last, last_heard) = (journal.last_number().map_err(rows)?, journal.last_heard().map_err(rows)?);
     let mut recovery = Vec::new();
     let opened =
@@ -190,15 +192,18 @@ fn memory(
     let mut hidden_before = least;
     let next = NextNumbers { own: last + 1, heard: last_heard + 1 };
     let (mut heads, mut memory, mut seen_of) = ([None, None], None, None);
+    let is_unprotected = journal.has_no_records(LASTING);
     for (name, head) in FILES.into_iter().zip(&mut heads) {
         let path = folder.join(name);
         let opened = Snapshot::open(&path).and_then(|opened| match opened {
             Some(snapshot) if memory.is_none() => {
                 // Tallies that know more records than the journal could never be made right again, nor could those
-                // that count by another table of peers, or by another horizon than records after them.
+                // that count by another table of peers, by another horizon than records after them, or that know only
+                // the last protection of a signature.
                 let head = &snapshot.head;
                 let is_beyond = head.position > last || head.heard > last_heard;
                 let is_ours = !is_beyond
+                    && (head.protections_counted || is_unprotected)
                     && head.peers == journal.peers().tag
                     && horizon.is_replayable(head.horizon, next);
                 let tallies = if is_ours { tallies } else { Tallies::Anew };

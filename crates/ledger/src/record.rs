@@ -9,7 +9,8 @@
 //! count       8 bytes: of a forget, the seen count that later answers subtract; else 0
 //! signatures  4 bytes: how many bytes of them, then they (see `signature`)
 //! befores     for each key of the case, in order, 2 bytes: the reporter's word before (128 added where this
-//!             record is beyond the limit of raw totals), and what it weighed
+//!             record is beyond the limit of raw totals), and what it weighed. Of an unprotect: on a signature, ham
+//!             where other messages still protect it; on a shingle, what is taken back
 //! ```
 //!
 //! Numbers have their lowest byte first. A signature has one key, `near1` and `rspamd-near` one for each shingle. With
@@ -20,6 +21,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
+
+use seenit_signature::near::SHINGLES;
 
 use crate::reporter::{REMOTE_MAX, ReporterId};
 use crate::signature::Case;
@@ -234,8 +237,28 @@ impl Record {
     /// Its bytes as other sites get them: what was said. What it changed here is nobody else's business.
     pub fn travelling(self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        Record { count: 0, befores: Vec::new(), ..self }.encode(&mut bytes);
+        let record = if self.verb == Verb::Unprotect { self.of_unprotected() } else { self };
+        Record { count: 0, befores: Vec::new(), ..record }.encode(&mut bytes);
         bytes
+    }
+
+    /// The end of a protection as it is true elsewhere: of the signatures that no message protects any more. Where
+    /// others protect all of them, it is said once more that they are protected. Shingles may go along: other sites
+    /// count a protected one and one that is protected no longer alike, as nothing.
+    fn of_unprotected(self) -> Self {
+        let (mut ended, mut befores) = (Case::new(), self.befores.iter());
+        for signature in self.case.iter() {
+            let is_near = signature.kind().is_near();
+            let before = befores.nth(if is_near { SHINGLES - 1 } else { 0 });
+            if is_near || before.is_none_or(|before| before.word != Word::Ham) {
+                // It was in a case: it fits into one.
+                let _ = ended.add(signature);
+            }
+        }
+        match ended.is_empty() {
+            true => Record { verb: Verb::Protect, ..self },
+            false => Record { case: ended, ..self },
+        }
     }
 
     /// Reads the record of a peer, as it is counted here: by a reporter under the peer's slot.

@@ -60,7 +60,7 @@ impl<'a> Replay<'a> {
             if !self.unsettled.contains(&key.hash) && !memory.apply(key, effect) {
                 self.unsettled.insert(key.hash);
             }
-            if let Some(mark) = mark_of(record.verb, record.count).filter(|_| !key.is_shingle()) {
+            if let Some(mark) = mark_of(record, before).filter(|_| !key.is_shingle()) {
                 apply_mark(memory, generation, key.hash, mark);
             }
             if record.verb == Verb::Forget && !key.is_shingle() && !self.peers.is_empty() {

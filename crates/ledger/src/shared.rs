@@ -222,6 +222,7 @@ impl Shared {
             cleared: if is_revocation { keys.len() as u64 - remaining } else { 0 },
             remaining: if is_revocation { remaining } else { 0 },
             sites: vec![site],
+            protection: None,
         }
     }
 }

@@ -68,6 +68,10 @@ pub(crate) struct Head {
     /// The tag of the table of peers that its tallies count by.
     #[serde(default)]
     pub(crate) peers: u64,
+    /// Whether a signature is protected in it as long as one message protects it. Older versions went by the last
+    /// record.
+    #[serde(default)]
+    pub(crate) protections_counted: bool,
     /// How many moves of the horizon it knows.
     #[serde(default)]
     pub(crate) horizon: u64,
@@ -184,6 +188,7 @@ pub(crate) fn write(
         incarnation: taken.incarnation,
         heard: taken.heard,
         peers: taken.peers,
+        protections_counted: true,
         horizon: taken.horizon,
         added: taken.added,
         seen,

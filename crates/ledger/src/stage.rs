@@ -8,10 +8,11 @@ use std::collections::{HashMap, HashSet};
 use seenit_filter::hash::Hash128;
 use seenit_signature::Kind;
 
+use crate::answers::ProtectionReceipt;
 use crate::config::LedgerConfig;
 use crate::journal::heard::Body;
 use crate::journal::{
-    Batch, FORGETTING, Journal, JournalError, LASTING, MANY, PROTECTION, Row, RowKey, is_mark, row_key,
+    Batch, FORGETTING, Journal, JournalError, LASTING, MANY, Row, RowKey, is_mark, row_key,
 };
 use crate::keys::{Key, shingle_hashes};
 use crate::memory::{Effect, Memory, units_of};
@@ -21,6 +22,7 @@ use crate::signature::Case;
 use crate::trust::{TRUSTED_MIN, settle};
 
 mod heard;
+mod protect;
 
 use heard::{Heard, Hearing};
 
@@ -50,6 +52,8 @@ pub(crate) struct Staged {
     pub(crate) matched: u64,
     /// The signatures of its records.
     pub(crate) keys: Vec<Key>,
+    /// What it did to protections.
+    pub(crate) protection: Option<ProtectionReceipt>,
 }
 
 /// A batch of writes in the making.
@@ -189,10 +193,14 @@ impl<'a> Stage<'a> {
         if matches!(verb, Verb::Revoke | Verb::Protect) && units_of(&record) > 0 {
             self.note_good_texts(&record.case);
         }
-        for &key in &keys {
+        let protection = self.protection(&record, number, &keys, staged)?;
+        for (place, &key) in keys.iter().enumerate() {
             let is_known = self.memory.is_known(key);
             staged.matched += u64::from(is_known && !key.is_shingle());
-            let before = self.row(verb, &record, key, (number, generation), is_known)?;
+            let before = match protection.get(place) {
+                Some(before) => *before,
+                None => self.row(verb, &record, key, (number, generation), is_known)?,
+            };
             record.befores.push(before);
             let effect = Effect::of(&record, before, key.is_shingle());
             if !key.is_shingle() {
@@ -200,7 +208,7 @@ impl<'a> Stage<'a> {
                     self.batch.row(generation, &row_key, &row)?;
                     self.rows.insert(row_key, (generation, row));
                 }
-                self.marks.extend(mark_of(verb, count).map(|mark| (key.hash, mark)));
+                self.marks.extend(mark_of(&record, before).map(|mark| (key.hash, mark)));
                 self.hearing.note_own(verb, key.hash);
                 staged.keys.push(key);
             }
@@ -451,13 +459,13 @@ impl Outcome {
     }
 }
 
-/// The mark that a verb sets on each signature of its case.
-pub(crate) fn mark_of(verb: Verb, count: u64) -> Option<Mark> {
-    match verb {
+/// The mark that a record sets on a signature of its case. What another message protects stays protected.
+pub(crate) fn mark_of(record: &Record, before: Before) -> Option<Mark> {
+    match record.verb {
         Verb::Protect => Some(Mark::Protected(true)),
-        Verb::Unprotect => Some(Mark::Protected(false)),
+        Verb::Unprotect => Some(Mark::Protected(before.word == Word::Ham)),
         Verb::Many => Some(Mark::Many),
-        Verb::Forget => Some(Mark::Forgotten(count)),
+        Verb::Forget => Some(Mark::Forgotten(record.count)),
         Verb::Promote => Some(Mark::Bulk),
         Verb::Report | Verb::Revoke | Verb::Withdraw => None,
     }
@@ -495,7 +503,7 @@ pub(crate) fn row_after(
     let mut row = today.unwrap_or_default();
     let before = Before { word: Word::None, weight: 0, counted: false };
     (row.word, row.weight) = match record.verb {
-        Verb::Protect | Verb::Many | Verb::Forget if !key.is_shingle() => (Word::Ham, 0),
+        Verb::Many | Verb::Forget if !key.is_shingle() => (Word::Ham, 0),
         _ => Effect::of(record, before, key.is_shingle()).now,
     };
     (row.is_shingle, row.is_text) = (key.is_shingle(), key.is_text);
@@ -524,7 +532,6 @@ pub(crate) fn whose(verb: Verb, reporter: ReporterId, is_shingle: bool) -> Repor
         (Some(slot), _) if is_shingle => ReporterId::voice_of(slot),
         (Some(slot), Verb::Many) => ReporterId::many_of(slot),
         (Some(slot), Verb::Forget) => ReporterId::forgetting_of(slot),
-        (None, Verb::Protect | Verb::Unprotect) => PROTECTION,
         (None, Verb::Many) => MANY,
         (None, Verb::Forget) => FORGETTING,
         _ => reporter,

@@ -523,8 +523,8 @@ impl Waiting {
     /// Everything is durable.
     fn answer(self, shared: &Shared) {
         for (staged, verb, reply) in self.writes {
-            let Staged { first, records, matched, keys } = staged;
-            reply.answer(Ok(shared.receipt(first, verb, records, matched, &keys)));
+            let Staged { first, records, matched, keys, protection } = staged;
+            reply.answer(Ok(Receipt { protection, ..shared.receipt(first, verb, records, matched, &keys) }));
         }
         self.added.into_iter().for_each(|(reporter, reply)| reply.answer(Ok(reporter)));
         self.linked.into_iter().for_each(|reply| reply.answer(Ok(())));

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     undo: bool,
     #[command(flatten)]
     place: Place,
-    /// Print one JSON object: messages, passed_over, failed, and files, which says what became of each message
+    /// Print one JSON object: messages, passed_over, unchanged, still_protected, failed, and files, which says what became of each message
     #[arg(long)]
     json: bool,
 }
@@ -47,6 +47,10 @@ struct Done {
     messages: u64,
     /// Messages that have too little text for a signature.
     passed_over: u64,
+    /// Messages that were protected already; with --undo, messages that were not.
+    unchanged: u64,
+    /// With --undo: signatures that other messages still protect.
+    still_protected: u64,
     /// Messages that could not be read, or were refused.
     failed: u64,
     files: Vec<Row>,
@@ -98,12 +102,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 }
 
 fn told(undo: bool, done: &Done) -> String {
-    let Done { messages, passed_over, failed, .. } = done;
-    let messages = if *messages == 1 { "1 message is".into() } else { format!("{messages} messages are") };
-    let what = if undo { "protected no longer" } else { "protected" };
-    let part = |count: u64, what: &str| if count == 0 { String::new() } else { format!("; {count} {what}") };
-    let short = part(*passed_over, "have too little text for a signature");
-    format!("{messages} {what}{short}{}\n", part(*failed, "failed"))
+    let count = if undo { done.messages.saturating_sub(done.unchanged) } else { done.messages };
+    let mut line = if count == 1 { "1 message is".into() } else { format!("{count} messages are") };
+    line += if undo { " protected no longer" } else { " protected" };
+    let same = if undo { "were not protected" } else { "of them were protected already" };
+    let parts = [
+        (done.unchanged, same),
+        (done.still_protected, "of their signatures stay protected by other messages"),
+        (done.passed_over, "have too little text for a signature"),
+        (done.failed, "failed"),
+    ];
+    for (count, what) in parts.iter().filter(|(count, _)| *count > 0) {
+        line += &format!("; {count} {what}");
+    }
+    line + "\n"
 }
 
 impl Protecting<'_> {
@@ -145,13 +157,19 @@ impl Protecting<'_> {
             body.extend_from_slice(case.bytes());
         }
         let batch = std::mem::take(&mut self.batch);
-        if let Err(error) = self.client.post::<Value>(self.path, BINARY, &body) {
-            // What is wrong for all is told once.
-            if self.failures.last() != Some(&error.exit()) {
-                eprintln!("seenit: {error}");
+        let receipt: Value = match self.client.post(self.path, BINARY, &body) {
+            Ok(receipt) => receipt,
+            Err(error) => {
+                // What is wrong for all is told once.
+                if self.failures.last() != Some(&error.exit()) {
+                    eprintln!("seenit: {error}");
+                }
+                return batch.into_iter().for_each(|(name, _)| self.failed(name, &error));
             }
-            return batch.into_iter().for_each(|(name, _)| self.failed(name, &error));
-        }
+        };
+        let number = |name: &str| receipt["protection"][name].as_u64().unwrap_or(0);
+        self.done.unchanged += number("unchanged");
+        self.done.still_protected += number("still_protected");
         self.done.messages += batch.len() as u64;
         self.done.files.extend(batch.into_iter().map(|(file, _)| Row { file, done: true, problem: None }));
     }

@@ -4,11 +4,13 @@ use std::cell::RefCell;
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Serialize;
+use seenit_ledger::Verdict;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::meant::Meant;
 use super::messages::{Files, Questions};
+use super::reason::Judged;
 use crate::client::{AskError, Client, MESSAGE, Place};
 use crate::output;
 use crate::problem::Problem;
@@ -111,20 +113,67 @@ pub(super) fn say(client: &Client, verb: Verb, mail: &[u8]) -> Result<Value, Ask
     client.post(verb.path(), MESSAGE, mail)
 }
 
+/// Whether a report has listed the message, and what is missing where it has not.
+fn listed(receipt: &Value) -> String {
+    let Ok(judged) = Judged::deserialize(receipt) else {
+        return "listed or not is unknown".into();
+    };
+    let reason = judged.reasons.first();
+    let number = |name: &str| reason.and_then(|reason| reason[name].as_u64()).unwrap_or(0);
+    match reason.and_then(|reason| reason["rule"].as_str()) {
+        _ if judged.is(Verdict::Spam) => "listed as spam now".into(),
+        Some("below-quorum") => {
+            format!("not listed yet: weight {} of {}", number("weight"), number("quorum"))
+        }
+        Some(_) => format!("not listed: {} now: {}", judged.verdict, judged.why()),
+        None => format!("not listed: {} now", judged.verdict),
+    }
+}
+
+/// What the message is now.
+fn now(receipt: &Value) -> String {
+    format!("{} now", receipt["verdict"].as_str().unwrap_or("unknown"))
+}
+
 fn line(verb: Verb, name: &str, receipt: &Value) -> String {
     let number = |name: &str| receipt[name].as_u64().unwrap_or(0);
     let what = match verb {
-        Verb::Report | Verb::Withdraw => format!("{} of its signatures were known", number("matched")),
+        Verb::Report => format!("{}; {} of its signatures were known", listed(receipt), number("matched")),
+        Verb::Withdraw => format!("{}; {} of its signatures were known", now(receipt), number("matched")),
         Verb::Revoke => match number("remaining") {
-            0 => format!("none of its {} signatures is spam", number("cleared")),
-            remaining => {
-                format!(
-                    "{} of its signatures are not spam, {remaining} stay spam by others' word",
-                    number("cleared")
-                )
-            }
+            0 => format!("{}; none of its {} signatures is spam", now(receipt), number("cleared")),
+            remaining => format!(
+                "{}; {} of its signatures are not spam, {remaining} stay spam because others reported them",
+                now(receipt),
+                number("cleared")
+            ),
         },
     };
     let id = receipt["id"].as_str().unwrap_or_default();
     format!("{}: {}: {what} (record {id})\n", name.escape_debug(), verb.done())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_report_says_whether_the_message_is_listed_now() {
+        let told = |receipt: Value| line(Verb::Report, "a.eml", &receipt);
+        let reason = |rule: &str, weight: u64| json!([{"kind": "exact1", "rule": rule, "verdict": "unknown", "weight": weight, "quorum": 10}]);
+        let spam = json!({"id": "r", "matched": 2, "verdict": "spam", "reasons": reason("reported", 10)});
+        assert_eq!(
+            told(spam),
+            "a.eml: reported: listed as spam now; 2 of its signatures were known (record r)\n"
+        );
+        let below =
+            json!({"id": "r", "matched": 0, "verdict": "unknown", "reasons": reason("below-quorum", 4)});
+        assert!(told(below).contains("not listed yet: weight 4 of 10"));
+        let good = json!({"id": "r", "matched": 0, "verdict": "ham", "reasons": reason("protected", 0)});
+        let good = told(good);
+        assert!(good.contains("not listed: ham now: exact text: protected as known-good mail"), "{good}");
+        assert!(told(json!(null)).contains("listed or not is unknown"), "a foreign answer is no panic");
+    }
 }

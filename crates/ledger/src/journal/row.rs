@@ -20,6 +20,8 @@ pub(crate) const PROTECTION: ReporterId = ReporterId(u32::MAX);
 pub(crate) const MANY: ReporterId = ReporterId(u32::MAX - 1);
 /// Whose word a forget is.
 pub(crate) const FORGETTING: ReporterId = ReporterId(u32::MAX - 2);
+/// Whose word it is that a whole message is protected: see `protection`.
+pub(crate) const PROTECTED_MESSAGE: ReporterId = ReporterId(u32::MAX - 3);
 
 /// What a row says that is nobody's word on a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub(crate) enum MarkRow {
     Protection,
     Many,
     Forgetting,
+    /// Of a whole message: it says nothing of a signature.
+    ProtectedMessage,
 }
 
 /// Which mark the rows of a reporter are: none, where it is somebody's account. Peers' marks lie under their slots.
@@ -35,6 +39,7 @@ pub(crate) fn mark_row(reporter: ReporterId) -> Option<MarkRow> {
         (None, PROTECTION) => Some(MarkRow::Protection),
         (None, MANY) => Some(MarkRow::Many),
         (None, FORGETTING) => Some(MarkRow::Forgetting),
+        (None, PROTECTED_MESSAGE) => Some(MarkRow::ProtectedMessage),
         (Some(slot), _) if reporter == ReporterId::many_of(slot) => Some(MarkRow::Many),
         (Some(slot), _) if reporter == ReporterId::forgetting_of(slot) => Some(MarkRow::Forgetting),
         _ => None,
@@ -89,7 +94,7 @@ pub(crate) struct Row {
     pub(crate) raw_ham: u16,
     /// The last record.
     pub(crate) number: u64,
-    /// Of a forget: the seen count that is subtracted.
+    /// Of a forget: the seen count that is subtracted. Of a protection: the messages that protect the key.
     pub(crate) count: u64,
 }
 

@@ -35,7 +35,7 @@ pub(crate) async fn receipt(state: &Arc<State>, id: &str) -> Result<Answered, Pr
     });
     let unknown = || Problem::not_found(format!("the record {id} is not known (any more)"));
     let (receipt, reach) = found.await?.ok_or_else(unknown)?;
-    Ok(receipt::told(&receipt, reach.as_ref()))
+    Ok(receipt::told(&receipt, reach.as_ref(), None))
 }
 
 /// Everything that is known of a signature.

@@ -16,6 +16,7 @@ use super::answer::Answered;
 use super::body::{self, Media};
 use super::json::{self, Shape};
 use super::problem::Problem;
+use super::receipt::Now;
 use super::state::State;
 use super::who::Caller;
 use super::{binary, blocking, query, receipt};
@@ -36,7 +37,7 @@ pub(crate) async fn write(
     }
     refuse_empty(&cases)?;
     caller.spend(Spending::Writes, cost_of(&cases))?;
-    let number = cases.len() as u64;
+    let (number, written) = (cases.len() as u64, cases.clone());
     let (done, acknowledged) = oneshot::channel();
     state.ledger.write(Write { verb, reporter, cases }, move |result| {
         // Whoever asked may have gone: the write stands.
@@ -52,7 +53,8 @@ pub(crate) async fn write(
     state.metrics.written.inc_by(number);
     let site = state.site.get();
     let reach = site.and_then(|site| site.first_reach(&state.ledger, receipt::last(&receipt)));
-    Ok(receipt::told(&receipt, reach.as_deref()))
+    let now = Now::of(&state.ledger, &written);
+    Ok(receipt::told(&receipt, reach.as_deref(), Some(now)))
 }
 
 /// Whose word it is: the caller's own. An admin may take back what another said, for clients without a token cannot.
