@@ -206,8 +206,21 @@ fn explanations_tell_who_said_what() {
     assert_eq!(serving.run("report a.eml").code, 0);
     let told = serving.run("explain a.eml");
     assert_eq!(told.code, 0);
-    assert!(told.out.contains("operator said spam (10 points"), "{}", told.out);
+    let lines: Vec<&str> = told.out.lines().collect();
+    assert!(lines[0].starts_with("a.eml: spam: exact text: reported as spam by 1 reporter"), "{}", told.out);
+    let reported = |line: &&&str| line.contains("operator reported it as spam (weight 10; exact text");
+    assert_eq!(lines.iter().filter(reported).count(), 1, "one line a report: {}", told.out);
+    assert!(lines.iter().any(|line| line.trim().starts_with("20") && line.contains("Z operator")), "a date");
+    assert_eq!(serving.run("protect a.eml").code, 0);
+    let told = serving.run("explain a.eml").out;
+    assert!(
+        told.starts_with("a.eml: ham: exact text: protected") && told.contains("operator protected"),
+        "{told}"
+    );
+    assert_eq!(serving.run("protect --undo a.eml").code, 0);
     let rows = serving.run("explain --json a.eml").json();
+    assert_eq!((&rows[0]["verdict"], &rows[0]["reports"][0]["verb"]), (&"spam".into(), &"report".into()));
+    assert_eq!(rows[0]["reports"].as_array().map(Vec::len), Some(1));
     let exact = &rows[0]["signatures"][0];
     assert_eq!((&exact["kind"], &exact["words"][0]["reporter"]), (&"exact1".into(), &"operator".into()));
     let digest = exact["digest"].as_str().expect("hexadecimal");

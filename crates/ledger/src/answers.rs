@@ -85,6 +85,57 @@ pub struct Explanation {
     pub words: Vec<Spoken>,
     /// Whether there are more words than are listed.
     pub more: bool,
+    /// Who protects it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protected_by: Option<ProtectedBy>,
+}
+
+/// Everything the journal knows of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MessageExplanation {
+    /// The verdict and why.
+    #[serde(flatten)]
+    pub judgement: Judgement,
+    /// One entry for each record that speaks of it, the newest first.
+    pub reports: Vec<Statement>,
+    /// Whether there are more than are listed.
+    pub more: bool,
+    /// Who protects it, or pieces of it.
+    pub protected_by: Vec<ProtectedBy>,
+    /// What is known of each signature.
+    pub signatures: Vec<Explanation>,
+}
+
+/// One record that speaks of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Statement {
+    /// The record.
+    pub record: RecordId,
+    /// What it says.
+    pub verb: Verb,
+    /// Who said it.
+    pub reporter: String,
+    /// When, as RFC 3339 writes it.
+    pub time: String,
+    /// Points of the reporter then.
+    pub weight: u8,
+    /// The kinds of the signatures that it shares with the message.
+    pub kinds: Vec<&'static str>,
+}
+
+/// One record that protects signatures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProtectedBy {
+    /// The newest record of a message that is still protected.
+    pub record: RecordId,
+    /// Who protected that message.
+    pub reporter: String,
+    /// When, as RFC 3339 writes it.
+    pub time: String,
+    /// The kinds of the signatures that it protects here.
+    pub kinds: Vec<&'static str>,
+    /// How many messages protect them.
+    pub messages: u64,
 }
 
 /// One reporter's last word on a signature.
@@ -102,6 +153,8 @@ pub struct Spoken {
     pub generation: u64,
     /// The record.
     pub record: RecordId,
+    /// When, as RFC 3339 writes it.
+    pub time: String,
 }
 
 /// How a ledger is doing. Numbers for `stats`, `metrics` and alarms.

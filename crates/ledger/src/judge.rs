@@ -24,6 +24,9 @@ use crate::verdict::{Answer, Judgement, Reason, Rule, Verdict};
 /// Rows of the journal that a reason's details are read from. A signature with more reporters is "at least".
 const DETAIL_ROWS_MAX: usize = 64;
 
+/// Fewer known shingles are what any two texts of one language share.
+pub(crate) const RESEMBLES_MIN: u32 = 5;
+
 /// What one signature says by itself.
 pub(crate) fn judge_tally(tally: &Tally, kind: Kind, config: &LedgerConfig) -> (Verdict, Option<Rule>) {
     let outweighs = |one: u32, other: u32| config.outweighs(kind, one, other);
@@ -219,8 +222,6 @@ fn details(
 }
 
 fn near_reason(memory: &Memory, config: &LedgerConfig, signature: SignatureRef<'_>) -> Option<Reason> {
-    /// Fewer known shingles are what any two texts of one language share.
-    const RESEMBLES_MIN: u32 = 5;
     let matched = memory.near.matched(&shingle_hashes(signature, &memory.sip));
     let needed = memory.near.threshold(signature.kind(), config);
     let (verdict, rule) = match matched {

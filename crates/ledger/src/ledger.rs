@@ -1,7 +1,6 @@
 //! The ledger: what a site remembers, behind a few verbs.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{self, SyncSender, TrySendError};
@@ -12,14 +11,13 @@ use std::time::{Duration, Instant};
 use seenit_filter::hash::KeyHasher;
 use seenit_signature::Kind;
 
-use crate::answers::{Explanation, Receipt, Sightings, Stats, Write};
+use crate::answers::{Receipt, Sightings, Stats, Write};
 use crate::appoint::Standing;
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
 use crate::error::{OpenError, WriteError};
 use crate::identity::FolderLock;
 use crate::journal::heard::Uncounted;
-use crate::journal::is_mark;
 use crate::judge::{answers, judge};
 use crate::open::{self, Tallies};
 use crate::record::{RecordId, Verb};
@@ -32,9 +30,6 @@ use crate::writer::{Job, QUEUE_MAX, Reply, free_bytes};
 
 /// The most cases of one write: a batch of a busy site, and no more than a commit takes.
 pub const CASES_MAX: usize = 1000;
-
-/// Words that an explanation lists.
-const WORDS_MAX: usize = 100;
 
 /// The share of a capacity from which it is an alarm.
 const FILL_ALARM: f64 = 0.9;
@@ -203,39 +198,6 @@ impl Ledger {
         let is_known = |key: &&crate::keys::Key| shared.memory.is_known(**key);
         let matched = keys.iter().filter(is_known).count() as u64;
         Some(shared.receipt(id.number, record.verb, 1, matched, &keys))
-    }
-
-    /// What the journal knows of a signature.
-    pub fn explain(&self, signature: SignatureRef<'_>) -> Explanation {
-        let shared = &*self.shared;
-        let mut case = Case::new();
-        // One signature fits any case.
-        let _ = case.add(signature);
-        let (mut words, mut more) = (Vec::new(), false);
-        let (hash, mut spoken) = (shared.memory.sip.hash(&signature), HashSet::new());
-        let journal = shared.journal();
-        for generation in journal.iter().flat_map(|journal| journal.live()) {
-            let rows = journal.as_ref().and_then(|journal| journal.rows_of(generation, hash, WORDS_MAX).ok());
-            for (reporter, row) in rows.unwrap_or_default() {
-                if is_mark(reporter) || !spoken.insert(reporter) {
-                    continue;
-                }
-                if words.len() == WORDS_MAX {
-                    more = true;
-                    break;
-                }
-                words.extend(
-                    journal.as_ref().and_then(|journal| shared.spoken(journal, reporter, &row, generation)),
-                );
-            }
-        }
-        Explanation {
-            kind: signature.kind().as_str(),
-            digest: hex::encode(signature.digest()),
-            judgement: self.check(&case),
-            words,
-            more,
-        }
     }
 
     /// Signatures that anybody said anything of.

@@ -47,8 +47,10 @@ mod answers;
 mod appoint;
 pub mod clock;
 pub mod config;
+mod date;
 pub mod error;
 mod exact;
+mod explain;
 mod fullness;
 mod growth;
 pub mod identity;
@@ -85,7 +87,10 @@ pub mod trust;
 pub mod verdict;
 mod writer;
 
-pub use answers::{Explanation, ProtectionReceipt, Receipt, Sightings, SiteReceipt, Spoken, Stats, Write};
+pub use answers::{
+    Explanation, MessageExplanation, ProtectedBy, ProtectionReceipt, Receipt, Sightings, SiteReceipt, Spoken,
+    Statement, Stats, Write,
+};
 pub use clock::{Clock, SystemClock};
 pub use config::LedgerConfig;
 pub use error::{OpenError, ReadError, SignatureError, WriteError};

@@ -9,19 +9,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use seenit_filter::hash::Hash128;
 use seenit_signature::razor::Ep4;
 
-use crate::answers::{Receipt, SiteReceipt, Spoken};
+use crate::answers::{Receipt, SiteReceipt};
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
 use crate::error::WriteError;
 use crate::growth::Growth;
 use crate::identity::Identity;
-use crate::journal::heard::{Origin, Uncounted};
-use crate::journal::{Journal, Row};
+use crate::journal::Journal;
+use crate::journal::heard::{Body, Origin, Uncounted};
 use crate::judge::judge_tally;
 use crate::keys::Key;
 use crate::memory::Memory;
 use crate::pulse::{Pulse, Step};
-use crate::record::{RecordId, Verb, Word};
+use crate::record::{Record, RecordId, Verb};
 use crate::reporter::{Reporter, ReporterId};
 use crate::signature::{Case, SignatureRef};
 use crate::verdict::Verdict;
@@ -157,29 +157,27 @@ impl Shared {
         RecordId { site, incarnation: identity.incarnation_of(number), number }
     }
 
-    /// What a row says; nothing where it is of a peer that is gone.
-    pub(crate) fn spoken(
+    /// A record, who said it, and its name; nothing where it is of a peer that is gone. Of a reporter of a peer the
+    /// number is a serial number.
+    pub(crate) fn said_in(
         &self,
         journal: &Journal,
         reporter: ReporterId,
-        row: &Row,
-        generation: u64,
-    ) -> Option<Spoken> {
-        let (name, record) = match reporter.slot() {
-            Some(slot) => {
-                let peers = journal.peers();
-                let (peer, (origin, _)) = peers.get(slot).zip(journal.heard(row.number).ok()?)?;
-                let Origin { incarnation, sequence, .. } = origin;
-                let record = RecordId { site: short_site(peer.site), incarnation, number: sequence };
-                (format!("{}#{}", peer.name, reporter.remote()), record)
-            }
-            None => {
-                let name = self.reporter(reporter).map_or_else(|| reporter.0.to_string(), |one| one.name);
-                (name, self.record_id(row.number))
-            }
+        number: u64,
+    ) -> Option<(String, RecordId, Record)> {
+        let Some(slot) = reporter.slot() else {
+            let name = self.reporter(reporter).map_or_else(|| reporter.0.to_string(), |one| one.name);
+            let (_, record) = journal.record(number).ok()??;
+            return Some((name, self.record_id(number), record));
         };
-        let raw = u32::from(if row.word == Word::Ham { row.raw_ham } else { row.raw_spam });
-        Some(Spoken { reporter: name, word: row.word, weight: row.weight, raw, generation, record })
+        let peers = journal.peers();
+        let (peer, (origin, body)) = peers.get(slot).zip(journal.heard(number).ok()?)?;
+        let Body::Counted(record) = body else {
+            return None;
+        };
+        let Origin { incarnation, sequence, .. } = origin;
+        let id = RecordId { site: short_site(peer.site), incarnation, number: sequence };
+        Some((format!("{}#{}", peer.name, reporter.remote()), id, record))
     }
 
     /// A case without digests of nothing.

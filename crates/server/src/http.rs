@@ -9,6 +9,7 @@ mod body;
 mod check;
 mod counting;
 mod deadline;
+mod explain;
 mod forwarded;
 mod guard;
 mod json;

@@ -1,4 +1,4 @@
-//! `seenit explain`: everything that is known of a message, signature by signature.
+//! `seenit explain`: what a message is, who said what of it and when, and who protects it.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,12 +7,12 @@ use clap::Args;
 use seenit_ledger::Case;
 use seenit_signature::Kind;
 use seenit_signature::razor::Ep4;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::messages::Questions;
-use super::reason;
-use crate::client::{AskError, Client, Place, escaped};
+use super::reason::{self, Judged};
+use crate::client::{AskError, BINARY, Client, Place, escaped};
 use crate::output;
 use crate::problem::Problem;
 
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     /// Explain one signature: its digest in hexadecimal, as reasons have it
     #[arg(long, value_name = "HEX", requires = "kind")]
     digest: Option<String>,
-    /// Print one JSON array: file, signatures
+    /// Print one JSON array: file, verdict, reasons, reports (a record each), protected_by, signatures
     #[arg(long)]
     json: bool,
 }
@@ -42,40 +42,39 @@ fn kind(name: &str) -> Result<Kind, String> {
     Kind::from_name(name).ok_or_else(|| format!("the kinds are {}", known()))
 }
 
-/// One message, for machines.
+/// One message, for machines: what the server said, and the file.
 #[derive(Serialize)]
 struct Row {
     file: String,
-    signatures: Vec<Value>,
+    #[serde(flatten)]
+    explanation: Value,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let client = Client::of(&arguments.place)?;
     if let (Some(kind), Some(digest)) = (arguments.kind, &arguments.digest) {
-        let explanation = ask(&client, kind, digest)?;
+        let explanation: Value =
+            client.get(&format!("/v1/explain?kind={kind}&digest={}", escaped(digest)))?;
         if arguments.json {
             output::json(&explanation)?;
         } else {
-            output::text(&told(&explanation))?;
+            output::text(&signature(&explanation))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
     let (mut questions, mut rows) = (Questions::new(), Vec::new());
     questions.ask(
         &arguments.files,
-        |mail| ask_all(&client, mail),
+        |mail| ask(&client, mail),
         |name, answer| {
-            let Ok(signatures) = answer else {
+            let Ok(explanation) = answer else {
                 return Ok(());
             };
             if arguments.json {
-                rows.push(Row { file: name.to_owned(), signatures });
+                rows.push(Row { file: name.to_owned(), explanation });
                 return Ok(());
             }
-            let nothing =
-                if signatures.is_empty() { "  it has too little text for an opinion\n" } else { "" };
-            let lines: String = signatures.iter().map(told).collect();
-            output::text(&format!("{}\n{nothing}{lines}", name.escape_debug()))
+            output::text(&message(name, &explanation))
         },
     )?;
     if arguments.json {
@@ -85,47 +84,105 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 }
 
 /// Signed here: only signatures leave this machine.
-fn ask_all(client: &Client, mail: &[u8]) -> Result<Vec<Value>, AskError> {
+fn ask(client: &Client, mail: &[u8]) -> Result<Value, AskError> {
     let case = Case::of_message(mail, &Ep4::default());
-    case.iter().map(|one| ask(client, one.kind(), &hex::encode(one.digest()))).collect()
+    let mut body = (case.len() as u16).to_le_bytes().to_vec();
+    body.extend_from_slice(case.bytes());
+    client.post("/v1/explain", BINARY, &body)
 }
 
-fn ask(client: &Client, kind: Kind, digest: &str) -> Result<Value, AskError> {
-    client.get(&format!("/v1/explain?kind={kind}&digest={}", escaped(digest)))
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().escape_debug().to_string()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The verdict of a message, then a line for each record that speaks of it.
+fn message(name: &str, explanation: &Value) -> String {
+    let why = Judged::deserialize(explanation).map_or_else(|_| String::new(), |judged| judged.why());
+    let mut lines = format!("{}: {}: {why}\n", name.escape_debug(), text(&explanation["verdict"]));
+    for reason in list(&explanation["reasons"]).iter().skip(1) {
+        lines += &format!("  {}\n", reason::words(reason));
+    }
+    for report in list(&explanation["reports"]) {
+        lines += &format!(
+            "  {} {} {} (weight {}; {}; record {})\n",
+            text(&report["time"]),
+            text(&report["reporter"]),
+            said(&report["verb"]),
+            report["weight"],
+            kinds(report),
+            text(&report["record"])
+        );
+    }
+    if explanation["more"] == true {
+        lines += "  and more records\n";
+    }
+    list(&explanation["protected_by"]).iter().for_each(|one| lines += &protected(one));
+    lines
+}
+
+fn said(verb: &Value) -> &'static str {
+    match verb.as_str() {
+        Some("report") => "reported it as spam",
+        Some("revoke") => "said that it is good",
+        _ => "took back what they said",
+    }
+}
+
+fn kinds(of: &Value) -> String {
+    let kinds: Vec<&str> = list(&of["kinds"]).iter().filter_map(Value::as_str).map(reason::plain).collect();
+    kinds.join(", ")
+}
+
+fn protected(by: &Value) -> String {
+    let others = match by["messages"].as_u64() {
+        Some(messages @ 2..) => format!("; {messages} messages protect it"),
+        _ => String::new(),
+    };
+    format!(
+        "  {} {} protected mail with the same {} (record {}{others})\n",
+        text(&by["time"]),
+        text(&by["reporter"]),
+        kinds(by),
+        text(&by["record"])
+    )
 }
 
 /// One signature, its verdict, its reasons, and who said what.
-fn told(explanation: &Value) -> String {
+fn signature(explanation: &Value) -> String {
     /// What fits beside the verdict; JSON has all of it.
     const DIGEST_CHARS: usize = 40;
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let (kind, digest) = (text(&explanation["kind"]), text(&explanation["digest"]));
     let shown: String = digest.chars().take(DIGEST_CHARS).collect();
     let cut = if shown.len() < digest.len() { "..." } else { "" };
     let judgement = &explanation["judgement"];
-    let mut lines = format!("  {kind:9}{:44}{}\n", shown + cut, text(&judgement["verdict"]));
+    let mut lines = format!("{kind} {shown}{cut}: {}\n", text(&judgement["verdict"]));
     for reason in list(&judgement["reasons"]) {
-        lines += &format!("    {}\n", reason::words(&reason));
+        lines += &format!("  {}\n", reason::words(reason));
     }
     for word in list(&explanation["words"]) {
         let said = match word["word"].as_str() {
-            Some("spam") => "said spam",
-            Some("ham") => "said it is good",
-            _ => "took back what it said",
+            Some("spam") => "reported it as spam",
+            Some("ham") => "said that it is good",
+            _ => "took back what they said",
         };
-        let reporter = text(&word["reporter"]);
         lines += &format!(
-            "    {} {said} ({} points, {} times) in generation {}, record {}\n",
-            reporter.escape_debug(),
+            "  {} {} {said} (weight {}, {} times that day; record {})\n",
+            text(&word["time"]),
+            text(&word["reporter"]),
             word["weight"],
             word["raw"],
-            word["generation"],
             text(&word["record"])
         );
     }
     if explanation["more"] == true {
-        lines += "    and others\n";
+        lines += "  and others\n";
+    }
+    if explanation["protected_by"].is_object() {
+        lines += &protected(&explanation["protected_by"]);
     }
     lines
 }

@@ -55,7 +55,7 @@ impl Judged {
 }
 
 /// What a signature of a kind is, to people.
-fn plain(kind: &str) -> &str {
+pub(crate) fn plain(kind: &str) -> &str {
     match kind {
         "exact1" => "exact text",
         "near1" => "similar text",

@@ -51,6 +51,27 @@ impl Journal {
         }
     }
 
+    /// The newest record of a generation that `is_it`, among the last `most`.
+    pub(crate) fn newest_record(
+        &self,
+        generation: u64,
+        most: usize,
+        mut is_it: impl FnMut(&Record) -> Result<bool, JournalError>,
+    ) -> Result<Option<(u64, Record)>, JournalError> {
+        let Some(keyspaces) = self.read().get(&generation).cloned() else {
+            return Ok(None);
+        };
+        for item in keyspaces.log.iter().rev().take(most).map(numbered_item) {
+            let (number, value) = item?;
+            let record = Record::decode(&value);
+            let record = record.map_err(|why| JournalError::Rows(format!("record {number}: {why}")))?;
+            if is_it(&record)? {
+                return Ok(Some((number, record)));
+            }
+        }
+        Ok(None)
+    }
+
     /// The highest number below another that a record is kept under.
     pub(crate) fn last_below(&self, end: u64) -> Result<Option<u64>, JournalError> {
         let mut highest = None;

@@ -1,8 +1,7 @@
-//! Questions: receipts, explanations, statistics, health, metrics.
+//! Questions: receipts, statistics, health, metrics.
 
 use std::sync::Arc;
 
-use hyper::Uri;
 use seenit_ledger::Stats;
 use seenit_ledger::record::RecordId;
 use seenit_ledger::signature::Case;
@@ -14,7 +13,7 @@ use serde_json::json;
 use super::answer::{self, Answered};
 use super::problem::Problem;
 use super::state::State;
-use super::{blocking, query, receipt};
+use super::{blocking, receipt};
 use crate::clients::Served;
 use crate::link::{Site, Sites};
 
@@ -36,25 +35,6 @@ pub(crate) async fn receipt(state: &Arc<State>, id: &str) -> Result<Answered, Pr
     let unknown = || Problem::not_found(format!("the record {id} is not known (any more)"));
     let (receipt, reach) = found.await?.ok_or_else(unknown)?;
     Ok(receipt::told(&receipt, reach.as_ref(), None))
-}
-
-/// Everything that is known of a signature.
-pub(crate) async fn explain(state: &Arc<State>, uri: &Uri) -> Result<Answered, Problem> {
-    let [kind, digest] = query::parse(uri, ["kind", "digest"])?;
-    let name = kind.ok_or_else(|| Problem::bad_query("the parameter kind is missing"))?;
-    let digest = digest.ok_or_else(|| Problem::bad_query("the parameter digest is missing"))?;
-    let kind =
-        Kind::from_name(name).ok_or_else(|| Problem::bad_query(format!("there is no kind {name:?}")))?;
-    let hex = Some(digest).filter(|digest| !digest.starts_with("0x"));
-    let bytes = hex.and_then(|digest| const_hex::decode(digest).ok());
-    let bytes =
-        bytes.ok_or_else(|| Problem::bad_query(format!("the digest {digest:?} is not hexadecimal")))?;
-    let mut case = Case::new();
-    case.push(kind, &bytes).map_err(|error| Problem::bad_query(error.to_string()))?;
-    let explanation =
-        blocking::status(state, move |state| case.iter().next().map(|one| state.ledger.explain(one)));
-    let explanation = explanation.await?.ok_or_else(|| Problem::broken("a case lost its signature"))?;
-    Ok(answer::json(&explanation))
 }
 
 #[derive(Serialize)]

@@ -102,10 +102,10 @@ impl<'a> Route<'a> {
     /// The methods, as `Allow` names them.
     pub(crate) fn methods(self) -> &'static str {
         match self {
-            Route::Accounts => "GET, HEAD, POST",
+            Route::Accounts | Route::Explain => "GET, HEAD, POST",
             Route::Account(_) => "GET, HEAD, DELETE",
             Route::AccountSecret(..) => "POST, DELETE",
-            Route::Receipt(_) | Route::Explain | Route::Stats | Route::Sites => "GET, HEAD",
+            Route::Receipt(_) | Route::Stats | Route::Sites => "GET, HEAD",
             Route::Health | Route::Ready | Route::Metrics | Route::OpenApi => "GET, HEAD",
             _ => "POST",
         }

@@ -12,7 +12,7 @@ use super::problem::Problem;
 use super::route::Route;
 use super::state::{Peer, State};
 use super::who::Caller;
-use super::{accounts, ask, check, guard, secrets, write};
+use super::{accounts, ask, check, explain, guard, secrets, write};
 
 /// Answers a request. There is always an answer.
 pub(crate) async fn serve(
@@ -60,7 +60,8 @@ async fn dispatch(
         Route::See => check::see(state, caller, request).await,
         Route::Write(verb) => write::write(state, caller, verb, request).await,
         Route::Receipt(id) => ask::receipt(state, id).await,
-        Route::Explain => ask::explain(state, request.uri()).await,
+        Route::Explain if request.method() == Method::POST => explain::message(state, caller, request).await,
+        Route::Explain => explain::signature(state, request.uri()).await,
         Route::Stats => ask::stats(state).await,
         Route::Sites => ask::sites(state).await,
         Route::Health => Ok(ask::health()),

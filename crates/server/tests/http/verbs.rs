@@ -159,6 +159,40 @@ fn a_signature_is_explained() {
 }
 
 #[test]
+fn a_message_is_explained_record_by_record_with_dates_and_who_protects_it() {
+    let site = Site::start(config());
+    site.post("/v1/report", JSON, case().to_string());
+    site.post("/v1/protect", JSON, case().to_string());
+    let reply = site.post("/v1/explain", JSON, case().to_string());
+    let told = reply.json();
+    assert_eq!((reply.status, &told["verdict"], &told["more"]), (200, &json!("ham"), &json!(false)));
+    let reports = told["reports"].as_array().expect("a list");
+    assert_eq!(reports.len(), 1, "one record, whatever number of signatures: {told}");
+    assert_eq!((&reports[0]["verb"], &reports[0]["reporter"]), (&json!("report"), &json!("operator")));
+    let time = reports[0]["time"].as_str().expect("a time");
+    assert!(time.len() == 20 && time.starts_with("20") && time.ends_with('Z'), "{time}");
+    let protected = &told["protected_by"][0];
+    assert_eq!((&protected["reporter"], &protected["messages"]), (&json!("operator"), &json!(1)));
+    assert_eq!(told["signatures"][0]["words"][0]["time"], reports[0]["time"]);
+    let two = json!({"cases": [case()["case"], case()["case"]]});
+    assert_eq!(site.post("/v1/explain", JSON, two.to_string()).problem().0, 400);
+}
+
+#[test]
+fn a_write_says_what_the_message_is_now() {
+    let site = Site::start(config());
+    let told = site.post("/v1/report", JSON, case().to_string()).json();
+    assert_eq!((&told["verdict"], &told["reasons"][0]["rule"]), (&json!("spam"), &json!("reported")));
+    let many = json!({"cases": [case()["case"], [{"kind": "url1", "digest": DIGEST}]]});
+    let told = site.post("/v1/revoke", JSON, many.to_string()).json();
+    assert_eq!(told["verdicts"], json!(["ham", "unknown"]));
+    let told = site.post("/v1/protect", JSON, case().to_string()).json();
+    assert_eq!(told["protection"], json!({"changed": 1, "unchanged": 0, "still_protected": 0}));
+    let told = site.post("/v1/unprotect", JSON, many.to_string()).json();
+    assert_eq!(told["protection"], json!({"changed": 1, "unchanged": 1, "still_protected": 0}));
+}
+
+#[test]
 fn the_site_says_how_it_is_doing() {
     let site = Site::start(config());
     site.post("/v1/report", JSON, case().to_string());

@@ -1,0 +1,54 @@
+//! `explain`: who said what of a signature or a message, and when.
+
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::{Request, Uri};
+use seenit_ledger::signature::Case;
+use seenit_signature::Kind;
+
+use super::answer::{self, Answered};
+use super::problem::Problem;
+use super::state::State;
+use super::who::Caller;
+use super::write::read_cases;
+use super::{blocking, query};
+use crate::limits::Spending;
+
+/// Everything that is known of a signature.
+pub(crate) async fn signature(state: &Arc<State>, uri: &Uri) -> Result<Answered, Problem> {
+    let [kind, digest] = query::parse(uri, ["kind", "digest"])?;
+    let name = kind.ok_or_else(|| Problem::bad_query("the parameter kind is missing"))?;
+    let digest = digest.ok_or_else(|| Problem::bad_query("the parameter digest is missing"))?;
+    let kind =
+        Kind::from_name(name).ok_or_else(|| Problem::bad_query(format!("there is no kind {name:?}")))?;
+    let hex = Some(digest).filter(|digest| !digest.starts_with("0x"));
+    let bytes = hex.and_then(|digest| const_hex::decode(digest).ok());
+    let bytes =
+        bytes.ok_or_else(|| Problem::bad_query(format!("the digest {digest:?} is not hexadecimal")))?;
+    let mut case = Case::new();
+    case.push(kind, &bytes).map_err(|error| Problem::bad_query(error.to_string()))?;
+    let explanation =
+        blocking::status(state, move |state| case.iter().next().map(|one| state.ledger.explain(one)));
+    let explanation = explanation.await?.ok_or_else(|| Problem::broken("a case lost its signature"))?;
+    Ok(answer::json(&explanation))
+}
+
+/// Everything that is known of a message: its verdict, one entry for each record, and each of its signatures.
+pub(crate) async fn message(
+    state: &Arc<State>,
+    caller: &Caller,
+    request: Request<Incoming>,
+) -> Result<Answered, Problem> {
+    query::parse(request.uri(), [])?;
+    let (cases, recipients) = read_cases(state, request).await?;
+    if recipients.is_some() {
+        return Err(Problem::bad_body("only /v1/see has \"recipients\""));
+    }
+    let [case]: [Case; 1] = cases.try_into().map_err(|cases: Vec<Case>| {
+        Problem::bad_body(format!("one message is explained at a time, not {}", cases.len()))
+    })?;
+    caller.spend(Spending::Checks, case.len().max(1))?;
+    let explanation = blocking::status(state, move |state| state.ledger.explain_message(&case));
+    Ok(answer::json(&explanation.await?))
+}
