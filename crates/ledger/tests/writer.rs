@@ -6,18 +6,18 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use common::*;
-use seenit_ledger::reporter::LOCAL;
+use seenit_ledger::reporter::OPERATOR;
 use seenit_ledger::{Verb, Verdict, Write, WriteError};
 
 #[test]
 fn a_closed_ledger_stays_closed_after_its_last_tick() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
-    write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
     ledger.close();
     assert_eq!(ledger.writable(), Err(WriteError::Closed));
     assert_eq!(ledger.see(&[case(2)], 3), Err(WriteError::Closed), "nobody would journal it");
-    assert_eq!(write(&ledger, Verb::Report, LOCAL, case(3)), Err(WriteError::Closed));
+    assert_eq!(write(&ledger, Verb::Report, OPERATOR, case(3)), Err(WriteError::Closed));
     assert_eq!(ledger.snapshot(), Err(WriteError::Closed));
     assert_eq!(ledger.check(&case(1)).verdict, Verdict::Spam, "checks go on");
 }
@@ -28,7 +28,7 @@ fn a_writer_that_is_stuck_is_not_ready_and_is_ready_again_when_it_goes_on() {
     let ledger = open(folder.path(), &hands);
     assert_eq!(ledger.ready(), Ok(Vec::new()));
     let ((entered, has_entered), (release, released)) = (mpsc::channel(), mpsc::channel::<()>());
-    ledger.write(Write { verb: Verb::Report, reporter: LOCAL, cases: vec![case(1)] }, move |_| {
+    ledger.write(Write { verb: Verb::Report, reporter: OPERATOR, cases: vec![case(1)] }, move |_| {
         entered.send(()).expect("the test waits");
         // It is given free when the test drops its end.
         let _ = released.recv();
