@@ -32,7 +32,10 @@ impl<'a> Siege<'a> {
             .filter(|other| **other != protocol)
             .map(|other| format!(" --{other} off"))
             .collect();
-        let serving = Serving::start_with(folder, &format!("--{protocol} 127.0.0.1:0{others}"));
+        // Else a check that can be read is a sighting, and twenty of them a record that says bulk.
+        folder.write("seenit.toml", "[clients]\nsee = false\n");
+        let options = format!("--config seenit.toml --{protocol} 127.0.0.1:0{others}");
+        let serving = Serving::start_with(folder, &options);
         folder.write(SPAM, mail(1));
         assert_eq!(serving.run(&format!("report {SPAM}")).code, 0);
         let held_before = held(&serving);
