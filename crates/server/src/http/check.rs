@@ -41,20 +41,20 @@ pub(crate) async fn check(
     let [see] = query::parse(request.uri(), ["see"])?;
     let counting = Counting::of_query(see)?;
     let (media, body) = body::read(state, request).await?;
-    let asked = Asked { deadline: Deadline::from_now(&state.config.check), counting };
+    let options = CheckOptions { deadline: Deadline::from_now(&state.config.check), counting };
     match media {
         Media::Message => {
             caller.spend(Spending::Checks, 1)?;
-            asked.spend(caller, 1);
-            check_message(state, &asked, body).await
+            options.spend(caller, 1);
+            check_message(state, &options, body).await
         }
         Media::Binary => {
             let signatures = binary::signatures(&body)?;
             caller.spend(Spending::Checks, signatures.len())?;
-            asked.spend(caller, cost_of_signatures(signatures.len()));
-            let known = answers(state, &asked, &signatures);
+            options.spend(caller, cost_of_signatures(signatures.len()));
+            let known = answers(state, &options, &signatures);
             let known = known.map_or_else(|| no_opinions(signatures.len()), |known| known.answers);
-            Ok(answer::binary_answers(&known, asked.counted().as_ref()))
+            Ok(answer::binary_answers(&known, options.counted().as_ref()))
         }
         Media::Json => {
             let request = json::Request::parse(&body)?;
@@ -62,18 +62,18 @@ pub(crate) async fn check(
             if request.recipients.is_some() {
                 return Err(Problem::bad_body("a check has no \"recipients\": add ?see=N to its address"));
             }
-            check_json(state, caller, &asked, &request).await
+            check_json(state, caller, &options, &request).await
         }
     }
 }
 
 /// What goes with every check: until when it is answered, and how many recipients it counts.
-pub(super) struct Asked {
+pub(super) struct CheckOptions {
     pub(super) deadline: Deadline,
     pub(super) counting: Option<Counting>,
 }
 
-impl Asked {
+impl CheckOptions {
     fn spend(&self, caller: &Caller, cases: usize) {
         if let Some(counting) = &self.counting {
             counting.spend(caller, cases);
@@ -86,31 +86,35 @@ impl Asked {
 }
 
 /// What memory says of signatures one by one.
-pub(super) struct Known {
+pub(super) struct SignatureAnswers {
     pub(super) answers: Vec<Answer>,
     /// How many recipients got each, where they are counted.
     pub(super) seen: Vec<u64>,
 }
 
 /// What memory says of each signature, counted where that is asked for; `None` when the deadline passed first.
-pub(super) fn answers(state: &State, asked: &Asked, signatures: &[SignatureRef<'_>]) -> Option<Known> {
+pub(super) fn answers(
+    state: &State,
+    options: &CheckOptions,
+    signatures: &[SignatureRef<'_>],
+) -> Option<SignatureAnswers> {
     let all = signatures.len();
     let mut answers = vec![Answer::default(); all];
     for (signatures, answers) in signatures.chunks(STRIDE).zip(answers.chunks_mut(STRIDE)) {
-        if asked.deadline.has_passed() {
+        if options.deadline.has_passed() {
             state.metrics.verdicts.count_all(FrontEnd::Http, std::iter::repeat_n(Verdict::NoOpinion, all));
             return None;
         }
         state.ledger.check_many(signatures, answers);
     }
     let mut seen = Vec::new();
-    if let Some(counting) = &asked.counting {
+    if let Some(counting) = &options.counting {
         seen = vec![0; signatures.len()];
         counting.count_signatures(state, signatures, &mut answers, &mut seen);
     }
     state.metrics.checked.inc_by(signatures.len() as u64);
     state.metrics.verdicts.count_all(FrontEnd::Http, answers.iter().map(|answer| answer.verdict));
-    Some(Known { answers, seen })
+    Some(SignatureAnswers { answers, seen })
 }
 
 pub(super) fn no_opinions(number: usize) -> Vec<Answer> {
@@ -120,44 +124,46 @@ pub(super) fn no_opinions(number: usize) -> Vec<Answer> {
 async fn check_json(
     state: &Arc<State>,
     caller: &Caller,
-    asked: &Asked,
+    options: &CheckOptions,
     request: &json::Request,
 ) -> Result<Answered, Problem> {
     if request.shape == Shape::Signatures {
-        asked.spend(caller, cost_of_signatures(request.len()));
-        let known = answers(state, asked, &request.signatures());
-        let counted = asked.counted();
+        options.spend(caller, cost_of_signatures(request.len()));
+        let known = answers(state, options, &request.signatures());
+        let counted = options.counted();
         return Ok(match known {
             Some(known) => answer::json_answers(&known.answers, &known.seen, counted.as_ref()),
-            None => answer::json(&Told { said: asked.deadline.late().answers(request.len()), counted }),
+            None => {
+                answer::json(&WithCounted { said: options.deadline.late().answers(request.len()), counted })
+            }
         });
     }
     let cases = request.cases()?;
     let number = cases.len();
-    asked.spend(caller, number);
+    options.spend(caller, number);
     state.metrics.checked.inc_by(request.len() as u64);
-    let counting = asked.counting.clone();
-    let judged = blocking::check(state, asked.deadline, move |state| {
+    let counting = options.counting.clone();
+    let judged = blocking::check(state, options.deadline, move |state| {
         if let Some(counting) = counting {
             counting.count_cases(state, &cases);
         }
         cases.iter().map(|case| Said::Judged(judge(&state.ledger, case))).collect::<Vec<_>>()
     });
-    let mut said = judged.await?.unwrap_or_else(|| vec![Said::Late(asked.deadline.late()); number]);
+    let mut said = judged.await?.unwrap_or_else(|| vec![Said::Late(options.deadline.late()); number]);
     state.metrics.verdicts.count_all(FrontEnd::Http, said.iter().map(Said::verdict));
-    let counted = asked.counted();
+    let counted = options.counted();
     match request.shape {
         Shape::Case => {
             let said = said.pop().unwrap_or_else(|| Said::Judged(no_opinion()));
-            Ok(answer::json(&Told { said, counted }))
+            Ok(answer::json(&WithCounted { said, counted }))
         }
-        _ => Ok(answer::json(&Told { said: json!({"judgements": said}), counted })),
+        _ => Ok(answer::json(&WithCounted { said: json!({"judgements": said}), counted })),
     }
 }
 
-async fn check_message(state: &Arc<State>, asked: &Asked, mail: Bytes) -> Result<Answered, Problem> {
-    let counting = asked.counting.clone();
-    let judged = blocking::check(state, asked.deadline, move |state| {
+async fn check_message(state: &Arc<State>, options: &CheckOptions, mail: Bytes) -> Result<Answered, Problem> {
+    let counting = options.counting.clone();
+    let judged = blocking::check(state, options.deadline, move |state| {
         let case = Case::of_message(&mail, &Ep4::default());
         state.metrics.checked.inc_by(case.len() as u64);
         if let Some(counting) = counting {
@@ -165,14 +171,14 @@ async fn check_message(state: &Arc<State>, asked: &Asked, mail: Bytes) -> Result
         }
         judge(&state.ledger, &case)
     });
-    let said = judged.await?.map_or(Said::Late(asked.deadline.late()), Said::Judged);
+    let said = judged.await?.map_or(Said::Late(options.deadline.late()), Said::Judged);
     state.metrics.verdicts.count(FrontEnd::Http, said.verdict());
-    Ok(answer::json(&Told { said, counted: asked.counted() }))
+    Ok(answer::json(&WithCounted { said, counted: options.counted() }))
 }
 
 /// An answer, and whether recipients were counted, where that was asked for.
 #[derive(Serialize)]
-struct Told<T> {
+struct WithCounted<T> {
     #[serde(flatten)]
     said: T,
     #[serde(flatten)]

@@ -58,7 +58,7 @@ fn memory_that_is_too_slow_is_no_opinion_of_every_signature() {
     case.push(Kind::RazorE8, &[1; 8]).expect("a digest of its length");
     let signatures: Vec<_> = case.iter().collect();
     let state = site.state();
-    let asked = |deadline| check::Asked { deadline, counting: None };
+    let asked = |deadline| check::CheckOptions { deadline, counting: None };
     assert!(check::answers(state, &asked(Deadline::from_now(&state.config.check)), &signatures).is_some());
     assert!(check::answers(state, &asked(Deadline::passed()), &signatures).is_none());
     assert_eq!(Deadline::passed().late().answers(1)["answers"], json!([{"verdict": "no opinion"}]));
