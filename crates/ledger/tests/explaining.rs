@@ -3,20 +3,21 @@
 mod common;
 
 use common::*;
-use seenit_ledger::{Case, LOCAL, OPERATOR, Verb, Verdict};
+use seenit_ledger::{Case, OPERATOR, Verb, Verdict};
 
 #[test]
 fn a_report_is_one_entry_with_its_date_and_not_one_for_each_signature() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
-    let first = write(&ledger, Verb::Report, LOCAL, case(1)).expect("durable").id;
+    let desk = ledger.put_reporter("desk", Some(10)).expect("durable").id;
+    let first = write(&ledger, Verb::Report, desk, case(1)).expect("durable").id;
     hands.pass(DAY);
     settle(&ledger);
     let second = write(&ledger, Verb::Report, OPERATOR, case(2)).expect("durable").id;
     let told = ledger.explain_message(&case(1));
     assert_eq!(told.judgement.verdict, Verdict::Spam);
     let reports: Vec<_> = told.reports.iter().map(|one| (one.record, one.reporter.as_str())).collect();
-    assert_eq!(reports, [(second, "operator"), (first, "local")], "the newest first");
+    assert_eq!(reports, [(second, "operator"), (first, "desk")], "the newest first");
     assert_eq!(told.reports[0].time, "2024-10-05T00:00:00Z");
     assert_eq!((&told.reports[0].kinds[..], told.reports[0].weight), (&["url1"][..], 10));
     assert_eq!(told.reports[1].kinds, ["exact1", "pyzor", "url1"]);
@@ -28,8 +29,8 @@ fn a_report_is_one_entry_with_its_date_and_not_one_for_each_signature() {
 fn a_replica_is_explained_by_the_report_of_the_text_that_it_resembles() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
-    let report = write(&ledger, Verb::Report, LOCAL, near(5, 0)).expect("durable").id;
-    write(&ledger, Verb::Report, LOCAL, near(6, 0)).expect("durable");
+    let report = write(&ledger, Verb::Report, OPERATOR, near(5, 0)).expect("durable").id;
+    write(&ledger, Verb::Report, OPERATOR, near(6, 0)).expect("durable");
     let told = ledger.explain_message(&near(5, 3));
     let records: Vec<_> = told.reports.iter().map(|one| (one.record, &one.kinds[..])).collect();
     assert_eq!((told.judgement.verdict, records), (Verdict::Spam, vec![(report, &["near1"][..])]));

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use seenit_ledger::reporter::{LOCAL, OPERATOR};
+use seenit_ledger::reporter::OPERATOR;
 use seenit_ledger::verdict::Rule;
 use seenit_ledger::{Answer, Case, Ledger, LedgerConfig, Verb, Verdict};
 use seenit_signature::Kind;
@@ -58,7 +58,7 @@ fn a_revoked_link_host_or_part_does_not_make_spam_ham() {
     let ledger = open_with(folder.path(), &hands, lists_links());
     for (kind, number) in [(Kind::Url1, 1), (Kind::RazorE8, 2), (Kind::Part1, 3), (Kind::RazorE4, 4)] {
         let good = pieces(&[(Kind::Exact1, 100 + number), (kind, number)]);
-        write(&ledger, Verb::Revoke, LOCAL, good.clone()).expect("durable");
+        write(&ledger, Verb::Revoke, OPERATOR, good.clone()).expect("durable");
         assert_eq!(ledger.check(&good).verdict, Verdict::Ham, "the revoked message itself");
         let spam = pieces(&[(Kind::Exact1, 200 + number), (kind, number)]);
         let judgement = ledger.check(&spam);
@@ -72,17 +72,17 @@ fn a_revoked_link_host_or_part_does_not_make_spam_ham() {
 fn a_link_that_is_known_to_be_good_still_keeps_other_links_from_making_spam() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
     let ledger = open_with(folder.path(), &hands, lists_links());
-    write(&ledger, Verb::Report, LOCAL, pieces(&[(Kind::Url1, 1)])).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, pieces(&[(Kind::Url1, 1)])).expect("durable");
     let both = pieces(&[(Kind::Url1, 1), (Kind::Url1, 2)]);
     assert_eq!(ledger.check(&both).verdict, Verdict::Spam);
     ledger.protect(vec![pieces(&[(Kind::Url1, 2)])]).expect("durable");
     assert_eq!(ledger.check(&both).verdict, Verdict::Unknown, "protected");
     write(&ledger, Verb::Unprotect, OPERATOR, pieces(&[(Kind::Url1, 2)])).expect("durable");
     assert_eq!(ledger.check(&both).verdict, Verdict::Spam, "protected no longer");
-    write(&ledger, Verb::Revoke, LOCAL, pieces(&[(Kind::Url1, 2)])).expect("durable");
+    write(&ledger, Verb::Revoke, OPERATOR, pieces(&[(Kind::Url1, 2)])).expect("durable");
     assert_eq!(ledger.check(&both).verdict, Verdict::Unknown, "revoked");
     let named = pieces(&[(Kind::Exact1, 7), (Kind::Url1, 2)]);
-    write(&ledger, Verb::Report, LOCAL, pieces(&[(Kind::Exact1, 7)])).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, pieces(&[(Kind::Exact1, 7)])).expect("durable");
     assert_eq!(ledger.check(&named).verdict, Verdict::Spam, "what names one message decides before");
 }
 
@@ -92,7 +92,7 @@ fn a_protected_host_is_never_spam_to_who_asks_for_it_alone() {
     let ledger = open_with(folder.path(), &hands, lists_links());
     let host = pieces(&[(Kind::RazorE8, 1)]);
     ledger.protect(vec![host.clone()]).expect("durable");
-    write(&ledger, Verb::Report, LOCAL, host.clone()).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, host.clone()).expect("durable");
     assert_eq!((answer(&ledger, &host).verdict, answer(&ledger, &host).good), (Verdict::Unknown, true));
     write(&ledger, Verb::Unprotect, OPERATOR, host.clone()).expect("durable");
     assert_eq!(answer(&ledger, &host).verdict, Verdict::Spam);
@@ -107,11 +107,12 @@ fn ten_points_against_none_are_below_the_quorum_and_not_disputed() {
         let reason = ledger.check(&link).reasons.swap_remove(0);
         (reason.rule, reason.weight, reason.against, reason.quorum)
     };
-    write(&ledger, Verb::Report, LOCAL, link.clone()).expect("durable");
+    let other = ledger.put_reporter("other", Some(10)).expect("durable").id;
+    write(&ledger, Verb::Report, other, link.clone()).expect("durable");
     assert_eq!(rule(&ledger), (Rule::BelowQuorum, 10, 0, 100));
     write(&ledger, Verb::Revoke, OPERATOR, link.clone()).expect("durable");
     assert_eq!(rule(&ledger), (Rule::Disputed, 10, 10, 100));
-    write(&ledger, Verb::Withdraw, LOCAL, link.clone()).expect("durable");
+    write(&ledger, Verb::Withdraw, other, link.clone()).expect("durable");
     assert_eq!(rule(&ledger), (Rule::BelowQuorum, 0, 10, 100));
 }
 

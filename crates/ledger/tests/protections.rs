@@ -10,9 +10,7 @@ use std::path::Path;
 use common::*;
 use flate2::read::GzDecoder;
 use proptest::prelude::*;
-use seenit_ledger::{
-    Answer, Case, LOCAL, Ledger, LedgerConfig, OPERATOR, ProtectionReceipt, Verb, Verdict, Write,
-};
+use seenit_ledger::{Answer, Case, Ledger, LedgerConfig, OPERATOR, ProtectionReceipt, Verb, Verdict, Write};
 use seenit_signature::Kind;
 
 /// The link that messages 0 to 9 of `case` share.
@@ -82,7 +80,7 @@ fn shingles_stay_good_as_long_as_one_message_protects_them() {
     let ledger = open(folder.path(), &hands);
     let weak = ledger.put_reporter("weak", Some(4)).expect("durable").id;
     let verdict = || ledger.check(&near(5, 0)).verdict;
-    write(&ledger, Verb::Report, LOCAL, near(5, 0)).expect("durable");
+    write(&ledger, Verb::Report, OPERATOR, near(5, 0)).expect("durable");
     for number in [1, 2] {
         write(&ledger, Verb::Protect, weak, near(5, number)).expect("durable");
     }
@@ -207,7 +205,7 @@ proptest! {
         let small = || LedgerConfig { capacity: 1000, seen_capacity: 1000, ..config() };
         let ledger = open_with(folder.path(), &hands, small());
         let texts = vec![near(9, 0), near(9, 2), near(9, 4)];
-        ledger.write_and_wait(Write { verb: Verb::Report, reporter: LOCAL, cases: texts }).expect("durable");
+        ledger.write_and_wait(Write { verb: Verb::Report, reporter: OPERATOR, cases: texts }).expect("durable");
         let mut naive = Naive::new();
         for &(is_protect, number, other) in &steps {
             let verb = if is_protect { Verb::Protect } else { Verb::Unprotect };

@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// standard input. One that cannot be read is told and passed over
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// Protect it no longer
+    /// Protect it no longer. What it shares with other protected messages stays protected
     #[arg(long)]
     undo: bool,
     #[command(flatten)]
