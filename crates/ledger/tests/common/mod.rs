@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use seenit_ledger::peers::{Batch, Heard, Peer};
 use seenit_ledger::record::Record;
-use seenit_ledger::{Case, Clock, Ledger, LedgerConfig, Receipt, ReporterId, Verb, Write, WriteError};
+use seenit_ledger::{
+    Case, Clock, LOCAL, LOCAL_WEIGHT, Ledger, LedgerConfig, Receipt, ReporterId, Verb, Write, WriteError,
+};
 use seenit_signature::Kind;
 
 pub const DAY: u64 = 86_400;
@@ -63,7 +65,13 @@ pub fn open(folder: &Path, hands: &Arc<Hands>) -> Ledger {
 }
 
 pub fn open_with(folder: &Path, hands: &Arc<Hands>, config: LedgerConfig) -> Ledger {
-    Ledger::open(folder, config, Arc::clone(hands) as Arc<dyn Clock>).expect("a ledger")
+    let ledger = Ledger::open(folder, config, Arc::clone(hands) as Arc<dyn Clock>).expect("a ledger");
+    // Tests want two reporters of full weight without making them: an operator would have to say so once.
+    if ledger.weight_of(LOCAL) == LOCAL_WEIGHT {
+        // Refused where the test is about refusals.
+        let _ = ledger.put_reporter("local", Some(10));
+    }
+    ledger
 }
 
 /// The signatures of message `number`: two exact ones, a link that it shares with nine others.
