@@ -152,6 +152,8 @@ pub(crate) fn open(
             peer_shares: Shares::default(),
             next_heard,
             peers,
+            last_is_ours: false,
+            publishing: None,
             is_unsure: false,
             unsettled: HashSet::new(),
             is_snapshot_due: false,
@@ -216,9 +218,10 @@ fn memory(
         match opened {
             Ok(snapshot) => *head = snapshot.map(|snapshot| snapshot.head),
             Err(error) => {
-                recovery.push(format!("{name}: {error}; it was put aside"));
                 // What cannot be renamed is overwritten by the next snapshot.
-                let _ = snapshot::put_aside(&path);
+                let done = snapshot::put_aside(&path)
+                    .unwrap_or_else(|why| format!("it could not be put aside: {why}"));
+                recovery.push(format!("{name}: {error}; {done}"));
             }
         }
     }

@@ -10,13 +10,16 @@
 //!
 //! Sections are named, and the head has the length and BLAKE3 of each: `table` (words of 8 bytes, lowest first),
 //! `near-spam`, `near-ham`, `seen-G` and `frozen-I-G` (filter files, docs/format.md), `bulk` (generation, 8 bytes,
-//! highest first, and hash, 16), `forgotten` (hash, 16 bytes, generation and count, 8 each). A file appears under its
+//! highest first, and hash, 16; as the journal has them when the file is named), `forgotten` (hash, 16 bytes, generation
+//! and count, 8 each). A file appears under its
 //! name whole or not at all. One that is damaged is put aside, and memory is made from the journal. Version 1 has no
 //! `frozen-I-G`, the cells of life I, but `others-G`, the sum of all lives before the present one.
 
+use std::convert::Infallible;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use memmap2::Mmap;
 use seenit_filter::cells::SplitCells;
@@ -32,7 +35,7 @@ use crate::identity::sync_folder;
 use crate::journal::{hash_bytes, hash_of};
 use crate::memory::Memory;
 use crate::near::Near;
-use crate::seen::FrozenPart;
+use crate::seen::{FrozenPart, SharedCounts};
 use crate::terms::Counts;
 
 const MAGIC: &[u8; 16] = b"seenit snapshot\n";
@@ -135,74 +138,108 @@ pub(crate) struct Taken {
     pub(crate) peers: u64,
     pub(crate) horizon: u64,
     pub(crate) added: Vec<(u64, u64)>,
-    pub(crate) bulk: Vec<u8>,
 }
 
-/// Writes the sections of memory into a file of no name yet. Nobody may change memory meanwhile.
-pub(crate) fn write(
-    folder: &Path,
-    config: &LedgerConfig,
-    memory: &Memory,
-    taken: Taken,
-) -> Result<(tempfile::NamedTempFile, Head), SnapshotError> {
-    let file = tempfile::Builder::new().prefix(".seenit-").suffix(".tmp").tempfile_in(folder)?;
-    let mut sections = Sections { out: io::BufWriter::with_capacity(1 << 20, file), at: 0, done: Vec::new() };
-    sections.skip(HEAD_BYTES_MAX)?;
-    sections.add("table", |out| {
-        for word in memory.table.words() {
-            out.write_all(&word.to_le_bytes())?;
-        }
-        Ok(())
-    })?;
-    for (name, filter) in ["near-spam", "near-ham"].into_iter().zip(memory.near.filters()) {
-        let filter = filter.snapshot()?;
-        sections.add(name, |out| seenit_filter::file::write(&filter, out))?;
+/// A snapshot that is about to be taken: what it would say.
+pub(crate) struct Contents {
+    head: Head,
+    frozen: Vec<(FrozenOf, Arc<SharedCounts>)>,
+}
+
+impl Contents {
+    pub(crate) fn new(config: &LedgerConfig, memory: &Memory, taken: Taken) -> Self {
+        let mut seen = Vec::new();
+        let Ok(()) = memory.seen.each_journalled(|generation, _, sequence| {
+            seen.push((generation, sequence));
+            Ok::<(), Infallible>(())
+        });
+        let of = |part: FrozenPart| {
+            let FrozenPart { incarnation, generation, sequence, is_shared: shared, counts } = part;
+            (FrozenOf { incarnation, generation, sequence, shared }, counts)
+        };
+        let frozen: Vec<_> = memory.seen.frozen().into_iter().map(of).collect();
+        let head = Head {
+            config: config.clone(),
+            position: taken.position,
+            generation: taken.generation,
+            hidden_before: taken.hidden_before,
+            time: taken.time,
+            incarnation: taken.incarnation,
+            heard: taken.heard,
+            peers: taken.peers,
+            protections_counted: true,
+            horizon: taken.horizon,
+            added: taken.added,
+            seen,
+            frozen: frozen.iter().map(|(of, _)| *of).collect(),
+            near: memory.near.numbers(),
+            sections: Vec::new(),
+        };
+        Contents { head, frozen }
     }
-    let mut seen = Vec::new();
-    memory.seen.each_journalled(|generation, own, sequence| {
-        seen.push((generation, sequence));
-        sections.add(&format!("seen-{generation}"), |out| seenit_filter::file::write(own, out))
-    })?;
-    let mut frozen = Vec::new();
-    for part in memory.seen.frozen() {
-        let FrozenPart { incarnation, generation, sequence, is_shared: shared, counts } = part;
-        let (of, counts) = (FrozenOf { incarnation, generation, sequence, shared }, counts.snapshot()?);
-        sections.add(&of.section(), |out| seenit_filter::file::write(&counts, out))?;
-        frozen.push(of);
+
+    /// Whether a snapshot says all of it already. Everything that changes memory changes something in the head; when a
+    /// snapshot was taken, and where its sections lie, says nothing of memory.
+    pub(crate) fn is_in(&self, last: &Head) -> bool {
+        let Head { time, sections, .. } = last.clone();
+        Head { time, sections, ..self.head.clone() } == *last
     }
-    sections.add("bulk", |out| out.write_all(&taken.bulk))?;
-    sections.add("forgotten", |out| {
-        for (hash, (generation, count)) in memory.forgotten() {
-            out.write_all(&hash_bytes(hash))?;
-            out.write_all(&generation.to_be_bytes())?;
-            out.write_all(&count.to_be_bytes())?;
+
+    /// Copies memory into a file of no name yet. Nobody may change memory meanwhile.
+    pub(crate) fn copy(self, folder: &Path, memory: &Memory) -> Result<Copied, SnapshotError> {
+        let file = tempfile::Builder::new().prefix(".seenit-").suffix(".tmp").tempfile_in(folder)?;
+        let mut sections =
+            Sections { out: io::BufWriter::with_capacity(1 << 20, file), at: 0, done: Vec::new() };
+        sections.skip(HEAD_BYTES_MAX)?;
+        sections.add("table", |out| {
+            for word in memory.table.words() {
+                out.write_all(&word.to_le_bytes())?;
+            }
+            Ok(())
+        })?;
+        for (name, filter) in ["near-spam", "near-ham"].into_iter().zip(memory.near.filters()) {
+            let filter = filter.snapshot()?;
+            sections.add(name, |out| seenit_filter::file::write(&filter, out))?;
         }
-        Ok(())
-    })?;
-    let head = Head {
-        config: config.clone(),
-        position: taken.position,
-        generation: taken.generation,
-        hidden_before: taken.hidden_before,
-        time: taken.time,
-        incarnation: taken.incarnation,
-        heard: taken.heard,
-        peers: taken.peers,
-        protections_counted: true,
-        horizon: taken.horizon,
-        added: taken.added,
-        seen,
-        frozen,
-        near: memory.near.numbers(),
-        sections: sections.done,
-    };
-    let file = sections.out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    put_head(&file, &head)?;
-    Ok((file, head))
+        memory.seen.each_journalled(|generation, own, _| {
+            sections.add(&format!("seen-{generation}"), |out| seenit_filter::file::write(own, out))
+        })?;
+        for (of, counts) in &self.frozen {
+            let counts = counts.snapshot()?;
+            sections.add(&of.section(), |out| seenit_filter::file::write(&counts, out))?;
+        }
+        sections.add("forgotten", |out| {
+            for (hash, (generation, count)) in memory.forgotten() {
+                out.write_all(&hash_bytes(hash))?;
+                out.write_all(&generation.to_be_bytes())?;
+                out.write_all(&count.to_be_bytes())?;
+            }
+            Ok(())
+        })?;
+        Ok(Copied { head: self.head, sections })
+    }
+}
+
+/// Memory as it was at a record, in a file of no name yet. The rest needs memory no more.
+pub(crate) struct Copied {
+    head: Head,
+    sections: Sections,
+}
+
+impl Copied {
+    /// Adds the bulk marks, which the journal has, and gives the file its name, durably.
+    pub(crate) fn publish(mut self, folder: &Path, bulk: &[u8]) -> Result<Head, SnapshotError> {
+        self.sections.add("bulk", |out| out.write_all(bulk))?;
+        let head = Head { sections: self.sections.done, ..self.head };
+        let file = self.sections.out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        put_head(&file, &head)?;
+        publish(folder, file)?;
+        Ok(head)
+    }
 }
 
 /// Gives a written snapshot its name, durably.
-pub(crate) fn publish(folder: &Path, file: tempfile::NamedTempFile) -> Result<(), SnapshotError> {
+fn publish(folder: &Path, file: tempfile::NamedTempFile) -> Result<(), SnapshotError> {
     file.as_file().sync_all()?;
     let [name, previous] = FILES.map(|name| folder.join(name));
     match fs::rename(&name, previous) {
@@ -409,9 +446,30 @@ fn head_of(bytes: &[u8]) -> Result<Head, SnapshotError> {
     serde_json::from_slice(&head[24..]).map_err(|error| damaged(format!("its head: {error}")))
 }
 
-/// Puts a damaged snapshot aside, for whoever wants to know what happened to it.
-pub(crate) fn put_aside(path: &Path) -> Result<PathBuf, io::Error> {
-    let aside = path.with_extension("damaged");
-    fs::rename(path, &aside)?;
-    Ok(aside)
+/// Damaged snapshots that are kept of each name: enough to see whether it happened before, and no more than a few times
+/// the memory on the disk.
+const ASIDE_MAX: usize = 3;
+
+/// Puts a damaged snapshot aside, for whoever wants to know what happened to it, under a name that no other has:
+/// `NAME.damaged-1`, or the number after the highest there is. Says what was done; of more than a few the oldest go.
+pub(crate) fn put_aside(path: &Path) -> io::Result<String> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let prefix = format!("{name}.damaged-");
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let number =
+            entry?.file_name().to_str().and_then(|name| name.strip_prefix(&prefix)?.parse::<u64>().ok());
+        numbers.extend(number);
+    }
+    numbers.sort_unstable();
+    let next = numbers.last().map_or(1, |last| last.saturating_add(1));
+    fs::rename(path, folder.join(format!("{prefix}{next}")))?;
+    let mut done = format!("it was put aside as {prefix}{next}");
+    let surplus = (numbers.len() + 1).saturating_sub(ASIDE_MAX);
+    for oldest in &numbers[..surplus] {
+        fs::remove_file(folder.join(format!("{prefix}{oldest}")))?;
+        done += &format!("; {prefix}{oldest} was removed: the last {ASIDE_MAX} are kept");
+    }
+    Ok(done)
 }

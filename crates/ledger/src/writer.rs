@@ -28,19 +28,22 @@ use crate::reporter::{Reporter, ReporterId};
 use crate::share::{self, Shares};
 use crate::shared::Shared;
 use crate::signature::Case;
-use crate::snapshot::{self, Head};
+use crate::snapshot::Head;
 use crate::stage::{Stage, Staged};
 
 mod hear;
 mod reopen;
 mod reply;
 mod room;
+mod snapshots;
 #[cfg(test)]
 mod tests;
 mod turn;
 
 pub(crate) use hear::Share;
 pub(crate) use reply::Reply;
+use snapshots::Collect;
+pub(crate) use snapshots::Publishing;
 
 /// Jobs that wait at most; beyond that a client is told to try again.
 pub(crate) const QUEUE_MAX: usize = 4096;
@@ -83,6 +86,9 @@ pub(crate) struct Writer {
     pub(crate) horizon: Horizon,
     /// The heads of the last snapshot and of the one before.
     pub(crate) heads: [Option<Head>; 2],
+    /// The last snapshot is of this process: what it says, memory said.
+    pub(crate) last_is_ours: bool,
+    pub(crate) publishing: Option<Publishing>,
     /// The highest time that is kept in the journal.
     pub(crate) kept_secs: u64,
     pub(crate) mark: HighMark,
@@ -133,9 +139,10 @@ impl Writer {
                 self.tick();
                 next_tick = Instant::now() + interval;
             }
-            if now >= next_snapshot || self.is_snapshot_due {
+            self.collect_snapshot(Collect::IfPublished);
+            if (now >= next_snapshot || self.is_snapshot_due) && self.publishing.is_none() {
                 self.is_snapshot_due = false;
-                self.snapshot_or_note();
+                self.snapshot_if_changed();
                 next_snapshot = self.snapshot_time();
             }
             if self.is_broken() && now >= retry {
@@ -144,8 +151,10 @@ impl Writer {
                 retry = Instant::now() + RETRY;
             }
         }
+        self.collect_snapshot(Collect::Wait);
         self.tick();
-        self.snapshot_or_note();
+        self.snapshot_if_changed();
+        self.collect_snapshot(Collect::Wait);
     }
 
     fn snapshot_time(&self) -> Instant {
@@ -175,8 +184,9 @@ impl Writer {
         for job in later {
             match job {
                 Job::Snapshot(reply) => {
+                    self.collect_snapshot(Collect::Wait);
                     self.tick();
-                    reply.answer(self.snapshot());
+                    self.snapshot(reply);
                 }
                 Job::SetPeers(peers, reply) => {
                     self.shared.begin(Step::Peers);
@@ -382,61 +392,6 @@ impl Writer {
         if let Err(error) = result {
             shared.state().refused = Some(WriteError::Journal(error.to_string()));
         }
-    }
-
-    fn snapshot_or_note(&mut self) {
-        // A failure is in the state, for `stats` and alarms; the journal has everything.
-        let _ = self.snapshot();
-    }
-
-    /// Writes a snapshot, unless the last one still holds.
-    fn snapshot(&mut self) -> Result<(), WriteError> {
-        let shared = Arc::clone(&self.shared);
-        shared.begin(Step::Snapshot);
-        let journal = self.writable(&shared)?;
-        let result = self.take_snapshot(&shared, &journal);
-        let mut state = shared.state();
-        match result {
-            Ok(()) => {
-                (state.snapshot_secs, state.snapshot_failed) = (Some(self.calendar.secs()), None);
-                Ok(())
-            }
-            Err(why) => {
-                state.snapshot_failed = Some(why.clone());
-                Err(WriteError::Journal(why))
-            }
-        }
-    }
-
-    fn take_snapshot(&mut self, shared: &Shared, journal: &Journal) -> Result<(), String> {
-        if self.is_unsure {
-            return Err("the journal failed while a generation aged: restart the server".into());
-        }
-        // Cells that were carried over from another life are in a snapshot only when a delta of this one has them.
-        self.journal_deltas(shared, journal).map_err(|error| error.to_string())?;
-        let mut bulk = Vec::new();
-        let added = journal.each_believed_bulk(shared.config.bulk_threshold, |generation, hash| {
-            bulk.extend(generation.to_be_bytes());
-            bulk.extend(crate::journal::hash_bytes(hash));
-        });
-        added.map_err(|error| error.to_string())?;
-        let taken = snapshot::Taken {
-            position: self.next - 1,
-            generation: self.calendar.generation(),
-            hidden_before: self.horizon.before,
-            time: self.calendar.secs(),
-            incarnation: shared.identity().incarnation().id,
-            heard: self.next_heard - 1,
-            peers: self.peers.tag,
-            horizon: self.horizon.serial(),
-            added: shared.growth().by_generation(),
-            bulk,
-        };
-        let written = snapshot::write(&shared.folder, &shared.config, &shared.memory, taken);
-        let (file, head) = written.map_err(|error| error.to_string())?;
-        snapshot::publish(&shared.folder, file).map_err(|error| error.to_string())?;
-        self.heads = [Some(head), self.heads[0].take()];
-        self.forget_deltas(shared, journal).map_err(|error| error.to_string())
     }
 }
 

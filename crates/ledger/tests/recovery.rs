@@ -114,6 +114,39 @@ fn a_damaged_snapshot_is_put_aside_and_memory_comes_from_the_one_before_or_the_j
     }
 }
 
+#[test]
+fn damaged_snapshots_have_names_of_their_own_and_the_last_few_are_kept() {
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let aside = || {
+        let mut names: Vec<String> = fs::read_dir(folder.path())
+            .expect("readable")
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .filter(|name| name.contains(".damaged"))
+            .collect();
+        names.sort();
+        names
+    };
+    for round in 1..=4 {
+        let ledger = open(folder.path(), &hands);
+        ledger.snapshot().expect("a snapshot");
+        ledger.snapshot().expect("another one");
+        drop(ledger);
+        for name in ["snapshot", "snapshot.previous"] {
+            fs::write(folder.path().join(name), format!("{name} of round {round}")).expect("written");
+        }
+    }
+    let recovery = open(folder.path(), &hands).stats().recovery;
+    let said = "put aside as snapshot.damaged-4; snapshot.damaged-1 was removed: the last 3 are kept";
+    assert!(recovery.iter().any(|line| line.contains(said)), "{recovery:?}");
+    let names = ["snapshot.damaged", "snapshot.previous.damaged"];
+    let kept: Vec<String> = names.iter().flat_map(|name| [2, 3, 4].map(|n| format!("{name}-{n}"))).collect();
+    assert_eq!(aside(), kept);
+    for (name, number) in [("snapshot", 2), ("snapshot.previous", 4)] {
+        let text = fs::read_to_string(folder.path().join(format!("{name}.damaged-{number}")));
+        assert_eq!(text.expect("readable"), format!("{name} of round {number}"));
+    }
+}
+
 fn damage(path: &Path, how: &str) {
     let mut bytes = fs::read(path).expect("a snapshot");
     match how {

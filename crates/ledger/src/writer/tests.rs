@@ -1,5 +1,6 @@
 //! What the writer does when the journal fails it, and how it counts what a batch adds.
 
+use std::os::unix::fs::MetadataExt;
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use seenit_signature::Kind;
@@ -52,6 +53,14 @@ impl Bench {
         let (job, told) = write(verb, reporter, case);
         self.work(vec![job]);
         told.try_recv().expect("an answer")
+    }
+
+    fn snapshot(&mut self) -> Result<(), WriteError> {
+        let (reply, told) = reply();
+        self.work(vec![Job::Snapshot(reply)]);
+        let result = told.recv().expect("an answer");
+        self.writer.collect_snapshot(Collect::Wait);
+        result
     }
 
     fn appoint(&mut self, name: String) -> ReporterId {
@@ -189,14 +198,14 @@ fn a_full_tally_that_the_journal_cannot_tell_is_never_in_a_snapshot_and_is_tried
     for _ in 0..2 {
         let refused = bench.write(Verb::Report, LOCAL, one(Kind::Url1, 2)).expect_err("refused").to_string();
         assert!(refused.contains("the reports of 1 signatures cannot be read"), "{refused}");
-        bench.writer.snapshot().expect_err("a wrong tally is in no snapshot");
+        bench.snapshot().expect_err("a wrong tally is in no snapshot");
         bench.writer.reopen();
     }
     bench.mend_row(&damaged, &sound);
     bench.writer.reopen();
     assert_eq!(bench.spam(&link), 510);
     bench.write(Verb::Report, LOCAL, one(Kind::Url1, 2)).expect("writes are taken again");
-    bench.writer.snapshot().expect("and so are snapshots");
+    bench.snapshot().expect("and so are snapshots");
 }
 
 #[test]
@@ -204,7 +213,7 @@ fn a_start_that_cannot_read_what_a_full_tally_counts_for_is_refused() {
     let mut bench = Bench::new();
     let link = one(Kind::Url1, 1);
     let reporters = bench.fill_tally(&link);
-    bench.writer.snapshot().expect("a snapshot");
+    bench.snapshot().expect("a snapshot");
     bench.damage_row(&bench.row_of(reporters[0], &link));
     bench.write(Verb::Withdraw, reporters[1], link).expect("it is durable");
     let Bench { writer, _lock, _folder: folder, .. } = bench;
@@ -241,4 +250,45 @@ fn a_new_signature_that_two_report_in_one_batch_is_counted_once() {
     // What only takes back adds nothing.
     bench.write(Verb::Withdraw, named, one(Kind::Pyzor, room + 1)).expect("durable");
     assert_eq!(bench.writer.shares.added(generation, named), 0);
+}
+
+#[test]
+fn a_snapshot_is_not_written_again_while_nothing_changes() {
+    let mut bench = Bench::new();
+    let taken = |bench: &mut Bench| {
+        bench.writer.tick();
+        bench.writer.snapshot_if_changed();
+        bench.writer.collect_snapshot(Collect::Wait);
+        let file = bench.writer.shared.folder.join("snapshot");
+        let file = std::fs::metadata(file).expect("a snapshot");
+        // The number of a file that was removed may be given again at once.
+        (MetadataExt::ino(&file), file.modified().expect("a time"))
+    };
+    let mut last = taken(&mut bench);
+    assert_eq!(taken(&mut bench), last, "nothing has changed");
+    assert_eq!(bench.writer.shared.state().snapshot_failed, None);
+    let mut is_another = |bench: &mut Bench, what: &str| {
+        let next = taken(bench);
+        assert_ne!(next, last, "{what}");
+        last = next;
+        assert_eq!(taken(bench), last, "nothing since: {what}");
+    };
+    bench.write(Verb::Report, LOCAL, one(Kind::Pyzor, 1)).expect("durable");
+    is_another(&mut bench, "a record");
+    let seen = one(Kind::Pyzor, 2);
+    let (memory, generation) = (&bench.writer.shared.memory, bench.writer.calendar.generation());
+    let (signature, hash) = (seen.iter().next().expect("one"), memory.keys_of(&seen)[0].hash);
+    memory.seen.add(generation, (signature, hash), 3);
+    is_another(&mut bench, "a seen count");
+    let peer = Peer { slot: 1, site: [1; 32], name: "other".into(), spam: 10, ham: 10, seen: 0 };
+    bench.writer.set_peers(&[peer]).expect("durable");
+    is_another(&mut bench, "peers");
+    bench.writer.horizon.before += 1;
+    is_another(&mut bench, "a generation that is hidden");
+    bench.writer.change_life(LifeChange::Agree { network: [1; 32], terms: Vec::new() }).expect("a life");
+    is_another(&mut bench, "an incarnation");
+    std::fs::remove_file(bench.writer.shared.folder.join("snapshot")).expect("removed");
+    is_another(&mut bench, "a file that is gone");
+    bench.snapshot().expect("whoever asks for one gets it");
+    assert_ne!(taken(&mut bench), last);
 }
