@@ -7,6 +7,7 @@ use seenit_filter::delta::DeltaError;
 use seenit_filter::{BinError, CutError, FormatError, GeometryError, RetouchError, Unlike};
 use seenit_lab::LabError;
 use seenit_ledger::OpenError;
+use seenit_ledger::private::PrivateError;
 use seenit_mailbox::MailError;
 use seenit_server::StartError;
 use seenit_server::config::ConfigError;
@@ -89,6 +90,9 @@ pub(crate) enum Problem {
     /// Exit 69, 65, 71 or 74: a data folder that cannot be opened.
     #[error("{0}")]
     Ledger(#[from] OpenError),
+    /// Exit 73: a folder or file that others may read, or that cannot be written.
+    #[error("{0}")]
+    Private(#[from] PrivateError),
     /// Exit 65: a file of the admin's that is damaged, or no file of the admin's.
     #[error("{}: {why}", path.display())]
     Paper { path: PathBuf, why: String },
@@ -185,7 +189,7 @@ impl Problem {
             Problem::Engine(_) => Exit::TryLater,
             Problem::Input { error, .. } | Problem::Io { error, .. } if no_memory(error) => Exit::NoMemory,
             Problem::Input { .. } => Exit::NoInput,
-            Problem::Output { .. } => Exit::NoOutput,
+            Problem::Output { .. } | Problem::Private(_) => Exit::NoOutput,
             Problem::Io { .. } => Exit::BrokenOff,
         }
     }
@@ -211,6 +215,7 @@ fn start_code(error: &StartError) -> Exit {
 fn open_code(error: &OpenError) -> Exit {
     match error {
         OpenError::Locked(_) => Exit::InUse,
+        OpenError::Private(_) => Exit::NoOutput,
         OpenError::Damaged { .. } | OpenError::Rows(_) => Exit::Data,
         OpenError::Geometry(_) => Exit::NoMemory,
         OpenError::File { error, .. } if error.kind() == io::ErrorKind::NotFound => Exit::NoInput,

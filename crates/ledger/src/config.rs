@@ -50,7 +50,7 @@ pub struct LedgerConfig {
     pub free_bytes_min: u64,
     /// Milliseconds between deltas of seen counts: what a crash may cost.
     pub delta_millis: u64,
-    /// Seconds between snapshots.
+    /// Seconds between snapshots; none is taken where nothing changed.
     pub snapshot_secs: u64,
 }
 

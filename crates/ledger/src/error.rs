@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use seenit_filter::{GeometryError, readable};
 use seenit_signature::Kind;
 
+use crate::private::PrivateError;
+
 /// Bytes that are no signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -52,6 +54,9 @@ pub enum OpenError {
         #[source]
         error: io::Error,
     },
+    /// Others than its owner may look into it.
+    #[error(transparent)]
+    Private(PrivateError),
     /// Another process has it.
     #[error("{}: another seenit is using this folder", .0.display())]
     Locked(PathBuf),
@@ -78,6 +83,16 @@ pub enum OpenError {
     /// A journal whose rows make no sense.
     #[error("the journal is damaged: {0}")]
     Rows(String),
+}
+
+impl From<PrivateError> for OpenError {
+    fn from(error: PrivateError) -> Self {
+        match error {
+            PrivateError::File { path, error } => OpenError::File { path, error },
+            PrivateError::Damaged { path, why } => OpenError::Damaged { path, why },
+            open => OpenError::Private(open),
+        }
+    }
 }
 
 impl OpenError {

@@ -1,8 +1,8 @@
 //! Who a site is: its signing key, its hash key, and the lives of its data folder.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use ed25519_dalek::SigningKey;
@@ -10,6 +10,7 @@ use seenit_filter::hash::{Fingerprint, SipKey};
 use serde::{Deserialize, Serialize};
 
 use crate::error::OpenError;
+use crate::private;
 use crate::terms::{StoredTerms, Terms, terms_at};
 
 const FILE: &str = "identity.json";
@@ -181,7 +182,7 @@ impl Identity {
         };
         let bytes = serde_json::to_vec_pretty(&stored).map_err(io::Error::other);
         let path = folder.join(FILE);
-        bytes.and_then(|bytes| write_private(&path, &bytes)).map_err(OpenError::file(&path))
+        Ok(private::write(&path, &bytes.map_err(OpenError::file(&path))?)?)
     }
 
     /// Begins a new life of the folder, of the same network as the one before, durably: records from `first` on are its
@@ -272,29 +273,6 @@ impl Identity {
     pub(crate) fn hash_key(&self) -> [u8; 16] {
         self.hash_key
     }
-}
-
-/// Makes a folder that only its owner enters; one that exists is closed to others.
-pub fn private_folder(path: &Path) -> io::Result<()> {
-    match fs::DirBuilder::new().recursive(true).mode(0o700).create(path) {
-        Ok(()) => fs::set_permissions(path, fs::Permissions::from_mode(0o700)),
-        Err(error) => Err(error),
-    }
-}
-
-/// Writes a file that only its owner reads: whole or not at all, and durable.
-pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".seenit-").suffix(".tmp").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    sync_folder(folder)
-}
-
-/// Makes the names in a folder durable.
-pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }
 
 /// The number of a record that was durable, kept beside the journal: a store that lost its end without a word is found

@@ -5,13 +5,17 @@ use std::path::Path;
 
 use crate::clock::Clock;
 use crate::error::OpenError;
-use crate::identity::{FolderLock, Identity, private_folder};
+use crate::identity::{FolderLock, Identity};
+use crate::private;
 
 /// What the site of a folder signs with. A folder that is no site yet becomes one. A server may be running on it.
 pub fn site_secret(folder: &Path, clock: &dyn Clock) -> Result<[u8; 32], OpenError> {
+    if folder.exists() {
+        private::folder(folder)?;
+    }
     match Identity::read(folder) {
         Err(OpenError::File { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
-            private_folder(folder).map_err(OpenError::file(folder))?;
+            private::folder(folder)?;
             let _lock = FolderLock::take(folder)?;
             Identity::open(folder, clock.now_secs()).map(|identity| identity.site_secret())
         }

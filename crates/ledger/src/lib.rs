@@ -67,6 +67,7 @@ mod near;
 mod open;
 mod open_seen;
 pub mod peers;
+pub mod private;
 mod protection;
 mod pulse;
 mod rebuild;

@@ -8,6 +8,7 @@ use crate::identity::Identity;
 use crate::judge::judge;
 use crate::memory::{BULK_GENERATIONS, Memory};
 use crate::open::restore;
+use crate::private;
 use crate::signature::Case;
 use crate::snapshot::{FILES, Snapshot};
 use crate::verdict::Judgement;
@@ -24,6 +25,7 @@ pub struct Local {
 impl Local {
     /// Reads the snapshot of a data folder. A server may be running on it.
     pub fn open(folder: &Path) -> Result<Self, OpenError> {
+        private::check_private(folder)?;
         let identity = Identity::read(folder)?;
         let path = folder.join(FILES[0]);
         let damaged = |why: String| OpenError::Damaged { path: path.clone(), why };

@@ -16,12 +16,13 @@ use crate::config::LedgerConfig;
 use crate::error::OpenError;
 use crate::exact::exact;
 use crate::growth::Growth;
-use crate::identity::{FolderLock, HighMark, Identity, private_folder};
+use crate::identity::{FolderLock, HighMark, Identity};
 use crate::journal::horizon::{Horizon, MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError, LASTING};
 use crate::memory::Memory;
 use crate::open_seen::{restore_seen, seen};
 use crate::peers::change;
+use crate::private;
 use crate::protection;
 use crate::pulse::Pulse;
 use crate::replay::Replay;
@@ -65,10 +66,15 @@ pub(crate) fn open(
     tallies: Tallies,
     jobs: Receiver<Job>,
 ) -> Result<(FolderLock, Writer), OpenError> {
-    private_folder(folder).map_err(OpenError::file(folder))?;
+    private::folder(folder)?;
     let lock = FolderLock::take(folder)?;
     let mut identity = Identity::open(folder, clock.now_secs())?;
-    let journal = Journal::open(&folder.join(JOURNAL_FOLDER))?;
+    let journal_folder = folder.join(JOURNAL_FOLDER);
+    if !journal_folder.exists() {
+        // The store would make it readable for all who could enter the data folder.
+        private::folder(&journal_folder)?;
+    }
+    let journal = Journal::open(&journal_folder)?;
     check_slices(folder, &journal, &config)?;
     let kept_secs = journal.number("high").map_err(rows)?;
     let mut calendar = Calendar::new(&*clock, kept_secs, config.generation_secs);

@@ -13,6 +13,7 @@ use crate::journal::Journal;
 use crate::ledger::Ledger;
 use crate::memory::Memory;
 use crate::open::{JOURNAL_FOLDER, rows};
+use crate::private;
 
 /// Makes the index from the log and the tallies from the index, with the sizes of `config`, and takes a snapshot.
 /// No server may be running on the folder. `progress` hears of every record. Seen counts stay as they are: they have no
@@ -23,6 +24,7 @@ pub fn rebuild(
     clock: Arc<dyn Clock>,
     progress: impl FnMut(),
 ) -> Result<Stats, OpenError> {
+    private::check_private(folder)?;
     {
         let _lock = FolderLock::take(folder)?;
         let identity = Identity::read(folder)?;

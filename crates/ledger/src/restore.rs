@@ -13,9 +13,10 @@ use crate::answers::Stats;
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
-use crate::identity::{Identity, sync_folder};
+use crate::identity::Identity;
 use crate::ledger::Ledger;
 use crate::lives::LifeChange;
+use crate::private::sync_folder;
 use crate::writer::Job;
 
 /// What a restored folder is.

@@ -31,10 +31,10 @@ use seenit_filter::{AnyLayout, HugePages};
 use serde::{Deserialize, Serialize};
 
 use crate::config::LedgerConfig;
-use crate::identity::sync_folder;
 use crate::journal::{hash_bytes, hash_of};
 use crate::memory::Memory;
 use crate::near::Near;
+use crate::private::{sync_folder, unnamed};
 use crate::seen::{FrozenPart, SharedCounts};
 use crate::terms::Counts;
 
@@ -187,7 +187,7 @@ impl Contents {
 
     /// Copies memory into a file of no name yet. Nobody may change memory meanwhile.
     pub(crate) fn copy(self, folder: &Path, memory: &Memory) -> Result<Copied, SnapshotError> {
-        let file = tempfile::Builder::new().prefix(".seenit-").suffix(".tmp").tempfile_in(folder)?;
+        let file = unnamed(folder)?;
         let mut sections =
             Sections { out: io::BufWriter::with_capacity(1 << 20, file), at: 0, done: Vec::new() };
         sections.skip(HEAD_BYTES_MAX)?;

@@ -266,6 +266,42 @@ fn a_snapshot_answers_without_its_server_and_says_how_old_it_is() {
     assert!(seenit_ledger::Local::open(elsewhere.path()).is_err());
 }
 
+/// What opens a data folder, one way or another.
+#[test]
+fn a_data_folder_that_others_may_read_is_refused_with_the_same_words_by_everything_that_opens_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let set = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("ours");
+    };
+    let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let data = folder.path().join("data");
+    fs::create_dir(&data).expect("made");
+    set(&data, 0o755);
+    let ledger = open(&data, &hands);
+    assert_eq!(mode(&data), 0o700, "an empty one is made private");
+    a_day(&ledger, 0);
+    drop(ledger);
+    let mine = fs::read_dir(&data).expect("readable").map(|entry| entry.expect("an entry").path());
+    for path in mine {
+        assert_eq!(mode(&path) & 0o077, 0, "{}", path.display());
+    }
+    set(&data, 0o750);
+    let refusals = [
+        Ledger::open(&data, config(), hands.clone()).err(),
+        seenit_ledger::rebuild(&data, config(), hands.clone(), || {}).err(),
+        seenit_ledger::Local::open(&data).err(),
+        seenit_ledger::site_secret(&data, &*hands).err(),
+    ];
+    let words = format!("{0}: others may read it (mode 750); run: chmod go= {0}", data.display());
+    for refused in refusals {
+        assert_eq!(refused.expect("refused").to_string(), words);
+    }
+    assert_eq!(mode(&data), 0o750, "it is its owner's to change");
+    set(&data, 0o700);
+    assert_eq!(open(&data, &hands).check(&case(10)).verdict, Verdict::Spam);
+}
+
 #[test]
 fn another_length_of_generations_is_refused() {
     let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use seenit_ledger::error::WriteError;
+use seenit_ledger::private::PrivateError;
 use seenit_ledger::reporter::{OPERATOR, ReporterId};
 
 use crate::config::Limits;
 use crate::limits::Budget;
-use crate::private_file::PrivateError;
 use crate::token::{Token, TokenHash};
 
 pub use role::{Role, Roles};

@@ -10,7 +10,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use crate::private_file::{self, PrivateError};
+use seenit_ledger::private::{self as private_file, PrivateError};
+
 use crate::token::Token;
 
 /// Folders in which the file may be, the best first: the state folder of the user, then the data folder.

@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
+use seenit_ledger::private::{self as private_file, PrivateError};
 use serde::{Deserialize, Serialize};
 
 use crate::accounts::{ACCOUNTS_MAX, Accounts};
-use crate::private_file::{self, PrivateError};
 
 pub(crate) use protocol::random_key;
 pub use protocol::{DCC_NAME, Protocol, Unfit};

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use seenit_filter::readable;
-use seenit_ledger::identity::{private_folder, write_private};
+use seenit_ledger::private;
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::{AdminKey, AdminSecret, KEY_BYTES, SiteKey};
 use seenit_sites::manifest::{HashKey, MANIFEST_BYTES_MAX, Manifest, Terms};
@@ -32,7 +32,7 @@ impl Folder {
     /// Makes the folder of a new network.
     pub(super) fn create(path: &Path) -> Result<Self, Problem> {
         let key_file = path.join(KEY_FILE);
-        private_folder(path).map_err(Problem::output(path))?;
+        private::folder(path)?;
         let lock = lock(path)?;
         if key_file.exists() {
             let error =
@@ -40,7 +40,7 @@ impl Folder {
             return Err(Problem::output(&key_file)(error));
         }
         for folder in [PAPERS, HASH_KEYS, INTRODUCTIONS] {
-            private_folder(&path.join(folder)).map_err(Problem::output(path))?;
+            private::folder(&path.join(folder))?;
         }
         let secret = AdminSecret::from_bytes(random()?);
         write(&key_file, format!("{}\n", hex::encode(secret.to_bytes())).as_bytes())?;
@@ -193,7 +193,7 @@ fn read(path: &Path, bytes_max: usize) -> Result<Vec<u8>, Problem> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
-    write_private(path, bytes).map_err(Problem::output(path))
+    Ok(private::write(path, bytes)?)
 }
 
 fn damaged(path: &Path, why: impl std::fmt::Display) -> Problem {

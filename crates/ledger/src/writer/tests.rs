@@ -9,6 +9,7 @@ use super::*;
 use crate::clock::SystemClock;
 use crate::config::LedgerConfig;
 use crate::journal::{Row, RowKey, row_key};
+use crate::ledger::Ledger;
 use crate::open::{Tallies, open};
 use crate::peers::Heard;
 use crate::record::Record;
@@ -291,4 +292,34 @@ fn a_snapshot_is_not_written_again_while_nothing_changes() {
     is_another(&mut bench, "a file that is gone");
     bench.snapshot().expect("whoever asks for one gets it");
     assert_ne!(taken(&mut bench), last);
+}
+
+#[test]
+fn stats_know_the_number_of_bulk_marks_without_reading_the_journal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config =
+        LedgerConfig { capacity: 1000, seen_capacity: 1000, free_bytes_min: 0, ..Default::default() };
+    let open =
+        || Ledger::open(folder.path(), config.clone(), Arc::new(SystemClock::default())).expect("a ledger");
+    let ledger = open();
+    let peer = Peer { slot: 1, site: [1; 32], name: "other".into(), spam: 10, ham: 10, seen: 20 };
+    ledger.set_peers(&[peer]).expect("durable");
+    // Two signatures are bulk here; a peer says the same of one of them, and of a third, twice.
+    ledger.see(&[one(Kind::Pyzor, 1), one(Kind::Pyzor, 2)], 20).expect("accepted");
+    ledger.snapshot().expect("promotions are written before");
+    let time = crate::clock::Clock::now_secs(&SystemClock::default());
+    let (verb, reporter) = (Verb::Promote, ReporterId(3));
+    let promoted = |number| {
+        let case = one(Kind::Pyzor, number);
+        Record { verb, reporter, weight: 10, time, count: 0, case, befores: Vec::new() }.travelling()
+    };
+    for first in [1, 3] {
+        let heard = Heard { slot: 1, incarnation: 5, first, records: vec![promoted(1), promoted(3)] };
+        ledger.commit_link(Batch { heard: vec![heard], rows: Vec::new() }).expect("durable");
+    }
+    let journal = ledger.shared.journal.write().expect("nobody panicked").take();
+    assert_eq!(ledger.stats().bulk, 3);
+    *ledger.shared.journal.write().expect("nobody panicked") = journal;
+    drop(ledger);
+    assert_eq!(open().stats().bulk, 3, "a start counts them");
 }

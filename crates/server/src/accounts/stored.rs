@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use seenit_ledger::error::WriteError;
+use seenit_ledger::private::{self as private_file, PrivateError};
 use seenit_ledger::reporter::ReporterId;
 use serde::{Deserialize, Serialize};
 
 use super::{ACCOUNTS_MAX, Account, AccountError, Roles};
 use crate::config::Limits;
 use crate::limits::Budget;
-use crate::private_file::{self, PrivateError};
 use crate::token::TokenHash;
 
 /// Its name in the data folder.

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use seenit_ledger::private::{self as private_file, PrivateError};
+
 use super::{Config, Wrong};
 use crate::clients::check_whitelist;
 use crate::engine;
-use crate::private_file::{self, PrivateError};
 use crate::tls::{self, TlsError};
 
 pub(super) fn check(config: &Config) -> Vec<Wrong> {

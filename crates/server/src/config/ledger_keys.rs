@@ -38,5 +38,5 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
         ],
     ),
     ("delta_millis", &["Milliseconds between deltas of seen counts: what a crash may cost."]),
-    ("snapshot_secs", &["Seconds between snapshots."]),
+    ("snapshot_secs", &["Seconds between snapshots; none is taken where nothing changed."]),
 ];

@@ -12,11 +12,11 @@ use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
+use seenit_ledger::private as private_file;
 use seenit_sites::key::EngineSecret;
 use tokio::sync::mpsc;
 
 use super::{EngineError, nkey};
-use crate::private_file;
 
 /// The most bytes of a file of credentials: one has about 1 kB.
 const CREDENTIALS_BYTES_MAX: u64 = 64 * 1024;

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
+use seenit_ledger::private::{self as private_file, PrivateError};
 use seenit_wire::fuzzy::{Command, PublicKey, Sealed, SecretKey, SharedKey};
 
-use crate::private_file::{self, PrivateError};
 use crate::secrets::{Protocol, Secrets, random_key};
 use crate::server::StartError;
 

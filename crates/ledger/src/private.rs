@@ -1,4 +1,7 @@
 //! Files and folders that only their owner may read, replaced as a whole or not at all.
+//!
+//! This is the one place that says how private a data folder is: it has mode 0700, and what is made in it 0600. Every
+//! command that opens one asks here, and refuses one that others may read with the same words.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, Read, Write};
@@ -42,70 +45,83 @@ pub enum PrivateError {
 }
 
 impl PrivateError {
-    pub(crate) fn file(path: &Path, error: io::Error) -> Self {
+    /// It cannot be read or written.
+    pub fn file(path: &Path, error: io::Error) -> Self {
         PrivateError::File { path: path.to_owned(), error }
     }
 }
 
 /// Makes a folder of mode 0700, or checks one. An empty one is made private; one with files in it may be in use by
 /// others, so that is for its owner to do.
-pub(crate) fn folder(path: &Path) -> Result<(), PrivateError> {
+pub fn folder(path: &Path) -> Result<(), PrivateError> {
     let failed = |error| PrivateError::file(path, error);
     if !path.exists() {
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
     }
-    let mode = fs::metadata(path).map_err(failed)?.permissions().mode() & 0o777;
-    if mode & OTHERS == 0 {
-        return Ok(());
+    match check_private(path) {
+        Err(PrivateError::Open { .. }) if fs::read_dir(path).map_err(failed)?.next().is_none() => {
+            fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(failed)
+        }
+        checked => checked,
     }
-    if fs::read_dir(path).map_err(failed)?.next().is_some() {
-        return Err(PrivateError::Open { path: path.to_owned(), mode });
-    }
-    fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(failed)
+}
+
+/// Checks a folder that is there: nobody but its owner may look into it.
+pub fn check_private(path: &Path) -> Result<(), PrivateError> {
+    let mode =
+        fs::metadata(path).map_err(|error| PrivateError::file(path, error))?.permissions().mode() & 0o777;
+    if mode & OTHERS == 0 { Ok(()) } else { Err(PrivateError::Open { path: path.to_owned(), mode }) }
 }
 
 /// Refuses a folder that [`folder`] would refuse, and makes none. One that is missing must be possible to make.
-pub(crate) fn check_folder(path: &Path) -> Result<(), PrivateError> {
+pub fn check_folder(path: &Path) -> Result<(), PrivateError> {
     let failed = |error| PrivateError::file(path, error);
     let there =
         path.ancestors().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
     let nearest = there.into_iter().find(|above| above.exists()).unwrap_or(path);
     // What only a file made there can tell: the rights of this user, a full disk, one that is read-only.
     tempfile::tempfile_in(nearest).map_err(failed)?;
-    let mode = fs::metadata(nearest).map_err(failed)?.permissions().mode() & 0o777;
     let is_used = nearest == path && fs::read_dir(path).map_err(failed)?.next().is_some();
-    if is_used && mode & OTHERS != 0 {
-        return Err(PrivateError::Open { path: path.to_owned(), mode });
-    }
-    Ok(())
+    if is_used { check_private(path) } else { Ok(()) }
 }
 
 /// Replaces a file: readers see the old one or the new one, also after a crash.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), PrivateError> {
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), PrivateError> {
     replace(path, bytes, false).map(drop).map_err(|error| PrivateError::file(path, error))
 }
 
 /// The same, and the new file is locked before anybody can see it, for as long as what is returned is kept.
-pub(crate) fn write_locked(path: &Path, bytes: &[u8]) -> Result<File, PrivateError> {
+pub fn write_locked(path: &Path, bytes: &[u8]) -> Result<File, PrivateError> {
     replace(path, bytes, true).map_err(|error| PrivateError::file(path, error))
 }
 
 fn replace(path: &Path, bytes: &[u8], is_locked: bool) -> io::Result<File> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    // Files of `tempfile` are made with mode 0600.
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut file = unnamed(folder)?;
     if is_locked {
         file.as_file().try_lock()?;
     }
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     let file = file.persist(path)?;
-    File::open(folder)?.sync_all()?;
+    sync_folder(folder)?;
     Ok(file)
 }
 
+/// A file of mode 0600 that has no name of its own yet. One that a killed process left behind is removed when the folder is
+/// opened (`remove_litter`).
+pub(crate) fn unnamed(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    // `tempfile` makes files that only their owner may read.
+    tempfile::Builder::new().prefix(".seenit-").suffix(".tmp").tempfile_in(folder)
+}
+
+/// Makes the names in a folder durable.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
 /// Reads a file that nobody else may read. `None` where there is none.
-pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, PrivateError> {
+pub fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, PrivateError> {
     let failed = |error| PrivateError::file(path, error);
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
