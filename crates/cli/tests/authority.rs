@@ -91,6 +91,21 @@ fn a_self_signed_certificate_may_be_its_own_authority() {
 }
 
 #[test]
+fn an_authority_s_own_certificate_on_a_server_is_told_as_such() {
+    let folder = Folder::new();
+    let mut params = CertificateParams::new(["localhost".to_owned()]).expect("a name");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().expect("a key");
+    let certificate = params.self_signed(&key).expect("signed").pem();
+    let (_serving, url) = serving(&folder, &certificate, &key);
+    folder.write("nobody.pem", "");
+    folder.write("a.eml", mail(1));
+    let ran = run(&folder, &format!("check a.eml --server {url} --ca certificate.pem"), "nobody.pem", &[]);
+    assert_eq!(ran.code, 76, "{}", ran.err);
+    assert!(ran.err.contains("CA:FALSE"), "what `openssl req -x509` makes by itself: {}", ran.err);
+}
+
+#[test]
 fn a_file_of_ca_that_holds_no_certificate_is_refused() {
     let folder = Folder::new();
     folder.write("a.eml", mail(1));

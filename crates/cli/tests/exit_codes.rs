@@ -122,6 +122,7 @@ fn every_command_says_its_exit_codes() {
         "selftest",
         "serve",
         "rebuild",
+        "restore",
         "clock confirm",
         "snapshot",
         "config check",

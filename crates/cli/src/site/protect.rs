@@ -73,13 +73,21 @@ struct Protecting<'a> {
     batch: Vec<(String, Case)>,
     done: Done,
     failures: Vec<Exit>,
+    /// Whether the trouble that all share has been told.
+    told: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let client = Client::of(&arguments.place)?;
     let path = if arguments.undo { "/v1/unprotect" } else { "/v1/protect" };
-    let mut protecting =
-        Protecting { client: &client, path, batch: Vec::new(), done: Done::default(), failures: Vec::new() };
+    let mut protecting = Protecting {
+        client: &client,
+        path,
+        batch: Vec::new(),
+        done: Done::default(),
+        failures: Vec::new(),
+        told: false,
+    };
     let mailbox = Mailbox::find_or_failures(&arguments.paths)?;
     let progress = RefCell::new(Progress::of_bytes("messages", mailbox.bytes()));
     let watch = |bytes| progress.borrow_mut().advance(bytes);
@@ -161,9 +169,11 @@ impl Protecting<'_> {
             Ok(receipt) => receipt,
             Err(error) => {
                 // What is wrong for all is told once.
-                if self.failures.last() != Some(&error.exit()) {
-                    eprintln!("seenit: {error}");
+                if !(error.is_for_all() && self.told) {
+                    let (count, first) = (batch.len(), batch.first().map_or("", |(name, _)| name));
+                    eprintln!("seenit: messages from {} on ({count}): {error}", first.escape_debug());
                 }
+                self.told |= error.is_for_all();
                 return batch.into_iter().for_each(|(name, _)| self.failed(name, &error));
             }
         };

@@ -21,8 +21,6 @@ use crate::problem::Problem;
     snapshot of the file system or by hand. No server may be running on either folder.\n\n\
     Why: records that were written after the backup may be known elsewhere by their names. Without a new incarnation \
     the next records would get the same names.\n\n\
-    Exit codes: 0 restored, 65 DIR has data already or the backup is damaged, 66 there is no backup, 69 a server is \
-    running on the folder, 74 a file cannot be read or written.\n\n\
     Example: seenit restore /backup/seenit-data --data /var/lib/seenit"
 )]
 pub(crate) struct Arguments {
