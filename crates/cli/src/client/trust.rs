@@ -46,8 +46,8 @@ fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, Problem> {
 pub(super) fn distrust(error: &ureq::Error) -> Option<String> {
     let why = match certificate_error(error)? {
         CertificateError::UnknownIssuer => {
-            "is signed by an authority that this system does not trust; give the authority's certificate with --ca FILE \
-             (or SEENIT_CA)"
+            "is signed by an authority that this system does not trust; give the authority's certificate with \
+             --ca FILE (or SEENIT_CA)"
                 .into()
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {

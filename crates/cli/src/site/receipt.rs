@@ -19,8 +19,8 @@ const AGAIN: Duration = Duration::from_millis(500);
 
 #[derive(Args)]
 #[command(
-    after_help = "The exit code is 0 when the record is known (with --wait: and applied at all sites), 12 when it is not \
-    applied at all sites in time, 77 when it is not known, or not any more.\n\
+    after_help = "The exit code is 0 when the record is known (with --wait: and applied at all sites), 12 when it is \
+    not applied at all sites in time, 77 when it is not known, or not any more.\n\
     Examples:\n  seenit receipt 89788c2756160a2739d9cf361c234e11-6afa269f-2\n  \
     seenit receipt --wait 30 89788c2756160a2739d9cf361c234e11-6afa269f-2"
 )]
