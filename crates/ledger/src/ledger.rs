@@ -281,6 +281,11 @@ impl Ledger {
         self.shared.reporter(reporter).map_or(0, |reporter| reporter.weight)
     }
 
+    /// What a reporter is called.
+    pub fn name_of(&self, reporter: ReporterId) -> Option<String> {
+        self.shared.reporter(reporter).map(|reporter| reporter.name)
+    }
+
     /// All reporters, by number.
     pub fn reporters(&self) -> Vec<Reporter> {
         let mut reporters: Vec<Reporter> = self.shared.reporters().into_values().collect();

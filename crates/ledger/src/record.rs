@@ -62,6 +62,20 @@ impl Verb {
         Verb::Forget,
     ];
 
+    /// How it is spelt, everywhere.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verb::Report => "report",
+            Verb::Revoke => "revoke",
+            Verb::Withdraw => "withdraw",
+            Verb::Protect => "protect",
+            Verb::Unprotect => "unprotect",
+            Verb::Promote => "promote",
+            Verb::Many => "many",
+            Verb::Forget => "forget",
+        }
+    }
+
     /// Its number in records.
     pub fn code(self) -> u8 {
         Verb::ALL.iter().position(|verb| *verb == self).map_or(0, |position| position as u8 + 1)

@@ -19,6 +19,8 @@
 extern crate self as seenit_server;
 
 pub mod accounts;
+mod alarms;
+mod audit;
 mod clients;
 pub mod config;
 pub mod engine;

@@ -18,6 +18,8 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use crate::accounts::{AccountError, Accounts};
+use crate::alarms;
+use crate::audit::Audit;
 use crate::clients::{ClientAddresses, Clients, Desk, ListError, Sockets};
 use crate::config::{Config, Wrong};
 use crate::http::{Queues, State};
@@ -243,6 +245,7 @@ impl Server {
         Ok(Arc::new(State {
             networks: Networks::new(&self.config.limits),
             metrics: Metrics::new(),
+            audit: Arc::new(Audit::start().map_err(|error| StartError::System(error.to_string()))?),
             served: OnceLock::new(),
             site: OnceLock::new(),
             clock: Arc::clone(&self.clock),
@@ -335,6 +338,8 @@ impl Running {
             tracing::warn!(secs = deadline.as_secs(), "requests were cut off");
         }
         runtime.shutdown_timeout(deadline);
+        // Before the ledger: a line says what a message is now.
+        self.state.audit.close();
         self.state.ledger.close();
         tracing::info!("stopped");
     }
@@ -397,5 +402,6 @@ fn spawn_listeners(
         let tls = acceptor.clone().filter(|_| !is_loopback || state.config.tls.loopback);
         listeners.spawn_on(Arc::clone(&listening).run(socket, tls, stop.subscribe()), runtime.handle());
     }
+    listeners.spawn_on(alarms::watch(Arc::clone(state), stop.subscribe()), runtime.handle());
     listeners
 }

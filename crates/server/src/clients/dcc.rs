@@ -23,7 +23,7 @@ use seenit_wire::dcc::{
 
 use self::answered::{Answered, Earlier};
 use self::caller::{Caller, Later};
-use super::desk::{Desk, Speaker, case_of};
+use super::desk::{Desk, Place, Speaker, case_of};
 use super::udp::{Asked, Datagrams};
 use crate::accounts::Role;
 use crate::limits::Spending;
@@ -158,11 +158,13 @@ impl Dcc {
             return reply.totals(totals.get(..sums.len()).unwrap_or_default(), out);
         };
         let (later, number) = (self.later(question, which), sums.len());
-        self.report_many(case, speaker, is_marked, move |result| match result {
-            Ok(()) => later.send(Ok(Earlier::Totals(totals)), |reply, out| {
-                reply.totals(totals.get(..number).unwrap_or_default(), out);
-            }),
-            Err(error) => later.send(Err(()), |reply, out| reply.error(refusal(&error), out)),
+        self.report_many(case, speaker, question.asked.place(FrontEnd::Dcc), is_marked, move |result| {
+            match result {
+                Ok(()) => later.send(Ok(Earlier::Totals(totals)), |reply, out| {
+                    reply.totals(totals.get(..number).unwrap_or_default(), out);
+                }),
+                Err(error) => later.send(Err(()), |reply, out| reply.error(refusal(&error), out)),
+            }
         });
     }
 
@@ -175,22 +177,25 @@ impl Dcc {
         &self,
         case: Case,
         speaker: Speaker,
+        place: Place,
         is_marked: bool,
         done: impl FnOnce(Result<(), WriteError>) + Send + 'static,
     ) {
         if !is_marked {
-            return self.desk.say(Verb::Report, speaker, vec![case], |result| done(result.map(|_| ())));
+            return self
+                .desk
+                .say(Verb::Report, speaker, place, vec![case], |result| done(result.map(|_| ())));
         }
         // The ledger writes in the order in which it is asked: when the mark is durable, the report is, too.
         let failure = Arc::new(OnceLock::new());
         let reported = Arc::clone(&failure);
-        self.desk.say(Verb::Report, speaker, vec![case.clone()], move |result| {
+        self.desk.say(Verb::Report, speaker, place, vec![case.clone()], move |result| {
             if let Err(error) = result {
                 // It is set once.
                 let _ = reported.set(error);
             }
         });
-        self.desk.say(Verb::Many, speaker, vec![case], move |result| {
+        self.desk.say(Verb::Many, speaker, place, vec![case], move |result| {
             done(failure.get().cloned().map_or(result.map(|_| ()), Err));
         });
     }
@@ -225,10 +230,16 @@ impl Dcc {
             return reply.error(&format!("{sum} {why}"), out);
         };
         let (later, brand) = (self.later(question, which), self.brand.clone());
-        self.desk.say(Verb::Forget, speaker, vec![case], move |result| match result {
-            Ok(_) => later.send(Ok(Earlier::Done), |reply, out| reply.ok(&brand, 0, out)),
-            Err(error) => later.send(Err(()), |reply, out| reply.error(refusal(&error), out)),
-        });
+        self.desk.say(
+            Verb::Forget,
+            speaker,
+            question.asked.place(FrontEnd::Dcc),
+            vec![case],
+            move |result| match result {
+                Ok(_) => later.send(Ok(Earlier::Done), |reply, out| reply.ok(&brand, 0, out)),
+                Err(error) => later.send(Err(()), |reply, out| reply.error(refusal(&error), out)),
+            },
+        );
     }
 
     /// Statistics are told; other commands are not served. Strangers are told nothing.

@@ -13,8 +13,10 @@ use seenit_ledger::{Receipt, Sightings, Write};
 use seenit_signature::Kind;
 
 use crate::accounts::{Account, Role};
+use crate::audit::{Origin, Written};
 use crate::http::State;
 use crate::limits::Spending;
+use crate::metrics::FrontEnd;
 use crate::network::plain;
 use crate::owner::{Owners, Uid};
 use crate::secrets::{Protocol, SecretError};
@@ -47,6 +49,15 @@ impl Who {
     pub(crate) fn at(address: IpAddr) -> Self {
         if plain(address).is_loopback() { Who::Local } else { Who::Stranger }
     }
+
+    /// A name for the log.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Who::Local => "local",
+            Who::Stranger => "anonymous",
+            Who::Account(account) => &account.name,
+        }
+    }
 }
 
 /// Somebody whose opinion is remembered.
@@ -55,6 +66,19 @@ pub(crate) struct Speaker {
     pub(crate) reporter: ReporterId,
     /// The user of this machine, where it spoke without an account and the kernel knows.
     pub(crate) uid: Option<Uid>,
+}
+
+/// By which protocol and from which address something is said.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) front_end: FrontEnd,
+    pub(crate) address: IpAddr,
+}
+
+impl Place {
+    fn origin(self, uid: Option<Uid>) -> Origin {
+        Origin { front_end: self.front_end, address: plain(self.address), uid }
+    }
 }
 
 impl Desk {
@@ -140,18 +164,27 @@ impl Desk {
         &self,
         verb: Verb,
         speaker: Speaker,
+        place: Place,
         cases: Vec<Case>,
         done: impl FnOnce(Result<Receipt, WriteError>) + Send + 'static,
     ) {
-        let (written, number) = (self.state.metrics.written.clone(), cases.len() as u64);
-        let Speaker { reporter, uid } = speaker;
-        tracing::debug!(?verb, reporter = reporter.0, uid = uid.map(|uid| uid.0), "said by a client");
-        self.state.ledger.write(Write { verb, reporter, cases }, move |result| {
+        let (state, number) = (&self.state, cases.len() as u64);
+        let (Speaker { reporter, uid }, counter) = (speaker, state.metrics.written.clone());
+        let account = state.ledger.name_of(reporter).unwrap_or_default();
+        let written = Written { account, origin: place.origin(uid), verb, cases: cases.clone() };
+        let pending = state.audit.begun(&state.ledger, written);
+        state.ledger.write(Write { verb, reporter, cases }, move |result| {
             if result.is_ok() {
-                written.inc_by(number);
+                counter.inc_by(number);
             }
+            pending.ended(&result);
             done(result);
         });
+    }
+
+    /// Tells the log of somebody who is not who they say, or may not do what they ask for.
+    pub(crate) fn refused(&self, place: Place, name: &str, why: &'static str) {
+        self.state.audit.refused(place.origin(None), name, why);
     }
 }
 

@@ -194,6 +194,7 @@ impl Fuzzy {
         asked: &Asked<'_>,
     ) -> Result<Option<Reply>, TooMuch> {
         let Some(speaker) = self.desk.speaker(who, saying.role, |owners| asked.owner(owners)) else {
+            self.desk.refused(asked.place(FrontEnd::Fuzzy), who.name(), "role-missing");
             return Ok(Some(Reply::refused(command, Refusal::Forbidden)));
         };
         if !self.desk.may(who, asked.from.ip(), Spending::Writes, saying.cases.len()) {
@@ -203,7 +204,7 @@ impl Fuzzy {
             return Ok(None);
         }
         let (command, envelope, way_back) = (*command, envelope.clone(), asked.way_back());
-        self.desk.say(saying.verb, speaker, saying.cases, move |result| {
+        self.desk.say(saying.verb, speaker, asked.place(FrontEnd::Fuzzy), saying.cases, move |result| {
             let reply = match result {
                 Ok(_) => Reply::done(&command),
                 Err(WriteError::Empty) => Reply::refused(&command, Refusal::Skipped),

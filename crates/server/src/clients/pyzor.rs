@@ -94,12 +94,21 @@ impl Pyzor {
             return Err(Refusal::TooMany);
         }
         let known = self.desk.account(user, Protocol::Pyzor).map_err(|_| Refusal::Internal)?;
-        let (account, secret) = known.ok_or(Refusal::UnknownUser)?;
+        let Some((account, secret)) = known else {
+            self.desk.refused(asked.place(FrontEnd::Pyzor), user, "unknown-account");
+            return Err(Refusal::UnknownUser);
+        };
         let key = HashedKey::of(user, &String::from_utf8_lossy(&secret));
         match request.signature(&key, self.desk.state.clock.now_secs()) {
             Signature::Good => Ok(Who::Account(account)),
-            Signature::Anonymous | Signature::Bad => Err(Refusal::BadSignature),
-            Signature::TooOld { .. } => Err(Refusal::TooOld),
+            Signature::Anonymous | Signature::Bad => {
+                self.desk.refused(asked.place(FrontEnd::Pyzor), user, "bad-signature");
+                Err(Refusal::BadSignature)
+            }
+            Signature::TooOld { .. } => {
+                self.desk.refused(asked.place(FrontEnd::Pyzor), user, "signature-too-old");
+                Err(Refusal::TooOld)
+            }
         }
     }
 
@@ -136,6 +145,7 @@ impl Pyzor {
         asked: &Asked<'_>,
     ) -> Option<Answer> {
         let Some(speaker) = self.desk.speaker(who, role, |owners| asked.owner(owners)) else {
+            self.desk.refused(asked.place(FrontEnd::Pyzor), who.name(), "role-missing");
             return Some(Answer::Refused(Refusal::Forbidden));
         };
         let cases: Vec<Case> = request
@@ -157,7 +167,7 @@ impl Pyzor {
             return None;
         }
         let (thread, way_back) = (request.thread, asked.way_back());
-        self.desk.say(verb, speaker, cases, move |result| {
+        self.desk.say(verb, speaker, asked.place(FrontEnd::Pyzor), cases, move |result| {
             let answer = match result {
                 Ok(_) => Answer::Done,
                 Err(WriteError::Empty) => Answer::Refused(Refusal::EmptyMessage),

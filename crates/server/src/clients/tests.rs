@@ -14,12 +14,12 @@ use seenit_signature::Kind;
 use sha1::{Digest, Sha1};
 
 use super::dcc::Dcc;
-use super::desk::{Desk, case_of};
+use super::desk::{Desk, Place, case_of};
 use super::pyzor::Pyzor;
 use super::udp::{Asked, Datagrams};
 use crate::accounts::{Role, Roles};
 use crate::config::Config;
-use crate::metrics::ClientCounts;
+use crate::metrics::{ClientCounts, FrontEnd};
 use crate::secrets::Protocol;
 use crate::server::Server;
 
@@ -163,6 +163,7 @@ fn an_answer_that_finds_no_room_in_its_socket_does_not_stop_the_thread_that_writ
     desk.say(
         Verb::Report,
         desk.local_speaker(None),
+        Place { front_end: FrontEnd::Pyzor, address: [127, 0, 0, 1].into() },
         vec![case_of(Kind::Pyzor, &[8; 20]).expect("a case")],
         move |result| {
             done.send(result.is_ok()).expect("somebody waits");

@@ -11,7 +11,8 @@ use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmmsg, sendto};
 use prometheus_client::metrics::counter::Counter;
 
-use crate::metrics::ClientCounts;
+use super::desk::Place;
+use crate::metrics::{ClientCounts, FrontEnd};
 use crate::owner::{Owners, Uid};
 
 /// Datagrams of one system call: beyond this few are saved any more, and the first waits for the last.
@@ -48,6 +49,11 @@ impl Asked<'_> {
     /// Which user of this machine sent it, if there is no doubt.
     pub(crate) fn owner(&self, owners: &Owners) -> Option<Uid> {
         owners.of_datagram(self.from, self.socket.local_addr().ok()?.port())
+    }
+
+    /// From where it came, for the log.
+    pub(crate) fn place(&self, front_end: FrontEnd) -> Place {
+        Place { front_end, address: self.from.ip() }
     }
 
     /// The way back, for an answer that must wait for something.

@@ -14,6 +14,7 @@ use super::answer::{self, Answered};
 use super::problem::Problem;
 use super::state::State;
 use super::{blocking, receipt};
+use crate::alarms;
 use crate::clients::Served;
 use crate::link::{Site, Sites};
 
@@ -51,7 +52,7 @@ struct Told<'a> {
 pub(crate) async fn stats(state: &Arc<State>) -> Result<Answered, Problem> {
     let stats = blocking::status(state, |state| {
         let mut stats = state.ledger.stats();
-        stats.alarms.extend(state.site.get().into_iter().flat_map(|site| site.status().all_alarms()));
+        stats.alarms.extend(alarms::of_site(state));
         stats
     });
     let stats = stats.await?;

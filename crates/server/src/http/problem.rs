@@ -90,6 +90,11 @@ impl Problem {
         &self.why
     }
 
+    /// Why somebody is not let in, where that is what is the matter.
+    pub(crate) fn not_let_in(&self) -> Option<&'static str> {
+        matches!(self.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN).then_some(self.code)
+    }
+
     pub(crate) fn into_response(self) -> Answered {
         let told = Told { error: &self.why, code: self.code };
         let mut response = answer::json(&told);

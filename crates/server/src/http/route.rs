@@ -131,7 +131,7 @@ impl<'a> Route<'a> {
         match self {
             Route::Check => "check",
             Route::See => "see",
-            Route::Write(verb) => verb_name(verb),
+            Route::Write(verb) => verb.as_str(),
             Route::Receipt(_) => "receipts",
             Route::Explain => "explain",
             Route::Stats => "stats",
@@ -144,19 +144,6 @@ impl<'a> Route<'a> {
             Route::Snapshot => "snapshot",
             _ => "accounts",
         }
-    }
-}
-
-fn verb_name(verb: Verb) -> &'static str {
-    match verb {
-        Verb::Report => "report",
-        Verb::Revoke => "revoke",
-        Verb::Withdraw => "withdraw",
-        Verb::Protect => "protect",
-        Verb::Unprotect => "unprotect",
-        Verb::Promote => "promote",
-        Verb::Many => "many",
-        Verb::Forget => "forget",
     }
 }
 

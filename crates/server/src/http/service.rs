@@ -12,7 +12,9 @@ use super::problem::Problem;
 use super::route::Route;
 use super::state::{Peer, State};
 use super::who::Caller;
-use super::{accounts, ask, check, explain, guard, secrets, write};
+use super::{accounts, ask, check, explain, forwarded, guard, secrets, write};
+use crate::audit::Origin;
+use crate::metrics::FrontEnd;
 
 /// Answers a request. There is always an answer.
 pub(crate) async fn serve(
@@ -23,7 +25,15 @@ pub(crate) async fn serve(
     let began = Instant::now();
     let uri = request.uri().clone();
     let route = Route::find(uri.path());
-    let response = handle(&state, &peer, route, request).await.unwrap_or_else(Problem::into_response);
+    let address = forwarded::client(&state, &peer, request.headers()).ok().flatten().unwrap_or(peer.address);
+    let handled = handle(&state, &peer, route, request).await;
+    let response = handled.unwrap_or_else(|problem| {
+        if let Some(why) = problem.not_let_in() {
+            let origin = Origin { front_end: FrontEnd::Http, address, uid: None };
+            state.audit.refused(origin, route.map_or("none", Route::name), why);
+        }
+        problem.into_response()
+    });
     let (name, status, took) =
         (route.map_or("none", Route::name), response.status().as_u16(), began.elapsed());
     state.metrics.count(name, status, took);

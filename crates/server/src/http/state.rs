@@ -10,6 +10,7 @@ use seenit_ledger::ledger::Ledger;
 
 use super::blocking::Queues;
 use crate::accounts::Accounts;
+use crate::audit::Audit;
 use crate::clients::Served;
 use crate::config::Config;
 use crate::limits::{Budget, Networks};
@@ -29,6 +30,7 @@ pub(crate) struct State {
     pub(crate) secrets: Secrets,
     pub(crate) networks: Networks,
     pub(crate) metrics: Metrics,
+    pub(crate) audit: Arc<Audit>,
     /// Where other protocols are served: known once their ports are taken.
     pub(crate) served: OnceLock<Served>,
     /// The link to other sites, where there is one.

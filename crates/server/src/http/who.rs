@@ -11,7 +11,9 @@ use super::problem::Problem;
 use super::route::{Need, Route};
 use super::state::{Peer, State};
 use crate::accounts::{Account, Role};
+use crate::audit::Origin;
 use crate::limits::{Budget, Spending};
+use crate::metrics::FrontEnd;
 
 use super::forwarded;
 
@@ -20,6 +22,7 @@ pub(crate) struct Caller {
     account: Option<Arc<Account>>,
     /// A process of this machine, as far as we can tell.
     is_local: bool,
+    address: IpAddr,
     network: Option<Arc<Budget>>,
 }
 
@@ -31,7 +34,7 @@ impl Caller {
         let network = if client.is_some() { state.budget(address) } else { peer.budget.clone() };
         // What comes through a proxy may come from anywhere, whatever the proxy says or leaves out.
         let is_local = peer.address.is_loopback() && !peer.is_trusted_proxy;
-        let mut caller = Caller { account: None, is_local, network };
+        let mut caller = Caller { account: None, is_local, address, network };
         if let Some(token) = bearer(headers)? {
             let holder = state.accounts.holder(token);
             if holder.is_none() {
@@ -97,6 +100,11 @@ impl Caller {
     pub(crate) fn reporter(&self) -> Result<ReporterId, Problem> {
         let account = self.account.as_ref();
         account.map(|account| account.reporter).ok_or_else(|| unauthorized("no-token", "this takes a token"))
+    }
+
+    /// From where it asks, for the log.
+    pub(crate) fn origin(&self) -> Origin {
+        Origin { front_end: FrontEnd::Http, address: self.address, uid: None }
     }
 
     /// Its name, for the log.

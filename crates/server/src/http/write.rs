@@ -21,6 +21,7 @@ use super::state::State;
 use super::who::Caller;
 use super::{binary, blocking, query, receipt};
 use crate::accounts::Role;
+use crate::audit::Written;
 use crate::limits::{Spending, cost_of};
 
 /// Says something of cases, and answers with a receipt once it is durable.
@@ -39,7 +40,11 @@ pub(crate) async fn write(
     caller.spend(Spending::Writes, cost_of(&cases))?;
     let (number, written) = (cases.len() as u64, cases.clone());
     let (done, acknowledged) = oneshot::channel();
+    let account = caller.name().to_owned();
+    let line = Written { account, origin: caller.origin(), verb, cases: cases.clone() };
+    let pending = state.audit.begun(&state.ledger, line);
     state.ledger.write(Write { verb, reporter, cases }, move |result| {
+        pending.ended(&result);
         // Whoever asked may have gone: the write stands.
         let _ = done.send(result);
     });

@@ -19,6 +19,13 @@ pub(crate) enum FrontEnd {
     Fuzzy,
 }
 
+impl FrontEnd {
+    /// Its name, in metrics and in the log.
+    pub(crate) fn as_str(self) -> &'static str {
+        FRONT_ENDS[self as usize]
+    }
+}
+
 /// Their names, in the order of [`FrontEnd`].
 const FRONT_ENDS: [&str; 5] = ["http", "pyzor", "razor", "dcc", "fuzzy"];
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use seenit_wire::dcc::{Header, Password, Reply, Request, Sender, ServerId};
 
 use super::answered::{Answered, Earlier, Which};
-use crate::clients::desk::{Desk, Who};
+use crate::clients::desk::{Desk, Place, Who};
 use crate::clients::udp::WayBack;
 use crate::limits::Spending;
+use crate::metrics::FrontEnd;
 use crate::secrets::{DCC_NAME, Protocol};
 
 /// Whoever asks, and with which password.
@@ -31,7 +32,12 @@ impl Caller {
         if !desk.may(&anybody.who, from, Spending::Checks, 1) {
             return None;
         }
-        Some(Caller::signed(request, number, desk).unwrap_or(anybody))
+        let signed = Caller::signed(request, number, desk);
+        if signed.is_none() {
+            let place = Place { front_end: FrontEnd::Dcc, address: from };
+            desk.refused(place, &format!("{DCC_NAME}{number}"), "bad-signature");
+        }
+        Some(signed.unwrap_or(anybody))
     }
 
     fn signed(request: &Request<'_>, number: u32, desk: &Desk) -> Option<Self> {

@@ -193,7 +193,7 @@ impl Conversation {
             return Answer::Error(ErrorCode::TooMany);
         }
         let (done, durable) = oneshot::channel();
-        self.desk.say(verb, speaker, cases, move |result| {
+        self.desk.say(verb, speaker, self.peer.place(), cases, move |result| {
             // Whoever asked may have gone: the write stands.
             let _ = done.send(result);
         });

@@ -8,9 +8,10 @@ use seenit_wire::razor::{Answer, ErrorCode, proves, write_line};
 
 use super::registration::{Refused, Registrations, account_of, registered};
 use crate::accounts::{Account, Role};
-use crate::clients::desk::{Desk, Known, Speaker, Who};
+use crate::clients::desk::{Desk, Known, Place, Speaker, Who};
 use crate::http::blocking;
 use crate::limits::Spending;
+use crate::metrics::FrontEnd;
 use crate::network::{Network, plain};
 use crate::owner::Uid;
 use crate::secrets::Protocol;
@@ -62,6 +63,11 @@ impl Peer {
         }
     }
 
+    /// From where it speaks, for the log.
+    pub(super) fn place(&self) -> Place {
+        Place { front_end: FrontEnd::Razor, address: self.address }
+    }
+
     /// As whom it speaks, where it may say this.
     pub(super) fn speaker(&self, role: Role) -> Option<Speaker> {
         let uid = match self.proved.as_ref()? {
@@ -79,6 +85,7 @@ impl Peer {
             return write_line(&Answer::Error(ErrorCode::TooMany), out).map_err(io::Error::other);
         }
         if !is_known && !self.is_at_home() {
+            self.desk.refused(self.place(), &user, "unknown-account");
             return write_line(&Answer::Error(ErrorCode::UnknownUser), out).map_err(io::Error::other);
         }
         let challenge = random_text()?;
@@ -107,7 +114,11 @@ impl Peer {
             }
             _ => None,
         };
-        if self.proved.is_some() { Answer::Accepted } else { Answer::Error(ErrorCode::NotAuthenticated) }
+        if self.proved.is_some() {
+            return Answer::Accepted;
+        }
+        self.desk.refused(self.place(), &user, "bad-signature");
+        Answer::Error(ErrorCode::NotAuthenticated)
     }
 
     /// On this machine everybody gets what they ask for: a name means nothing there. Beyond it a network gets a few

@@ -1,0 +1,257 @@
+//! The audit trail: a line in the log for each write and each refused login. Who (account, address, user), by which
+//! protocol, what (verb, record, signatures), and what the message is now.
+//!
+//! Lines are written by a thread of their own: a log that nobody reads must not keep the thread that writes waiting,
+//! nor clients. All names are logged as quoted text, so that none of them can end a line and forge the next one.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use seenit_ledger::Receipt;
+use seenit_ledger::error::WriteError;
+use seenit_ledger::ledger::Ledger;
+use seenit_ledger::record::Verb;
+use seenit_ledger::signature::Case;
+use seenit_ledger::verdict::Verdict;
+
+use crate::metrics::FrontEnd;
+use crate::owner::Uid;
+
+/// Lines that wait for the thread. A disk that stalls for a second or two loses none at a thousand writes a second.
+const LINES_WAITING_MAX: usize = 4096;
+
+/// Refused logins that are logged one by one in each window; the others are counted. Enough to see who it is, too few to
+/// fill a disk: 2 MB a day.
+const REFUSED_LINES_MAX: u64 = 10;
+
+/// How long a window of refused logins is.
+const REFUSED_WINDOW: Duration = Duration::from_secs(60);
+
+/// The longest name that is logged: whoever is refused chose it.
+const NAME_CHARS_MAX: usize = 64;
+
+/// From where something came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) front_end: FrontEnd,
+    pub(crate) address: IpAddr,
+    /// The user of this machine, where the kernel knows.
+    pub(crate) uid: Option<Uid>,
+}
+
+/// A write, as it was asked for.
+pub(crate) struct Written {
+    pub(crate) account: String,
+    pub(crate) origin: Origin,
+    pub(crate) verb: Verb,
+    pub(crate) cases: Vec<Case>,
+}
+
+/// A write of which nobody knows yet how it ends. It keeps no ledger alive: the ledger's own thread is what drops it.
+pub(crate) struct Pending {
+    audit: Arc<Audit>,
+    ledger: Weak<Ledger>,
+    written: Written,
+}
+
+impl Pending {
+    /// Leaves a line about it: it is durable, or refused.
+    pub(crate) fn ended(self, result: &Result<Receipt, WriteError>) {
+        self.audit.leave(Line::Written(self.written, self.ledger, result.clone()));
+    }
+}
+
+enum Line {
+    Written(Written, Weak<Ledger>, Result<Receipt, WriteError>),
+    Refused {
+        origin: Origin,
+        name: String,
+        why: &'static str,
+    },
+    /// So many logins were refused and not logged one by one.
+    Counted(u64),
+    End,
+}
+
+/// Where lines are left.
+pub(crate) struct Audit {
+    lines: SyncSender<Line>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    refused: Mutex<Window>,
+    left_out: Arc<AtomicU64>,
+}
+
+/// How many logins were refused lately.
+struct Window {
+    began: Instant,
+    logged: u64,
+    counted: u64,
+}
+
+impl Window {
+    /// Whether one more is logged, and how many of the window before this one were only counted.
+    fn add(&mut self, now: Instant) -> (bool, u64) {
+        let before = self.turn(now);
+        let is_logged = self.logged < REFUSED_LINES_MAX;
+        if is_logged {
+            self.logged += 1
+        } else {
+            self.counted += 1
+        }
+        (is_logged, before)
+    }
+
+    /// Begins a new window where the old one is over: how many of that were only counted.
+    fn turn(&mut self, now: Instant) -> u64 {
+        if now.duration_since(self.began) < REFUSED_WINDOW {
+            return 0;
+        }
+        let counted = self.counted;
+        *self = Window { began: now, logged: 0, counted: 0 };
+        counted
+    }
+}
+
+impl Audit {
+    /// Starts the thread that writes the lines.
+    pub(crate) fn start() -> std::io::Result<Self> {
+        let (lines, waiting) = sync_channel(LINES_WAITING_MAX);
+        let left_out = Arc::new(AtomicU64::new(0));
+        let lost = Arc::clone(&left_out);
+        let thread =
+            thread::Builder::new().name("seenit-audit".into()).spawn(move || log_lines(&waiting, &lost))?;
+        let refused = Mutex::new(Window { began: Instant::now(), logged: 0, counted: 0 });
+        Ok(Audit { lines, thread: Mutex::new(Some(thread)), refused, left_out })
+    }
+
+    /// There will be a line about a write.
+    pub(crate) fn begun(self: &Arc<Self>, ledger: &Arc<Ledger>, written: Written) -> Pending {
+        Pending { audit: Arc::clone(self), ledger: Arc::downgrade(ledger), written }
+    }
+
+    /// Leaves a line about somebody who is not who they say, or may not do what they ask for.
+    pub(crate) fn refused(&self, origin: Origin, name: &str, why: &'static str) {
+        let mut window = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let (is_logged, before) = window.add(Instant::now());
+        drop(window);
+        self.leave_counted(before);
+        if is_logged {
+            let name = name.chars().take(NAME_CHARS_MAX).collect();
+            self.leave(Line::Refused { origin, name, why });
+        }
+    }
+
+    /// Logs what was only counted so far, once its window is over: an attack that has ended is told of as well.
+    pub(crate) fn tick(&self) {
+        let counted = self.refused.lock().unwrap_or_else(PoisonError::into_inner).turn(Instant::now());
+        self.leave_counted(counted);
+    }
+
+    /// Waits until every line is written.
+    pub(crate) fn close(&self) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // Both fail only where the thread has ended by itself.
+            let _ = self.lines.send(Line::End);
+            let _ = thread.join();
+        }
+    }
+
+    fn leave_counted(&self, counted: u64) {
+        if counted > 0 {
+            self.leave(Line::Counted(counted));
+        }
+    }
+
+    fn leave(&self, line: Line) {
+        if let Err(TrySendError::Full(_)) = self.lines.try_send(line) {
+            self.left_out.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+fn log_lines(lines: &Receiver<Line>, left_out: &AtomicU64) {
+    while let Ok(line) = lines.recv() {
+        match line {
+            Line::Written(written, ledger, result) => log_written(&written, &ledger, result),
+            Line::Refused { origin: Origin { front_end, address, uid }, name, why } => {
+                let (via, uid) = (front_end.as_str(), uid.map(|uid| uid.0));
+                tracing::warn!(account = name.as_str(), %address, uid, via, why, "refused");
+            }
+            Line::Counted(refused) => {
+                tracing::warn!(refused, "more logins were refused than are logged one by one");
+            }
+            Line::End => return,
+        }
+        let lost = left_out.swap(0, Relaxed);
+        if lost > 0 {
+            tracing::warn!(lines = lost, "the log is slower than what it should tell of: lines are missing");
+        }
+    }
+}
+
+fn log_written(written: &Written, ledger: &Weak<Ledger>, result: Result<Receipt, WriteError>) {
+    let Written { account, origin, verb, cases } = written;
+    let (account, address, via) = (account.as_str(), origin.address, origin.front_end.as_str());
+    let (uid, verb) = (origin.uid.map(|uid| uid.0), verb.as_str());
+    let signatures: usize = cases.iter().map(Case::len).sum();
+    match result {
+        Ok(receipt) => {
+            let (record, records) = (receipt.id, receipt.records);
+            let judged =
+                |ledger: Arc<Ledger>| now(cases.iter().map(|case| ledger.check_in_memory(case).verdict));
+            let verdict = ledger.upgrade().map(judged).unwrap_or_default();
+            let verdict = verdict.as_str();
+            tracing::info!(account, %address, uid, via, verb, %record, records, signatures, verdict, "written");
+        }
+        Err(error) => {
+            tracing::warn!(account, %address, uid, via, verb, signatures, why = %error, "not written");
+        }
+    }
+}
+
+/// The verdicts in few words: `spam`, or `spam 3, unknown 1`.
+fn now(verdicts: impl Iterator<Item = Verdict>) -> String {
+    let mut counted: Vec<(Verdict, u64)> = Vec::new();
+    for verdict in verdicts {
+        match counted.iter_mut().find(|(other, _)| *other == verdict) {
+            Some((_, number)) => *number += 1,
+            None => counted.push((verdict, 1)),
+        }
+    }
+    match counted.as_slice() {
+        [(verdict, _)] => verdict.as_str().to_owned(),
+        several => {
+            let one = |(verdict, number): &(Verdict, u64)| format!("{} {number}", verdict.as_str());
+            several.iter().map(one).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_refused_logins_are_counted_and_not_logged_one_by_one() {
+        let began = Instant::now();
+        let mut window = Window { began, logged: 0, counted: 0 };
+        let logged = (0..1000).filter(|_| window.add(began).0).count() as u64;
+        assert_eq!((logged, window.counted), (REFUSED_LINES_MAX, 1000 - REFUSED_LINES_MAX));
+        assert_eq!(window.turn(began), 0, "the window is not over");
+        assert_eq!(window.add(began + REFUSED_WINDOW), (true, 1000 - REFUSED_LINES_MAX));
+        assert_eq!(window.turn(began + REFUSED_WINDOW * 2), 0, "none was left to tell");
+    }
+
+    #[test]
+    fn verdicts_in_few_words() {
+        use Verdict::*;
+        assert_eq!(now([Spam].into_iter()), "spam");
+        assert_eq!(now([Spam, Spam].into_iter()), "spam");
+        assert_eq!(now([Spam, Unknown, Spam].into_iter()), "spam 2, unknown 1");
+    }
+}
