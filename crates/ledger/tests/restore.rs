@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::HashMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ fn restoring_an_older_full_copy_begins_a_new_incarnation() {
 #[test]
 fn a_folder_that_was_put_back_by_hand_begins_a_new_incarnation_in_place() {
     no_name_names_two_messages(|backup, data, hands| {
-        fs::create_dir(data).expect("a folder");
+        fs::DirBuilder::new().mode(0o700).create(data).expect("a folder");
         copy_all(backup, data);
         let clock = Arc::clone(hands) as Arc<dyn Clock>;
         seenit_ledger::restore_in_place(data, config(), clock).expect("restored");

@@ -227,7 +227,7 @@ fn a_site_with_a_full_disk_is_not_ready_and_says_why() {
     let site = Site::start(config);
     let refused = site.post("/v1/report", JSON, CASE);
     assert_eq!(refused.problem(), (503, "writes-refused".into()));
-    assert!(refused.text().contains("bytes are free"), "{}", refused.text());
+    assert!(refused.text().contains("are free where the journal lies"), "{}", refused.text());
     assert_eq!(site.get("/readyz").problem(), (503, "writes-refused".into()));
     assert_eq!(site.get("/healthz").status, 200);
     assert_eq!(site.ask("POST", "/v1/check").body(JSON, CASE).send().status, 200);
