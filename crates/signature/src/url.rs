@@ -136,7 +136,7 @@ pub fn target(link: &str) -> Option<Target> {
         return Some(Target { text: format!("{host}{path}"), withheld: path.is_empty() });
     }
     let is_number = host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') || host.contains(':');
-    let registrable = if is_number { Some(host.as_str()) } else { psl::domain_str(&host) };
+    let registrable = if is_number { Some(host.as_str()) } else { seenit_suffix::domain_str(&host) };
     let path = skeleton(path);
     // Nobody owns a public suffix, and the page of a mailing list belongs to all who write to the list.
     let withheld = registrable.is_none() || path.split('/').any(|segment| segment == LIST_PAGE);

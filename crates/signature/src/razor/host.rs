@@ -7,7 +7,7 @@
 //! in 7,872 mails of the corpus).
 
 use memchr::{memchr, memrchr};
-use psl::{List, Psl, Type};
+use seenit_suffix::{List, Psl, Type};
 
 use super::text::{is_space, leading, starts_with_any_case};
 
