@@ -43,8 +43,22 @@ mod tests {
     #[test]
     fn the_list_says_what_the_crate_says() {
         let names = [
-            "www.example.com", "example.co.uk", "co.uk", "me.github.io", "a.b.c.kobe.jp", "city.kobe.jp", "com", "",
-            ".", "..", "example.com.", "no-such-suffix", "a.no-such-suffix", "www.ck", "other.ck", "食狮.中国",
+            "www.example.com",
+            "example.co.uk",
+            "co.uk",
+            "me.github.io",
+            "a.b.c.kobe.jp",
+            "city.kobe.jp",
+            "com",
+            "",
+            ".",
+            "..",
+            "example.com.",
+            "no-such-suffix",
+            "a.no-such-suffix",
+            "www.ck",
+            "other.ck",
+            "食狮.中国",
         ];
         for name in names {
             assert_eq!(domain(name.as_bytes()), psl::domain(name.as_bytes()), "{name:?}");

@@ -128,7 +128,8 @@ fn is_site(link: &str) -> bool {
     if host.len() > HOST_BYTES_MAX || host.split('.').any(str::is_empty) {
         return false;
     }
-    let is_known = |host: &str| seenit_suffix::domain(host.as_bytes()).is_some_and(|domain| domain.suffix().is_known());
+    let is_known =
+        |host: &str| seenit_suffix::domain(host.as_bytes()).is_some_and(|domain| domain.suffix().is_known());
     is_known(&host.to_ascii_lowercase()) || host.parse::<std::net::Ipv4Addr>().is_ok()
 }
 
