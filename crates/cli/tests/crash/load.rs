@@ -16,6 +16,9 @@ const CLIENTS: u64 = 4;
 /// configuration); the rest is for a machine that does other things, too.
 const SEEN_MARGIN: Duration = Duration::from_millis(1000);
 
+/// How long a round on a disk that fails waits for a write that is refused, at most.
+const REFUSED_WITHIN: Duration = Duration::from_secs(30);
+
 /// Signatures that are seen, over and over.
 const SEEN: u64 = 8;
 
@@ -88,6 +91,24 @@ impl Load {
 
     /// Loads the server for some time, and kills it.
     pub(crate) fn run(&mut self, server: Server, time: Duration) {
+        self.run_until(server, || std::thread::sleep(time));
+    }
+
+    /// Loads the server for some time and until it has refused a write, and kills it: on a busy machine few writes come
+    /// in that time, and none of them may meet a fault.
+    pub(crate) fn run_until_refused(&mut self, server: Server, time: Duration) {
+        let (told, before, began) = (Arc::clone(&self.told), self.refused(), Instant::now());
+        self.run_until(server, move || {
+            while began.elapsed() < time
+                || told.refused.load(SeqCst) == before && began.elapsed() < REFUSED_WITHIN
+            {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
+    }
+
+    /// Loads the server until `wait` returns, and kills it.
+    fn run_until(&mut self, server: Server, wait: impl FnOnce()) {
         let end = Arc::new(AtomicBool::new(false));
         let clients = (0..CLIENTS).map(|client| {
             let (mut http, told, end) = (server.client(), Arc::clone(&self.told), Arc::clone(&end));
@@ -101,7 +122,7 @@ impl Load {
             })
         });
         let clients: Vec<_> = clients.collect();
-        std::thread::sleep(time);
+        wait();
         let killed = Instant::now();
         server.kill();
         end.store(true, SeqCst);

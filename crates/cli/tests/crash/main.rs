@@ -86,7 +86,7 @@ fn writes_and_syncs_that_fail_refuse_and_lose_nothing() {
             let server = site.start(&environment).unwrap_or_else(|why| panic!("{fault} {round}: {why}"));
             load.check(&server, &format!("{fault}, round {round}, {:?}", server.recovery));
             std::fs::write(&switch, b"").expect("written");
-            load.run(server, Duration::from_millis(400));
+            load.run_until_refused(server, Duration::from_millis(400));
             let _ = std::fs::remove_file(&switch);
         }
         assert!(load.refused() > 0, "{fault}: no write was refused, so nothing was tested");
