@@ -25,8 +25,8 @@ pub(crate) struct Fullness {
 }
 
 impl Ledger {
-    /// Whether writes are taken, the writer gets on with them and reports find room; and why not. Lists what works worse
-    /// than it should, in plain sentences.
+    /// Whether writes are taken, the writer gets on with them and reports find room; and why not. Lists what works
+    /// worse than it should, in plain sentences.
     pub fn ready(&self) -> Result<Vec<String>, WriteError> {
         self.writable()?;
         let why = self.shared.stuck().or_else(|| self.shared.state().full.clone());

@@ -69,7 +69,7 @@ impl Growth {
         mean.max(self.of(now).unwrap_or(0))
     }
 
-    /// In how many generations the tally is full, when signatures come as they did; `None` where old ones expire before.
+    /// In how many generations the tally is full, if signatures come as they did; `None` where old ones expire before.
     pub(crate) fn full_in(&self, fill: Fill) -> Option<f64> {
         let rate = self.rate(fill.now);
         let mut held = fill.held;

@@ -1,6 +1,6 @@
 //! From tallies to verdicts. The rules, in order:
 //!
-//! 1. Of a signature: a label has no verdict. Protected is good. Else it is spam when its spam weight reaches the quorum
+//! 1. Of a signature: a label has no verdict. Protected is good. Else it is spam if its spam weight reaches the quorum
 //!    of its kind and is more than `ratio` times its ham weight; good when the same holds the other way round; else
 //!    disputed when there is weight on both sides, and below the quorum when there is some on one.
 //! 2. A good signature is ham where it is made of a whole message. A good link, host or part is only a piece, and spam

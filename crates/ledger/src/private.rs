@@ -108,8 +108,8 @@ fn replace(path: &Path, bytes: &[u8], is_locked: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// A file of mode 0600 that has no name of its own yet. One that a killed process left behind is removed when the folder is
-/// opened (`remove_litter`).
+/// A file of mode 0600 that has no name of its own yet. One that a killed process left behind is removed when the
+/// folder is opened (`remove_litter`).
 pub(crate) fn unnamed(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     // `tempfile` makes files that only their owner may read.
     tempfile::Builder::new().prefix(".seenit-").suffix(".tmp").tempfile_in(folder)

@@ -1,4 +1,5 @@
-//! Putting a backup in place: a new incarnation begins, because nothing inside the folder tells that it is an older copy.
+//! Putting a backup in place: a new incarnation begins, because nothing inside the folder tells that it is an older
+//! copy.
 //!
 //! Records that were written after the backup may be known elsewhere by their names. Under the old incarnation the next
 //! records would get the same names. A new one gives them others, and old names still mean the records they meant.
@@ -75,8 +76,8 @@ pub fn restore_in_place(
     Ok(Restored { incarnation_before, stats: ledger.stats() })
 }
 
-/// Makes sure that no server uses a folder for as long as what is returned lives. Nothing is written to it: a backup may
-/// lie where nobody can write. Where there are no locks, no server could be seen.
+/// Makes sure that no server uses a folder for as long as what is returned lives. Nothing is written to it: a backup
+/// may lie where nobody can write. Where there are no locks, no server could be seen.
 fn unused(folder: &Path) -> Result<Option<File>, OpenError> {
     let Ok(file) = File::open(folder.join("lock")) else {
         return Ok(None);

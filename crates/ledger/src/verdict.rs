@@ -197,8 +197,8 @@ pub struct Answer {
 pub const ANSWER_BYTES: usize = 8;
 
 impl Answer {
-    /// Verdict, marks (1 protected, 2 many, 4 at least, 8 good), weight, weight against, reports: eight bytes, numbers with
-    /// their lowest byte first.
+    /// Verdict, marks (1 protected, 2 many, 4 at least, 8 good), weight, weight against, reports: eight bytes, numbers
+    /// with their lowest byte first.
     pub fn to_bytes(self) -> [u8; ANSWER_BYTES] {
         let marks = [self.protected, self.many, self.saturated, self.good];
         let marks = marks.iter().rev().fold(0, |bits, &mark| bits << 1 | u8::from(mark));

@@ -24,8 +24,8 @@ use crate::owner::Uid;
 /// Lines that wait for the thread. A disk that stalls for a second or two loses none at a thousand writes a second.
 const LINES_WAITING_MAX: usize = 4096;
 
-/// Refused logins that are logged one by one in each window; the others are counted. Enough to see who it is, too few to
-/// fill a disk: 2 MB a day.
+/// Refused logins that are logged one by one in each window; the others are counted. Enough to see who it is, too few
+/// to fill a disk: 2 MB a day.
 const REFUSED_LINES_MAX: u64 = 10;
 
 /// How long a window of refused logins is.

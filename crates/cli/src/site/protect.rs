@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     undo: bool,
     #[command(flatten)]
     place: Place,
-    /// Print one JSON object: messages, passed_over, unchanged, still_protected, failed, and files, which says what became of each message
+    /// Print one JSON object: messages, passed_over, unchanged, still_protected, failed, and what became of each file
     #[arg(long)]
     json: bool,
 }

@@ -162,7 +162,10 @@ mod tests {
     #[test]
     fn a_report_says_whether_the_message_is_listed_now() {
         let told = |receipt: Value| line(Verb::Report, "a.eml", &receipt);
-        let reason = |rule: &str, weight: u64| json!([{"kind": "exact1", "rule": rule, "verdict": "unknown", "weight": weight, "quorum": 10}]);
+        let reason = |rule: &str, weight: u64| {
+            let (kind, verdict) = ("exact1", "unknown");
+            json!([{"kind": kind, "rule": rule, "verdict": verdict, "weight": weight, "quorum": 10}])
+        };
         let spam = json!({"id": "r", "matched": 2, "verdict": "spam", "reasons": reason("reported", 10)});
         assert_eq!(
             told(spam),

@@ -2,8 +2,8 @@
 //! synced. Each time: what was acknowledged is found, nothing is found that was not sent, nothing is unreadable, and
 //! seen counts are not below what was accepted some intervals before.
 //!
-//! `SEENIT_KILLS=200` kills the server 200 times on each sort of disk, whatever the usual number is; `SEENIT_LONG=1` runs
-//! many more rounds. A failing round prints its number; seeds are fixed.
+//! `SEENIT_KILLS=200` kills the server 200 times on each sort of disk, whatever the usual number is; `SEENIT_LONG=1`
+//! runs many more rounds. A failing round prints its number; seeds are fixed.
 
 mod faults;
 mod load;

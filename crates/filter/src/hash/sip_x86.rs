@@ -190,8 +190,8 @@ impl KeyLanes<4> for Four {
     #[inline(always)]
     unsafe fn gather(_: Avx2, keys: &[&[u8]; 4], offset: usize) -> Self {
         let at = |i: usize| keys[i].as_ptr().expose_provenance() as i64;
-        // SAFETY: the proof says that the processor has the instructions, and the caller vouches for 8 readable bytes at
-        // `offset` of each key; the addresses are absolute and their provenance exposed.
+        // SAFETY: the proof says that the processor has the instructions, and the caller vouches for 8 readable bytes
+        // at `offset` of each key; the addresses are absolute and their provenance exposed.
         Four(unsafe {
             let addresses = _mm256_set_epi64x(at(3), at(2), at(1), at(0));
             let addresses = _mm256_add_epi64(addresses, _mm256_set1_epi64x(offset as i64));
@@ -240,8 +240,8 @@ impl KeyLanes<8> for Eight {
     #[inline(always)]
     unsafe fn gather(_: Avx512, keys: &[&[u8]; 8], offset: usize) -> Self {
         let at = |i: usize| keys[i].as_ptr().expose_provenance() as i64;
-        // SAFETY: the proof says that the processor has the instructions, and the caller vouches for 8 readable bytes at
-        // `offset` of each key; the addresses are absolute and their provenance exposed.
+        // SAFETY: the proof says that the processor has the instructions, and the caller vouches for 8 readable bytes
+        // at `offset` of each key; the addresses are absolute and their provenance exposed.
         Eight(unsafe {
             let addresses = _mm512_set_epi64(at(7), at(6), at(5), at(4), at(3), at(2), at(1), at(0));
             let addresses = _mm512_add_epi64(addresses, _mm512_set1_epi64(offset as i64));

@@ -148,7 +148,8 @@ fn shape(shape: Shape, (x, y): (f64, f64), size: f64, fill: &str, stroke: &str) 
     };
     let polygon = match shape {
         Shape::Circle => {
-            return html! { circle cx=(at(x)) cy=(at(y)) r=(at(size)) fill=(fill) stroke=(stroke) stroke-width="1.5" {} };
+            let (x, y, r) = (at(x), at(y), at(size));
+            return html! { circle cx=(x) cy=(y) r=(r) fill=(fill) stroke=(stroke) stroke-width="1.5" {} };
         }
         Shape::Triangle => corners(&[(0.0, -1.2), (1.1, 0.9), (-1.1, 0.9)]),
         Shape::Wedge => corners(&[(0.0, 1.2), (1.1, -0.9), (-1.1, -0.9)]),

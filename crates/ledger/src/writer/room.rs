@@ -72,7 +72,7 @@ impl Writer {
                 kept_generations = kept,
                 forgotten_signatures = signatures,
                 capacity,
-                "the tally is full, so the oldest records are forgotten early: raise `capacity` and run `seenit rebuild`"
+                "the tally is full, so the oldest records are forgotten early: raise `capacity`, run `seenit rebuild`"
             );
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! The writer's part in snapshots: when one is due, and what of it writes wait for.
 //!
-//! Writes wait while memory is copied into a file that has no name yet: nobody may change it meanwhile. The rest happens on
-//! a thread of its own: bulk marks are read from the journal, the file is synced and gets its name. A snapshot that would
-//! say what the last one says is not taken, unless somebody asks for it.
+//! Writes wait while memory is copied into a file that has no name yet: nobody may change it meanwhile. The rest
+//! happens on a thread of its own: bulk marks are read from the journal, the file is synced and gets its name. A
+//! snapshot that would say what the last one says is not taken, unless somebody asks for it.
 
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;

@@ -133,7 +133,10 @@ mod tests {
             String::from_utf8(write_answers(&[spam, Answer::default(), no_opinion], &[0, 2])).expect("text");
         assert_eq!(
             text,
-            r#"{"answers":[{"verdict":"spam","weight":10,"raw":1},{"verdict":"unknown","seen":2},{"verdict":"no opinion"}]}"#
+            concat!(
+                r#"{"answers":[{"verdict":"spam","weight":10,"raw":1},"#,
+                r#"{"verdict":"unknown","seen":2},{"verdict":"no opinion"}]}"#
+            )
         );
         assert_eq!(write_answers(&[], &[]), b"{\"answers\":[]}");
     }

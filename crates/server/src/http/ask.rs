@@ -75,9 +75,9 @@ pub(crate) fn health() -> Answered {
     answer::of(TEXT, "ok\n")
 }
 
-/// Checks and writes work, and the writer gets on. What works worse than it should is listed after the word `ready`, one
-/// thing a line. Answered from memory and in no queue: whoever balances load must not take a site away because its status
-/// is asked for too often.
+/// Checks and writes work, and the writer gets on. What works worse than it should is listed after the word `ready`,
+/// one thing a line. Answered from memory and in no queue: whoever balances load must not take a site away because its
+/// status is asked for too often.
 pub(crate) fn ready(state: &State) -> Result<Answered, Problem> {
     let mut probe = Case::new();
     probe.push(Kind::RazorE8, &[0; 8])?;

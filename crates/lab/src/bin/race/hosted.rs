@@ -21,7 +21,8 @@ pub(crate) fn serve(serving: &impl Serialize) -> Result<(), Box<dyn Error>> {
     std::process::exit(0)
 }
 
-/// Nobody is limited, checks are no sightings, no bytes must stay free, and what is remembered is small until the race makes it larger.
+/// Nobody is limited, checks are no sightings, no bytes must stay free, and what is remembered is small until the
+/// race makes it larger.
 pub(crate) fn config() -> Config {
     let mut config = Config::default();
     let ledger = &mut config.ledger;
