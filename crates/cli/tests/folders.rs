@@ -95,7 +95,7 @@ fn a_file_that_may_not_be_read_is_told_and_passed_over() {
     filled(&folder);
     let locked = folder.path("box/a-locked");
     std::fs::create_dir(&locked).expect("a folder");
-    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).expect("an owner may");
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).expect("an owner may");
     if std::fs::read_dir(&locked).is_ok() {
         eprintln!("skipped: this user may read everything");
         return;

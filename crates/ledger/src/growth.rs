@@ -65,7 +65,7 @@ impl Growth {
         let whole = (first..now).rev().take(RATE_GENERATIONS);
         let (sum, count) =
             whole.fold((0, 0u64), |(sum, count), one| (sum + self.of(one).unwrap_or(0), count + 1));
-        let mean = if count == 0 { 0 } else { sum / count };
+        let mean: u64 = sum / count.max(1);
         mean.max(self.of(now).unwrap_or(0))
     }
 

@@ -10,7 +10,7 @@ use seenit_ledger::{LedgerConfig, Verb, Verdict};
 
 #[test]
 fn records_count_for_thirty_days_and_protections_last() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
     write(&ledger, Verb::Report, OPERATOR, case(2000)).expect("durable");
@@ -45,7 +45,7 @@ fn records_count_for_thirty_days_and_protections_last() {
 
 #[test]
 fn seen_counts_are_of_three_days_and_bulk_of_a_month() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     ledger.see(&[case(1)], 19).expect("accepted");
     ledger.see(&[case(2000)], 30).expect("accepted");
@@ -70,7 +70,7 @@ fn seen_counts_are_of_three_days_and_bulk_of_a_month() {
 
 #[test]
 fn a_clock_that_leaps_wipes_nothing_until_it_is_confirmed() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
     hands.now.store(25_000 * DAY, SeqCst);
@@ -104,7 +104,7 @@ fn a_clock_that_leaps_wipes_nothing_until_it_is_confirmed() {
 
 #[test]
 fn a_forgotten_count_is_subtracted_only_while_it_is_counted() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     ledger.see(&[exact(1)], 15).expect("accepted");
     write(&ledger, Verb::Forget, OPERATOR, exact(1)).expect("durable");
@@ -121,7 +121,7 @@ fn a_forgotten_count_is_subtracted_only_while_it_is_counted() {
 /// Tallies that are made anew go through the newest rows first: an older row of the same mark took it away.
 #[test]
 fn many_said_on_two_days_outlives_tallies_that_are_made_anew() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     for _ in 0..2 {
         write(&ledger, Verb::Many, OPERATOR, exact(1)).expect("durable");

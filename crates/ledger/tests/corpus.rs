@@ -44,7 +44,7 @@ fn protecting_all_ham_of_the_corpus_makes_no_spam_ham() {
     };
     let [ham, spam] = cases(&corpus);
     assert!(ham.len() > 4000 && spam.len() > 3600, "{} ham, {} spam", ham.len(), spam.len());
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open_with(folder.path(), &hands, LedgerConfig { capacity: 1_000_000, ..config() });
     for batch in ham.chunks(BATCH) {
         ledger.protect(batch.iter().map(|(_, case)| case.clone()).collect()).expect("durable");

@@ -7,7 +7,7 @@ use seenit_ledger::{Case, OPERATOR, Verb, Verdict};
 
 #[test]
 fn a_report_is_one_entry_with_its_date_and_not_one_for_each_signature() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let desk = ledger.put_reporter("desk", Some(10)).expect("durable").id;
     let first = write(&ledger, Verb::Report, desk, case(1)).expect("durable").id;
@@ -27,7 +27,7 @@ fn a_report_is_one_entry_with_its_date_and_not_one_for_each_signature() {
 
 #[test]
 fn a_replica_is_explained_by_the_report_of_the_text_that_it_resembles() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let report = write(&ledger, Verb::Report, OPERATOR, near(5, 0)).expect("durable").id;
     write(&ledger, Verb::Report, OPERATOR, near(6, 0)).expect("durable");
@@ -38,7 +38,7 @@ fn a_replica_is_explained_by_the_report_of_the_text_that_it_resembles() {
 
 #[test]
 fn who_protects_a_message_is_said_and_not_who_did_once() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let first = ledger.protect(vec![case(1)]).expect("durable").id;
     hands.pass(DAY);

@@ -68,14 +68,14 @@ fn next_day(ledger: &Ledger, hands: &Arc<Hands>) {
 fn killed(folder: &Path, ledger: &Ledger) -> tempfile::TempDir {
     // A snapshot that is being written gets its name before this is answered: nothing moves while it is copied.
     ledger.put_reporter("last", Some(1)).expect("durable");
-    let copy = tempfile::tempdir().expect("a folder");
+    let copy = private_folder();
     copy_all(folder, copy.path());
     copy
 }
 
 #[test]
 fn at_capacity_new_reports_are_taken_and_the_oldest_are_forgotten_first() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = filled(folder.path(), &hands);
     let days = remembered(&ledger, 12);
     assert_eq!(days, (12 - days.len() as u64..12).collect::<Vec<_>>(), "the newest days");
@@ -105,7 +105,7 @@ fn at_capacity_new_reports_are_taken_and_the_oldest_are_forgotten_first() {
 
 #[test]
 fn a_larger_capacity_brings_back_what_was_forgotten_early() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     drop(filled(folder.path(), &hands));
     let larger = LedgerConfig { capacity: 5000, ..small() };
     seenit_ledger::rebuild(folder.path(), larger.clone(), hands.clone(), || ()).expect("rebuilt");
@@ -122,7 +122,7 @@ fn a_larger_capacity_brings_back_what_was_forgotten_early() {
 
 #[test]
 fn a_day_that_fills_the_tally_alone_is_refused_loudly_until_the_next_day() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open_with(folder.path(), &hands, small());
     let mut full = None;
     for number in 0..1100 {
@@ -145,7 +145,7 @@ fn a_day_that_fills_the_tally_alone_is_refused_loudly_until_the_next_day() {
 
 #[test]
 fn a_tally_that_will_be_full_is_an_alarm_days_before() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open_with(folder.path(), &hands, LedgerConfig { capacity: 2000, ..small() });
     let mut warned = None;
     for day in 0..14 {
@@ -168,7 +168,7 @@ fn a_tally_that_will_be_full_is_an_alarm_days_before() {
 
 #[test]
 fn a_steady_site_below_its_capacity_is_no_alarm() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let steady = LedgerConfig { record_generations: 5, ..small() };
     let ledger = open_with(folder.path(), &hands, steady);
     for day in 0..8 {
@@ -182,7 +182,7 @@ fn a_steady_site_below_its_capacity_is_no_alarm() {
 
 #[test]
 fn what_a_peer_says_is_counted_when_the_tally_is_full() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = filled(folder.path(), &hands);
     ledger.set_peers(&[peer(1, 10, 10, 0)]).expect("durable");
     let (mut sequence, today) = (1, ledger.stats().generation);
@@ -205,7 +205,7 @@ fn what_a_peer_says_is_counted_when_the_tally_is_full() {
 /// before that cannot tell: tallies come from the rows of the journal then.
 #[test]
 fn a_word_said_again_after_it_expired_counts_once_after_a_kill() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let kept = LedgerConfig { record_generations: 3, snapshot_secs: 86_400, ..config() };
     let ledger = open_with(folder.path(), &hands, kept.clone());
     write(&ledger, Verb::Report, OPERATOR, exact(0)).expect("durable");
@@ -279,7 +279,7 @@ proptest! {
 
     #[test]
     fn a_full_tally_is_the_fold_of_the_records_that_are_kept(steps in steps()) {
-        let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+        let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
         let ledger = open_with(folder.path(), &hands, small());
         let mut reporters = vec![OPERATOR];
         for name in ["one", "two"] {

@@ -23,7 +23,7 @@ fn golden() -> PathBuf {
 
 /// The golden folder of a version, without its journal.
 fn unpacked(version: u32) -> TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = private_folder();
     let identity = golden().join(format!("identity-v{version}.json"));
     fs::copy(identity, folder.path().join("identity.json")).expect("copied");
     let packed = File::open(golden().join(format!("snapshot-v{version}.gz")));
@@ -80,7 +80,7 @@ fn says_what_it_was_told(local: &Local) {
 #[test]
 #[ignore = "writes the golden folder"]
 fn makes_the_golden_folder() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let small = LedgerConfig { capacity: 1000, seen_capacity: 1000, ..config() };
     let ledger = open_with(folder.path(), &hands, small);
     for _ in 0..2 {

@@ -97,7 +97,7 @@ proptest! {
 
     #[test]
     fn memory_is_what_was_said(steps in steps()) {
-        let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+        let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
         let ledger = open_with(folder.path(), &hands, small());
         let reporters: Vec<ReporterId> = WEIGHTS.iter().enumerate()
             .map(|(number, &weight)| ledger.put_reporter(&format!("r{number}"), Some(weight)).expect("durable").id)
@@ -120,7 +120,7 @@ proptest! {
             }
         }
         compare(&ledger, &naive, "while running")?;
-        let killed = tempfile::tempdir().expect("a folder");
+        let killed = private_folder();
         copy_all(folder.path(), killed.path());
         compare(&open_with(killed.path(), &hands, small()), &naive, "after a kill")?;
         drop(ledger);
@@ -133,7 +133,7 @@ proptest! {
 /// A word that has expired and is not yet deleted is no word before the next.
 #[test]
 fn a_word_said_again_after_it_expired_weighs_again() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open_with(folder.path(), &hands, small());
     let other = ledger.put_reporter("other", Some(1)).expect("durable").id;
     write(&ledger, Verb::Report, seenit_ledger::OPERATOR, exact(0)).expect("durable");
@@ -149,7 +149,7 @@ fn a_word_said_again_after_it_expired_weighs_again() {
 /// Counts beyond what the tally's bits hold are taken from the journal, which must not know what is being hidden.
 #[test]
 fn a_full_tally_ages_out_like_any_other() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open_with(folder.path(), &hands, LedgerConfig { raw_max: 5000, ..small() });
     for _ in 0..2 {
         let cases = vec![exact(0); 600];
@@ -167,7 +167,7 @@ fn a_full_tally_ages_out_like_any_other() {
 
 #[test]
 fn days_without_a_word_are_no_loss() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open_with(folder.path(), &hands, small());
     write(&ledger, Verb::Report, seenit_ledger::OPERATOR, exact(0)).expect("durable");
     for _ in 0..KEPT + 4 {

@@ -23,7 +23,7 @@ fn weights(ledger: &Ledger, case: &Case) -> (u16, u16) {
 
 /// A ledger in a folder of its own, and what keeps it.
 fn site() -> (tempfile::TempDir, std::sync::Arc<Hands>, Ledger) {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY + 100));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY + 100));
     let ledger = open(folder.path(), &hands);
     (folder, hands, ledger)
 }
@@ -275,7 +275,7 @@ fn what_is_beyond_a_share_or_cannot_be_read_is_kept_and_not_counted() {
 
 #[test]
 fn a_full_ledger_still_keeps_what_it_hears() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY + 100));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY + 100));
     let small = LedgerConfig { capacity: 1000, reporter_percent: 100, ..config() };
     let ledger = open_with(folder.path(), &hands, small);
     ledger.set_peers(&[peer(1, 10, 10, 0)]).expect("durable");
@@ -318,7 +318,7 @@ fn a_word_of_an_earlier_day_that_is_heard_later_is_not_the_last() {
     say(2, 2, Verb::Report, FIRST_DAY - 1);
     let says = |ledger: &Ledger| (answer(ledger, &exact(1)).weight, answer(ledger, &exact(1)).raw);
     assert_eq!((says(&ledger), ledger.stats().near_spam), ((10, 3), 1));
-    let killed = tempfile::tempdir().expect("a folder");
+    let killed = private_folder();
     copy_all(folder.path(), killed.path());
     let again = open(killed.path(), &hands);
     assert_eq!((says(&again), again.stats().near_spam), ((10, 3), 1));
@@ -332,7 +332,7 @@ fn what_was_heard_after_a_snapshot_is_replayed() {
     settle(&ledger);
     let records = [near(1, 0), near(2, 0), exact(1)].map(|case| said(Verb::Revoke, 1, 10, FIRST_DAY, case));
     ledger.commit_link(heard(1, 2, records.to_vec())).expect("durable");
-    let killed = tempfile::tempdir().expect("a folder");
+    let killed = private_folder();
     copy_all(folder.path(), killed.path());
     let again = open(killed.path(), &hands);
     let stats = again.stats();
@@ -367,7 +367,7 @@ fn rows_of_the_link_and_records_are_durable_together_or_not_at_all() {
     };
     let rows = |ledger: &Ledger, prefix: &[u8]| rows_from(ledger, prefix, b"");
     let both = vec![(b"at/1".to_vec(), b"2".to_vec()), (b"at/2".to_vec(), b"9".to_vec())];
-    let killed = tempfile::tempdir().expect("a folder");
+    let killed = private_folder();
     copy_all(folder.path(), killed.path());
     for ledger in [&ledger, &open(killed.path(), &hands)] {
         assert_eq!((rows(ledger, b"at/"), rows(ledger, b"")), (both.clone(), both.clone()));

@@ -268,7 +268,7 @@ proptest! {
 
     #[test]
     fn memory_is_what_was_said_and_heard(steps in steps()) {
-        let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+        let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
         let ledger = open_with(folder.path(), &hands, small());
         let reporters = WEIGHTS.iter().enumerate()
             .map(|(number, &weight)| ledger.put_reporter(&format!("r{number}"), Some(weight)).expect("durable").id)
@@ -296,7 +296,7 @@ proptest! {
                     site.ledger.set_peers(&naive.peers).expect("durable");
                 }
                 Step::Kill => {
-                    let killed = tempfile::tempdir().expect("a folder");
+                    let killed = private_folder();
                     copy_all(site.folder.path(), killed.path());
                     let ledger = open_with(killed.path(), &hands, small());
                     (site.ledger, site.folder) = (ledger, killed);
@@ -304,7 +304,7 @@ proptest! {
             }
         }
         compare(&site.ledger, &naive, "while running")?;
-        let killed = tempfile::tempdir().expect("a folder");
+        let killed = private_folder();
         copy_all(site.folder.path(), killed.path());
         compare(&open_with(killed.path(), &hands, small()), &naive, "after a kill")?;
         let folder = site.folder;

@@ -35,7 +35,7 @@ fn lists_links() -> LedgerConfig {
 
 #[test]
 fn a_protected_link_host_or_part_does_not_make_spam_ham() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     for (kind, number) in [(Kind::Url1, 1), (Kind::RazorE8, 2), (Kind::Part1, 3), (Kind::RazorE4, 4)] {
         let good = pieces(&[(Kind::Exact1, 100 + number), (kind, number)]);
@@ -54,7 +54,7 @@ fn a_protected_link_host_or_part_does_not_make_spam_ham() {
 
 #[test]
 fn a_revoked_link_host_or_part_does_not_make_spam_ham() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open_with(folder.path(), &hands, lists_links());
     for (kind, number) in [(Kind::Url1, 1), (Kind::RazorE8, 2), (Kind::Part1, 3), (Kind::RazorE4, 4)] {
         let good = pieces(&[(Kind::Exact1, 100 + number), (kind, number)]);
@@ -70,7 +70,7 @@ fn a_revoked_link_host_or_part_does_not_make_spam_ham() {
 
 #[test]
 fn a_link_that_is_known_to_be_good_still_keeps_other_links_from_making_spam() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open_with(folder.path(), &hands, lists_links());
     write(&ledger, Verb::Report, OPERATOR, pieces(&[(Kind::Url1, 1)])).expect("durable");
     let both = pieces(&[(Kind::Url1, 1), (Kind::Url1, 2)]);
@@ -88,7 +88,7 @@ fn a_link_that_is_known_to_be_good_still_keeps_other_links_from_making_spam() {
 
 #[test]
 fn a_protected_host_is_never_spam_to_who_asks_for_it_alone() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open_with(folder.path(), &hands, lists_links());
     let host = pieces(&[(Kind::RazorE8, 1)]);
     ledger.protect(vec![host.clone()]).expect("durable");
@@ -100,7 +100,7 @@ fn a_protected_host_is_never_spam_to_who_asks_for_it_alone() {
 
 #[test]
 fn ten_points_against_none_are_below_the_quorum_and_not_disputed() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let link = pieces(&[(Kind::Url1, 1)]);
     let rule = |ledger: &Ledger| {
@@ -118,7 +118,7 @@ fn ten_points_against_none_are_below_the_quorum_and_not_disputed() {
 
 #[test]
 fn what_weighs_nothing_is_below_the_quorum_and_not_unheard() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let newcomer = ledger.admit_reporter("newcomer").expect("durable").id;
     write(&ledger, Verb::Report, newcomer, exact(1)).expect("durable");

@@ -33,7 +33,7 @@ fn undo(ledger: &Ledger, case: Case) -> ProtectionReceipt {
 
 #[test]
 fn undoing_one_message_does_not_take_away_what_another_protects() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     ledger.protect(vec![case(1), case(2)]).expect("durable");
     let undone = undo(&ledger, case(1));
@@ -46,7 +46,7 @@ fn undoing_one_message_does_not_take_away_what_another_protects() {
 
 #[test]
 fn protecting_a_message_twice_counts_once() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let first = ledger.protect(vec![case(1), case(1)]).expect("durable").protection;
     assert_eq!(first, Some(ProtectionReceipt { changed: 1, unchanged: 1, still_protected: 0 }));
@@ -62,7 +62,7 @@ fn protecting_a_message_twice_counts_once() {
 
 #[test]
 fn undoing_what_was_never_protected_takes_nothing_away_and_says_so() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     ledger.protect(vec![case(1)]).expect("durable");
     let undone = undo(&ledger, case(2));
@@ -76,7 +76,7 @@ fn undoing_what_was_never_protected_takes_nothing_away_and_says_so() {
 
 #[test]
 fn shingles_stay_good_as_long_as_one_message_protects_them() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let weak = ledger.put_reporter("weak", Some(4)).expect("durable").id;
     let verdict = || ledger.check(&near(5, 0)).verdict;
@@ -99,8 +99,8 @@ fn shingles_stay_good_as_long_as_one_message_protects_them() {
 /// back where another message still protects.
 #[test]
 fn other_sites_hear_the_end_of_a_protection_only_of_what_nobody_protects() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
-    let (there, ledger) = (tempfile::tempdir().expect("a folder"), open(folder.path(), &hands));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let (there, ledger) = (private_folder(), open(folder.path(), &hands));
     let other = open(there.path(), &hands);
     other.set_peers(&[peer(1, 10, 10, 1)]).expect("durable");
     ledger.protect(vec![case(1), case(2), link()]).expect("durable");
@@ -134,7 +134,7 @@ const WRITTEN_SECS: u64 = 1_794_853_948;
 
 #[test]
 fn a_folder_of_an_older_version_is_counted_once_when_it_is_opened() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(WRITTEN_SECS + 60));
+    let (folder, hands) = (private_folder(), Hands::at(WRITTEN_SECS + 60));
     folder_of_older_version(folder.path());
     let small = || LedgerConfig { capacity: 1000, seen_capacity: 1000, ..config() };
     let holds = |ledger: &Ledger, when: &str| {
@@ -146,7 +146,7 @@ fn a_folder_of_an_older_version_is_counted_once_when_it_is_opened() {
     };
     let ledger = open_with(folder.path(), &hands, small());
     holds(&ledger, "when it is opened");
-    let killed = tempfile::tempdir().expect("a folder");
+    let killed = private_folder();
     copy_all(folder.path(), killed.path());
     holds(&open_with(killed.path(), &hands, small()), "after a kill, with the old snapshot");
     drop(ledger);
@@ -201,7 +201,7 @@ proptest! {
     fn a_signature_is_protected_as_long_as_one_protecting_message_is_left(
         steps in prop::collection::vec((any::<bool>(), 0..MESSAGES, 0..8u32), 1..40),
     ) {
-        let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+        let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
         let small = || LedgerConfig { capacity: 1000, seen_capacity: 1000, ..config() };
         let ledger = open_with(folder.path(), &hands, small());
         let texts = vec![near(9, 0), near(9, 2), near(9, 4)];
@@ -219,7 +219,7 @@ proptest! {
             }
         }
         compare(&ledger, &naive, "while running")?;
-        let killed = tempfile::tempdir().expect("a folder");
+        let killed = private_folder();
         copy_all(folder.path(), killed.path());
         compare(&open_with(killed.path(), &hands, small()), &naive, "after a kill")?;
         drop(ledger);

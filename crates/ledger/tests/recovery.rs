@@ -12,7 +12,7 @@ use seenit_ledger::{Case, Ledger, LedgerConfig, Verb, Verdict};
 
 /// The folder as a kill would leave it now.
 fn killed(folder: &Path) -> tempfile::TempDir {
-    let copy = tempfile::tempdir().expect("a folder");
+    let copy = private_folder();
     copy_all(folder, copy.path());
     copy
 }
@@ -50,7 +50,7 @@ fn sayings(ledger: &Ledger, from: u64) -> Vec<(Verdict, u32, u32, u64, Option<u6
 
 #[test]
 fn after_a_kill_everything_acknowledged_is_there() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     a_day(&ledger, 0);
     ledger.snapshot().expect("a snapshot");
@@ -69,7 +69,7 @@ fn after_a_kill_everything_acknowledged_is_there() {
 
 #[test]
 fn a_clean_end_needs_no_replay() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     a_day(&ledger, 0);
     let said = sayings(&ledger, 0);
@@ -83,7 +83,7 @@ fn a_clean_end_needs_no_replay() {
 fn a_damaged_snapshot_is_put_aside_and_memory_comes_from_the_one_before_or_the_journal() {
     for damaged in [&["snapshot"][..], &["snapshot", "snapshot.previous"]] {
         for how in ["cut", "flip", "empty", "gone"] {
-            let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+            let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
             let ledger = open(folder.path(), &hands);
             a_day(&ledger, 0);
             ledger.snapshot().expect("a snapshot");
@@ -116,7 +116,7 @@ fn a_damaged_snapshot_is_put_aside_and_memory_comes_from_the_one_before_or_the_j
 
 #[test]
 fn damaged_snapshots_have_names_of_their_own_and_the_last_few_are_kept() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let aside = || {
         let mut names: Vec<String> = fs::read_dir(folder.path())
             .expect("readable")
@@ -163,7 +163,7 @@ fn damage(path: &Path, how: &str) {
 
 #[test]
 fn another_capacity_makes_the_tallies_anew() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     a_day(&ledger, 0);
     let said = sayings(&ledger, 0);
@@ -176,7 +176,7 @@ fn another_capacity_makes_the_tallies_anew() {
 
 #[test]
 fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
     let backup = killed(folder.path());
@@ -207,7 +207,7 @@ fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
 /// The store opens a log with a damaged record in it as if that were its end.
 #[test]
 fn a_store_that_lost_its_end_without_a_word_is_found_out() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
     let backup = killed(folder.path());
@@ -225,7 +225,7 @@ fn a_store_that_lost_its_end_without_a_word_is_found_out() {
 
 #[test]
 fn a_second_process_is_kept_out() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let _ledger = open(folder.path(), &hands);
     let second = Ledger::open(folder.path(), config(), hands);
     assert!(second.err().expect("refused").to_string().contains("another seenit is using this folder"));
@@ -233,7 +233,7 @@ fn a_second_process_is_kept_out() {
 
 #[test]
 fn a_rebuild_makes_index_and_tallies_anew_and_keeps_seen_counts() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     a_day(&ledger, 0);
     ledger.see(&[case(990)], 7).expect("accepted");
@@ -253,7 +253,7 @@ fn a_rebuild_makes_index_and_tallies_anew_and_keeps_seen_counts() {
 
 #[test]
 fn a_snapshot_answers_without_its_server_and_says_how_old_it_is() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     a_day(&ledger, 0);
     ledger.snapshot().expect("a snapshot");
@@ -262,7 +262,7 @@ fn a_snapshot_answers_without_its_server_and_says_how_old_it_is() {
     for number in (0..45).map(|number| number * 10).chain([5, 7]) {
         assert_eq!(local.check(&case(number)).verdict, ledger.check(&case(number)).verdict, "{number}");
     }
-    let elsewhere = tempfile::tempdir().expect("a folder");
+    let elsewhere = private_folder();
     assert!(seenit_ledger::Local::open(elsewhere.path()).is_err());
 }
 
@@ -274,7 +274,7 @@ fn a_data_folder_that_others_may_read_is_refused_with_the_same_words_by_everythi
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("ours");
     };
     let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let data = folder.path().join("data");
     fs::create_dir(&data).expect("made");
     set(&data, 0o755);
@@ -304,7 +304,7 @@ fn a_data_folder_that_others_may_read_is_refused_with_the_same_words_by_everythi
 
 #[test]
 fn another_length_of_generations_is_refused() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     drop(open(folder.path(), &hands));
     let hours = LedgerConfig { generation_secs: 3600, ..config() };
     let error = Ledger::open(folder.path(), hours, hands).err().expect("refused").to_string();

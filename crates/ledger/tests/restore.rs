@@ -23,7 +23,7 @@ fn restore(backup: &Path, folder: &Path, hands: &Arc<Hands>) -> Result<seenit_le
 
 /// Records, a backup, more records; then `put_back` restores the backup, and new records are written, twice.
 fn no_name_names_two_messages(put_back: impl Fn(&Path, &Path, &Arc<Hands>)) {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let [data, backup] = ["data", "backup"].map(|name| folder.path().join(name));
     let ledger = open(&data, &hands);
     let kept = report(&ledger, 0..5);
@@ -79,7 +79,7 @@ fn a_folder_that_was_put_back_by_hand_begins_a_new_incarnation_in_place() {
 
 #[test]
 fn a_restore_overwrites_nothing_and_takes_no_folder_that_is_in_use() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let [data, backup, none] = ["data", "backup", "none"].map(|name| folder.path().join(name));
     let ledger = open(&backup, &hands);
     report(&ledger, 0..3);

@@ -13,7 +13,7 @@ fn verdict(ledger: &seenit_ledger::Ledger, case: &seenit_ledger::Case) -> Verdic
 
 #[test]
 fn one_local_report_lists_and_one_revocation_clears() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     assert_eq!(verdict(&ledger, &case(1)), Verdict::Unknown);
     let receipt = write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
@@ -33,7 +33,7 @@ fn one_local_report_lists_and_one_revocation_clears() {
 
 #[test]
 fn the_shingles_of_rspamd_are_a_space_of_their_own_also_after_a_restart() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let config = config();
     let rspamd = |number, changed| shingles(Kind::RspamdNear, number, changed);
     let ledger = open_with(folder.path(), &hands, config.clone());
@@ -60,7 +60,7 @@ fn the_shingles_of_rspamd_are_a_space_of_their_own_also_after_a_restart() {
 
 #[test]
 fn a_withdrawal_leaves_nothing_said() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
     write(&ledger, Verb::Report, OPERATOR, near(7, 0)).expect("durable");
@@ -75,7 +75,7 @@ fn a_withdrawal_leaves_nothing_said() {
 
 #[test]
 fn two_of_half_weight_must_agree_and_a_word_counts_once() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let one = ledger.put_reporter("one", Some(5)).expect("durable").id;
     let two = ledger.put_reporter("two", Some(5)).expect("durable").id;
@@ -101,7 +101,7 @@ fn two_of_half_weight_must_agree_and_a_word_counts_once() {
 
 #[test]
 fn a_revocation_of_one_exact_signature_revokes_its_case_and_a_link_does_not() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     write(&ledger, Verb::Report, OPERATOR, case(10)).expect("durable");
     write(&ledger, Verb::Report, OPERATOR, case(11)).expect("durable");
@@ -116,7 +116,7 @@ fn a_revocation_of_one_exact_signature_revokes_its_case_and_a_link_does_not() {
 
 #[test]
 fn the_weight_of_many_outlives_one_revocation() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     for name in ["a", "b", "c", "d", "e"] {
         let reporter = ledger.put_reporter(name, Some(10)).expect("durable").id;
@@ -136,7 +136,7 @@ fn the_weight_of_many_outlives_one_revocation() {
 
 #[test]
 fn what_is_protected_no_report_makes_spam() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     ledger.protect(vec![case(1), near(5, 0)]).expect("durable");
     write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
@@ -149,7 +149,7 @@ fn what_is_protected_no_report_makes_spam() {
 
 #[test]
 fn twenty_recipients_make_bulk_and_a_forgotten_count_begins_anew() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     ledger.see(&[case(1)], 19).expect("accepted");
     assert_eq!(verdict(&ledger, &case(1)), Verdict::Unknown);
@@ -172,7 +172,7 @@ fn twenty_recipients_make_bulk_and_a_forgotten_count_begins_anew() {
 
 #[test]
 fn what_is_forgotten_is_not_many_any_more_and_stays_so() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let one = exact(1);
     let sightings = |ledger: &seenit_ledger::Ledger| {
@@ -197,7 +197,7 @@ fn what_is_forgotten_is_not_many_any_more_and_stays_so() {
 
 #[test]
 fn what_a_trusted_reporter_says_later_moves_the_weights_of_others() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let new = ledger.admit_reporter("new").expect("durable").id;
     let echo = ledger.admit_reporter("echo").expect("durable").id;
@@ -216,7 +216,7 @@ fn what_a_trusted_reporter_says_later_moves_the_weights_of_others() {
 
 #[test]
 fn who_says_a_thing_twice_confirms_nobody_twice() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let new = ledger.admit_reporter("new").expect("durable").id;
     let echo = ledger.admit_reporter("echo").expect("durable").id;
@@ -235,7 +235,7 @@ fn who_says_a_thing_twice_confirms_nobody_twice() {
 
 #[test]
 fn everything_a_reporter_said_can_be_taken_back() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let rogue = ledger.put_reporter("rogue", Some(10)).expect("durable").id;
     for number in 0..30 {
@@ -251,7 +251,7 @@ fn everything_a_reporter_said_can_be_taken_back() {
 
 #[test]
 fn digests_of_nothing_are_nobodys() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let empty = seenit_signature::sign(b"", &Default::default());
     let pyzor =
@@ -264,7 +264,7 @@ fn digests_of_nothing_are_nobodys() {
 
 #[test]
 fn raw_totals_end_at_their_limit_and_a_full_ledger_says_so() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let config = LedgerConfig { raw_max: 100, capacity: 1000, ..config() };
     let ledger = open_with(folder.path(), &hands, config);
     for _ in 0..110 {
@@ -288,7 +288,7 @@ fn raw_totals_end_at_their_limit_and_a_full_ledger_says_so() {
 /// One account with many signatures to its name must not be able to end everybody's writing.
 #[test]
 fn nobody_fills_the_ledger_alone() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let config = LedgerConfig { capacity: 1000, reporter_percent: 10, ..config() };
     let ledger = open_with(folder.path(), &hands, config);
     let greedy = ledger.put_reporter("greedy", None).expect("durable").id;
@@ -307,7 +307,7 @@ fn nobody_fills_the_ledger_alone() {
 
 #[test]
 fn all_whose_word_weighs_nothing_have_one_share_together() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let config = LedgerConfig { capacity: 1000, ..config() };
     let ledger = open_with(folder.path(), &hands, config);
     for (name, from) in [("one", 0), ("other", 50)] {
@@ -323,7 +323,7 @@ fn all_whose_word_weighs_nothing_have_one_share_together() {
 
 #[test]
 fn words_without_weight_make_no_good_texts_known() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let nobody = ledger.put_reporter("nobody", Some(0)).expect("durable").id;
     for number in 0..5 {
@@ -337,7 +337,7 @@ fn words_without_weight_make_no_good_texts_known() {
 /// By default an account's words are settled by what the operator says.
 #[test]
 fn a_default_account_that_the_operator_contradicts_loses_weight() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let liar = ledger.put_reporter("liar", None).expect("durable");
     write(&ledger, Verb::Report, liar.id, case(1)).expect("durable");

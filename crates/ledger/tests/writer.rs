@@ -11,7 +11,7 @@ use seenit_ledger::{Verb, Verdict, Write, WriteError};
 
 #[test]
 fn a_closed_ledger_stays_closed_after_its_last_tick() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
     ledger.close();
@@ -24,7 +24,7 @@ fn a_closed_ledger_stays_closed_after_its_last_tick() {
 
 #[test]
 fn a_writer_that_is_stuck_is_not_ready_and_is_ready_again_when_it_goes_on() {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     assert_eq!(ledger.ready(), Ok(Vec::new()));
     let ((entered, has_entered), (release, released)) = (mpsc::channel(), mpsc::channel::<()>());

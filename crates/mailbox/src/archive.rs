@@ -76,8 +76,9 @@ impl Archive {
                 Ok((entry, inside))
             });
             match opened {
-                Ok((mut entry, inside)) if entry.header().entry_type().is_file() => {
-                    visit(&format!("{outside}/{inside}"), Ok(&mut entry))?;
+                Ok((entry, inside)) if entry.header().entry_type().is_file() => {
+                    let mut file = Whole { bytes_left: entry.size(), file: entry };
+                    visit(&format!("{outside}/{inside}"), Ok(&mut file))?;
                 }
                 Ok(_) => (),
                 Err(error) => return visit(outside, Err(broken(error))),
@@ -99,6 +100,23 @@ impl Archive {
 /// The bytes of an entry as they lie in the archive. A sparse file calls itself as large as it likes.
 fn packed_bytes<R: Read>(entry: &tar::Entry<'_, R>) -> io::Result<u64> {
     if entry.header().entry_type().is_gnu_sparse() { entry.header().entry_size() } else { Ok(entry.size()) }
+}
+
+/// A file of an archive, which is an error where the archive ends before it does: half a message is another message.
+struct Whole<R> {
+    file: R,
+    bytes_left: u64,
+}
+
+impl<R: Read> Read for Whole<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read(buffer)?;
+        if bytes == 0 && !buffer.is_empty() && self.bytes_left > 0 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the archive ends within this file"));
+        }
+        self.bytes_left = self.bytes_left.saturating_sub(bytes as u64);
+        Ok(bytes)
+    }
 }
 
 /// A tar file of which only so much may be read as the entry at hand needs, and the header of the next.

@@ -31,7 +31,7 @@ pub fn domain_str(name: &str) -> Option<&str> {
 
 /// The one place where the list is compiled. Inlined, it would be compiled where it is called, as before.
 #[inline(never)]
-fn look_up<'a>(labels: &mut dyn Iterator<Item = &'a [u8]>) -> Info {
+fn look_up(labels: &mut dyn Iterator<Item = &[u8]>) -> Info {
     psl::List.find(labels)
 }
 

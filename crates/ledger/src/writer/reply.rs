@@ -4,7 +4,10 @@ use crate::error::WriteError;
 
 /// The way back to whoever asked for a job. A reply that is dropped unanswered says that the ledger is being closed:
 /// that is what becomes of jobs that wait in the queue when the writer ends.
-pub(crate) struct Reply<T>(Option<Box<dyn FnOnce(Result<T, WriteError>) + Send>>);
+pub(crate) struct Reply<T>(Option<Done<T>>);
+
+/// Called once, with what became of the job.
+type Done<T> = Box<dyn FnOnce(Result<T, WriteError>) + Send>;
 
 impl<T> Reply<T> {
     pub(crate) fn new(done: impl FnOnce(Result<T, WriteError>) + Send + 'static) -> Self {

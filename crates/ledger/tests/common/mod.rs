@@ -4,6 +4,7 @@
 pub mod sites;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -58,6 +59,12 @@ pub fn config() -> LedgerConfig {
         free_bytes_min: 0,
         ..LedgerConfig::default()
     }
+}
+
+/// A folder that only its owner may look into, as a ledger wants it.
+pub fn private_folder() -> tempfile::TempDir {
+    let mode = fs::Permissions::from_mode(0o700);
+    tempfile::Builder::new().permissions(mode).tempdir().expect("a folder")
 }
 
 pub fn open(folder: &Path, hands: &Arc<Hands>) -> Ledger {

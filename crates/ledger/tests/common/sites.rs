@@ -7,7 +7,7 @@ use seenit_filter::hash::{KeyHasher, SipKey};
 use seenit_ledger::{Counts, Ledger, LedgerConfig, Terms};
 use tempfile::TempDir;
 
-use super::{DAY, FIRST_DAY, Hands, config, copy_all, exact, open};
+use super::{DAY, FIRST_DAY, Hands, config, copy_all, exact, open, private_folder};
 
 pub const NETWORK: [u8; 32] = [0xaa; 32];
 pub const OTHER_NETWORK: [u8; 32] = [0xbb; 32];
@@ -23,7 +23,7 @@ pub fn terms() -> Vec<(u64, Terms)> {
 }
 
 pub fn begun() -> (TempDir, Arc<Hands>, Ledger) {
-    let (folder, hands) = (tempfile::tempdir().expect("a folder"), Hands::at(FIRST_DAY * DAY));
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     (folder, hands, ledger)
 }
@@ -53,7 +53,7 @@ pub fn tick(ledger: &Ledger) {
 
 /// The folder as a kill would leave it now.
 pub fn killed(folder: &Path) -> TempDir {
-    let copy = tempfile::tempdir().expect("a folder");
+    let copy = private_folder();
     copy_all(folder, copy.path());
     copy
 }

@@ -307,9 +307,9 @@ fn a_site_whose_tally_is_full_is_not_ready_and_says_why() {
     let mut config = config();
     config.ledger.capacity = 1000;
     let site = Site::start(config);
-    assert_eq!(site.post("/v1/report", JSON, &cases(1, 1000)).status, 200);
+    assert_eq!(site.post("/v1/report", JSON, cases(1, 1000)).status, 200);
     assert_eq!(site.get("/readyz").text(), "ready\n");
-    let refused = site.post("/v1/report", JSON, &cases(5000, 1));
+    let refused = site.post("/v1/report", JSON, cases(5000, 1));
     assert_eq!(refused.problem(), (503, "writes-refused".into()));
     assert_eq!(site.get("/readyz").problem(), (503, "writes-refused".into()));
     let stats = site.get("/v1/stats").json();
@@ -320,7 +320,7 @@ fn a_site_whose_tally_is_full_is_not_ready_and_says_why() {
     );
     let metrics = site.get("/metrics").text();
     assert!(metrics.contains("seenit_ledger_full 1"), "{metrics}");
-    assert_eq!(site.post("/v1/report", JSON, &cases(1, 5)).status, 200, "what is known may be spoken of");
+    assert_eq!(site.post("/v1/report", JSON, cases(1, 5)).status, 200, "what is known may be spoken of");
 }
 
 #[test]
@@ -330,13 +330,13 @@ fn a_site_that_forgets_early_is_ready_and_says_that_it_does() {
     config.ledger.generation_secs = 1;
     config.ledger.record_generations = 400;
     let site = Site::start(config);
-    assert_eq!(site.post("/v1/report", JSON, &cases(1, 900)).status, 200);
+    assert_eq!(site.post("/v1/report", JSON, cases(1, 900)).status, 200);
     let generation = || site.get("/v1/stats").json()["generation"].as_u64();
     let first = generation();
     while generation() == first {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    assert_eq!(site.post("/v1/report", JSON, &cases(5000, 200)).status, 200);
+    assert_eq!(site.post("/v1/report", JSON, cases(5000, 200)).status, 200);
     let ready = site.get("/readyz");
     assert_eq!(ready.status, 200);
     assert!(ready.text().starts_with("ready\ndegraded: records are kept for "), "{}", ready.text());

@@ -68,7 +68,7 @@ impl Pollers {
             let (shared, address) = (Arc::clone(&shared), host.address());
             let question = questions[index % questions.len()].clone();
             let builder = thread::Builder::new().stack_size(STACK_BYTES);
-            builder.spawn(move || poll(address, &question, index % SLOW_ONE_IN == 0, &shared))
+            builder.spawn(move || poll(address, &question, index.is_multiple_of(SLOW_ONE_IN), &shared))
         };
         let threads = (0..number).map(spawn).collect::<Result<_, _>>()?;
         Ok(Pollers { threads, shared })
