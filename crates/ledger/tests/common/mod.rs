@@ -131,6 +131,15 @@ pub fn settle(ledger: &Ledger) {
     ledger.snapshot().expect("a snapshot");
 }
 
+/// Waits for what the writer does after it has answered.
+pub fn until(what: &str, is_done: impl Fn() -> bool) {
+    let patience = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !is_done() {
+        assert!(std::time::Instant::now() < patience, "not in time: {what}");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
 /// Copies a folder and all that is in it.
 pub fn copy_all(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("readable") {
