@@ -169,3 +169,18 @@ fn trouble_that_all_messages_share_is_told_once() {
     assert!(summary(&ran).ends_with(" s: 50 failed"), "{}", ran.err);
     assert_eq!(ran.json().as_array().map(Vec::len), Some(50));
 }
+
+#[test]
+fn newsletters_with_more_links_than_one_request_takes_are_all_protected() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("box")).expect("a folder");
+    for message in 0..60 {
+        let link = |link: u32| format!("http://host{message}x{link}.example/offer\n");
+        let links: String = (0..240).map(link).collect();
+        folder.write(&format!("box/m{message}.eml"), mail(message) + &links);
+    }
+    let serving = Serving::start(&folder);
+    let ran = serving.run("protect --json box");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!((&ran.json()["messages"], &ran.json()["failed"]), (&60.into(), &0.into()));
+}

@@ -48,7 +48,9 @@ pub(crate) struct Ages(BTreeMap<u64, u64>);
 
 impl Ages {
     fn add(&mut self, rows: &[Said]) {
-        if let Some((newest, ..)) = rows.first() {
+        // A protection that was undone has a row, too, and says nothing any more.
+        let speaking = rows.iter().find(|(_, _, row)| row.word != Word::None);
+        if let Some((newest, ..)) = speaking.or(rows.first()) {
             *self.0.entry(*newest).or_default() += 1;
         }
     }

@@ -67,7 +67,17 @@ impl Ledger {
             let found = self.records_of(journal, signature).unwrap_or_default();
             records.extend(found);
         }
-        let said = |(&(_, number), &reporter): (&RecordKey, &ReporterId)| {
+        let mut newest: Vec<(RecordKey, ReporterId)> = records.into_iter().collect();
+        newest.sort_by_key(|((_, number), _)| std::cmp::Reverse(*number));
+        let more = newest.len() > LISTED_MAX;
+        // No more records are read than may be listed. Own ones and those of peers are numbered apart.
+        let mut read = [0; 2];
+        newest.retain(|((is_heard, _), _)| {
+            let number = &mut read[usize::from(*is_heard)];
+            *number += 1;
+            *number <= LISTED_MAX
+        });
+        let said = |&((_, number), reporter): &(RecordKey, ReporterId)| {
             let (name, id, record) = self.shared.said_in(journal.as_deref()?, reporter, number)?;
             let kinds = shared_kinds(case, &record.case);
             let entry = Statement {
@@ -80,9 +90,8 @@ impl Ledger {
             };
             Some((record.time, number, entry))
         };
-        let mut reports: Vec<(u64, u64, Statement)> = records.iter().filter_map(said).collect();
+        let mut reports: Vec<(u64, u64, Statement)> = newest.iter().filter_map(said).collect();
         reports.sort_by_key(|(time, number, _)| std::cmp::Reverse((*time, *number)));
-        let more = reports.len() > LISTED_MAX;
         let signatures: Vec<Explanation> = case.iter().map(|one| self.explain(one)).collect();
         MessageExplanation {
             judgement: self.check(case),
@@ -139,10 +148,13 @@ impl Ledger {
             return Ok(None);
         };
         let stands = |record: &Record| -> Result<bool, JournalError> {
+            let is_of_it = record.verb == Verb::Protect && record.case.iter().any(|one| one == signature);
+            if !is_of_it {
+                return Ok(false);
+            }
             let message = message_hash(&record.case, &self.shared.memory.sip);
             let row = journal.row(LASTING, &row_key(message, PROTECTED_MESSAGE))?;
-            let is_of_it = record.verb == Verb::Protect && record.case.iter().any(|one| one == signature);
-            Ok(is_of_it && row.is_some_and(|row| row.word == Word::Ham))
+            Ok(row.is_some_and(|row| row.word == Word::Ham))
         };
         let newest = match journal.record(row.number)? {
             Some((_, record)) if stands(&record)? => Some((row.number, record)),

@@ -88,9 +88,15 @@ pub(crate) fn open(
         return Err(OpenError::Damaged { path: folder.to_owned(), why });
     }
     change::finish(&journal).map_err(rows)?;
-    protection::count_once(&journal, &SipKey::new(identity.hash_key())).map_err(rows)?;
+    let undone = protection::count_once(&journal, &SipKey::new(identity.hash_key())).map_err(rows)?;
     let (last, last_heard) = (journal.last_number().map_err(rows)?, journal.last_heard().map_err(rows)?);
     let mut recovery = Vec::new();
+    if undone > 0 {
+        recovery.push(format!(
+            "protections are counted from now on: {undone} earlier undos named only a part of a protected message and \
+             have no effect any more; undo the whole message (`seenit explain` says which) where that is not wanted"
+        ));
+    }
     let opened =
         memory(folder, (&config, tallies), &identity, (&journal, [last, last_heard]), now, &mut recovery)?;
     let mark = HighMark::open(folder)?;

@@ -27,7 +27,10 @@ pub enum PrivateError {
         error: io::Error,
     },
     /// Others may look into it.
-    #[error("{0}: others may read it (mode {mode:03o}); run: chmod go= {0}", path.display())]
+    #[error(
+        "{0}: others may read it (mode {mode:03o}); run: chmod go= {0} (in a systemd unit: StateDirectoryMode=0700)",
+        path.display()
+    )]
     Open {
         /// Which.
         path: PathBuf,

@@ -123,22 +123,29 @@ fn row_of(key: Key) -> Row {
 }
 
 /// Makes the rows of a folder that an older version wrote: there a row said only what the last record said. A run that
-/// is cut off is begun again by the next start.
-pub(crate) fn count_once(journal: &Journal, sip: &SipKey) -> Result<(), JournalError> {
+/// is cut off is begun again by the next start. Says how many records ended a protection then and end none now: they
+/// named a part of a message that was protected as a whole.
+pub(crate) fn count_once(journal: &Journal, sip: &SipKey) -> Result<u64, JournalError> {
     if journal.number(COUNTED)?.is_some() {
-        return Ok(());
+        return Ok(0);
     }
     journal.clear_index(LASTING)?;
-    index(journal, sip, || ())?;
+    let without_effect = index(journal, sip, || ())?;
     let mut batch = journal.batch();
     batch.number(COUNTED, 1);
-    batch.commit()
+    batch.commit()?;
+    Ok(without_effect)
 }
 
-/// Makes the rows of protections from the log; `progress` hears of every record.
-pub(crate) fn index(journal: &Journal, sip: &SipKey, mut progress: impl FnMut()) -> Result<(), JournalError> {
+/// Makes the rows of protections from the log; `progress` hears of every record. Says how many records end no
+/// protection although that is what they say.
+pub(crate) fn index(
+    journal: &Journal,
+    sip: &SipKey,
+    mut progress: impl FnMut(),
+) -> Result<u64, JournalError> {
     let mut rows: HashMap<RowKey, Row> = HashMap::new();
-    let mut records = 0;
+    let (mut records, mut without_effect) = (0, 0);
     journal.each_record(LASTING, 0, |number, record| {
         progress();
         let case = (message_hash(&record.case, sip), &*keys_of(&record.case, sip));
@@ -148,9 +155,11 @@ pub(crate) fn index(journal: &Journal, sip: &SipKey, mut progress: impl FnMut())
         })?;
         rows.extend(changes.rows);
         records += 1;
+        without_effect += u64::from(record.verb == Verb::Unprotect && changes.turn == Turn::Stays);
         if records % TOGETHER == 0 { put(journal, &std::mem::take(&mut rows)) } else { Ok(()) }
     })?;
-    put(journal, &rows)
+    put(journal, &rows)?;
+    Ok(without_effect)
 }
 
 fn put(journal: &Journal, rows: &HashMap<RowKey, Row>) -> Result<(), JournalError> {

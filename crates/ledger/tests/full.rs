@@ -66,7 +66,7 @@ fn next_day(ledger: &Ledger, hands: &Arc<Hands>) {
 
 /// The folder as a kill would leave it now.
 fn killed(folder: &Path, ledger: &Ledger) -> tempfile::TempDir {
-    // A snapshot that is being written gets its name before this is answered: nothing moves while it is copied.
+    // Whatever was asked for before is durable then. A snapshot may still get its name: `copy_all` knows of that.
     ledger.put_reporter("last", Some(1)).expect("durable");
     let copy = private_folder();
     copy_all(folder, copy.path());

@@ -5,7 +5,7 @@
 //! nor clients. All names are logged as quoted text, so that none of them can end a line and forge the next one.
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
@@ -23,6 +23,15 @@ use crate::owner::Uid;
 
 /// Lines that wait for the thread. A disk that stalls for a second or two loses none at a thousand writes a second.
 const LINES_WAITING_MAX: usize = 4096;
+
+/// Bytes of signatures that wait for the thread: the verdict of a line is worked out when it is written.
+const BYTES_WAITING_MAX: usize = 64 << 20;
+
+/// How long the end of the server waits for a log that takes no lines.
+const CLOSE_WAIT: Duration = Duration::from_secs(2);
+
+/// How often it looks.
+const CLOSE_LOOK: Duration = Duration::from_millis(10);
 
 /// Refused logins that are logged one by one in each window; the others are counted. Enough to see who it is, too few
 /// to fill a disk: 2 MB a day.
@@ -49,6 +58,12 @@ pub(crate) struct Written {
     pub(crate) origin: Origin,
     pub(crate) verb: Verb,
     pub(crate) cases: Vec<Case>,
+}
+
+impl Written {
+    fn bytes(&self) -> usize {
+        self.cases.iter().map(|case| case.bytes().len()).sum()
+    }
 }
 
 /// A write of which nobody knows yet how it ends. It keeps no ledger alive: the ledger's own thread is what drops it.
@@ -82,7 +97,14 @@ pub(crate) struct Audit {
     lines: SyncSender<Line>,
     thread: Mutex<Option<JoinHandle<()>>>,
     refused: Mutex<Window>,
-    left_out: Arc<AtomicU64>,
+    load: Arc<Load>,
+}
+
+/// What waits for the thread, and what found no room.
+#[derive(Default)]
+struct Load {
+    bytes: AtomicUsize,
+    left_out: AtomicU64,
 }
 
 /// How many logins were refused lately.
@@ -120,12 +142,12 @@ impl Audit {
     /// Starts the thread that writes the lines.
     pub(crate) fn start() -> std::io::Result<Self> {
         let (lines, waiting) = sync_channel(LINES_WAITING_MAX);
-        let left_out = Arc::new(AtomicU64::new(0));
-        let lost = Arc::clone(&left_out);
-        let thread =
-            thread::Builder::new().name("seenit-audit".into()).spawn(move || log_lines(&waiting, &lost))?;
+        let load = Arc::new(Load::default());
+        let of_thread = Arc::clone(&load);
+        let thread = thread::Builder::new().name("seenit-audit".into());
+        let thread = thread.spawn(move || log_lines(&waiting, &of_thread))?;
         let refused = Mutex::new(Window { began: Instant::now(), logged: 0, counted: 0 });
-        Ok(Audit { lines, thread: Mutex::new(Some(thread)), refused, left_out })
+        Ok(Audit { lines, thread: Mutex::new(Some(thread)), refused, load })
     }
 
     /// There will be a line about a write.
@@ -151,13 +173,17 @@ impl Audit {
         self.leave_counted(counted);
     }
 
-    /// Waits until every line is written.
+    /// Waits until every line is written, but not for a log that takes none.
     pub(crate) fn close(&self) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // Both fail only where the thread has ended by itself.
-            let _ = self.lines.send(Line::End);
-            let _ = thread.join();
+        let Some(thread) = thread else {
+            return;
+        };
+        let patience = Instant::now() + CLOSE_WAIT;
+        let mut is_told = false;
+        while !thread.is_finished() && Instant::now() < patience {
+            is_told = is_told || !matches!(self.lines.try_send(Line::End), Err(TrySendError::Full(_)));
+            thread::sleep(CLOSE_LOOK);
         }
     }
 
@@ -168,14 +194,26 @@ impl Audit {
     }
 
     fn leave(&self, line: Line) {
-        if let Err(TrySendError::Full(_)) = self.lines.try_send(line) {
-            self.left_out.fetch_add(1, Relaxed);
+        let bytes = line.bytes();
+        let waiting = self.load.bytes.fetch_add(bytes, Relaxed);
+        let has_room = waiting.saturating_add(bytes) <= BYTES_WAITING_MAX;
+        if !has_room || self.lines.try_send(line).is_err() {
+            self.load.bytes.fetch_sub(bytes, Relaxed);
+            self.load.left_out.fetch_add(1, Relaxed);
         }
     }
 }
 
-fn log_lines(lines: &Receiver<Line>, left_out: &AtomicU64) {
+impl Line {
+    /// Bytes of the signatures that it carries.
+    fn bytes(&self) -> usize {
+        if let Line::Written(written, ..) = self { written.bytes() } else { 0 }
+    }
+}
+
+fn log_lines(lines: &Receiver<Line>, load: &Load) {
     while let Ok(line) = lines.recv() {
+        load.bytes.fetch_sub(line.bytes(), Relaxed);
         match line {
             Line::Written(written, ledger, result) => log_written(&written, &ledger, result),
             Line::Refused { origin: Origin { front_end, address, uid }, name, why } => {
@@ -187,7 +225,7 @@ fn log_lines(lines: &Receiver<Line>, left_out: &AtomicU64) {
             }
             Line::End => return,
         }
-        let lost = left_out.swap(0, Relaxed);
+        let lost = load.left_out.swap(0, Relaxed);
         if lost > 0 {
             tracing::warn!(lines = lost, "the log is slower than what it should tell of: lines are missing");
         }

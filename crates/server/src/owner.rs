@@ -8,7 +8,7 @@
 //! port since. So a sender counts as known only where the port is one that the kernel chose, all sockets with that
 //! number belong to one user, and one of them may have sent it. docs/clients.md says what is left.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::ops::RangeInclusive;
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -36,16 +36,33 @@ pub(crate) struct Owners {
 impl Owners {
     pub(crate) fn new() -> Self {
         let own = Uid(nix::unistd::geteuid().as_raw());
-        if Diag::open().is_none() {
-            tracing::warn!(
-                "the system does not say whose a socket is (no AF_NETLINK): users without an account are all `local`"
-            );
-        }
         let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
         let mut ports = range.split_whitespace().map_while(|port| port.parse().ok());
         // What Linux has unless it was told otherwise.
         let (least, most) = (ports.next().unwrap_or(32_768), ports.next().unwrap_or(60_999));
-        Owners { own, chosen_ports: least..=most }
+        let owners = Owners { own, chosen_ports: least..=most };
+        if !owners.are_told() {
+            tracing::warn!(
+                "the system does not say whose a socket is (netlink, sock_diag): users of this machine who have no \
+                 account are all `local`, the operator, too"
+            );
+        }
+        owners
+    }
+
+    /// Whether the kernel knows sockets of our own. A kernel without netlink, or without the modules `tcp_diag` and
+    /// `udp_diag`, does not; a machine without loopback has nobody to tell apart.
+    fn are_told(&self) -> bool {
+        let ask = || -> std::io::Result<bool> {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            let client = TcpStream::connect(listener.local_addr()?)?;
+            let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+            sender.connect(listener.local_addr()?)?;
+            let port = listener.local_addr()?.port();
+            Ok(self.of_connection(client.local_addr()?, client.peer_addr()?) == Some(self.own)
+                && self.of_datagram(sender.local_addr()?, port) == Some(self.own))
+        };
+        ask().unwrap_or(true)
     }
 
     /// Whether a user is the operator: root, or whom the server runs as.
@@ -83,7 +100,9 @@ impl Owners {
             let is_unconnected = socket.remote.port() == 0 && socket.local.ip().is_unspecified();
             let is_ours = socket.remote.port() == own_port && socket.remote.ip().is_loopback();
             let is_connected = socket.local == sender && is_ours;
-            socket.local.is_ipv4() == sender.is_ipv4() && (is_unconnected || is_connected)
+            // One that is bound to an interface leaves its port to others on all the rest.
+            let is_anywhere = socket.interface == 0;
+            is_anywhere && socket.local.is_ipv4() == sender.is_ipv4() && (is_unconnected || is_connected)
         };
         let uid = sockets.iter().find(may_have_sent)?.uid;
         sockets.iter().all(|socket| socket.uid == uid && socket.inode != 0).then_some(uid)
@@ -135,6 +154,8 @@ struct Found {
     local: SocketAddr,
     remote: SocketAddr,
     uid: Uid,
+    /// The interface it is bound to; 0 of one that is bound to none.
+    interface: u32,
     /// 0 of a socket that no process has any more.
     inode: u32,
 }
@@ -231,6 +252,7 @@ impl Found {
             state: bytes[1],
             local: SocketAddr::new(ip(8)?, port(4)),
             remote: SocketAddr::new(ip(24)?, port(6)),
+            interface: number(40)?,
             uid: Uid(number(64)?),
             inode: number(68)?,
         })
@@ -239,8 +261,10 @@ impl Found {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
     use std::io::Read;
-    use std::net::{TcpListener, TcpStream, UdpSocket};
+
+    use nix::sys::socket::{setsockopt, sockopt};
 
     use super::*;
 
@@ -303,6 +327,22 @@ mod tests {
             None,
             "closed"
         );
+    }
+
+    #[test]
+    fn a_socket_that_is_bound_to_an_interface_is_not_taken_for_the_sender() {
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
+        if let Err(error) = setsockopt(&socket, sockopt::BindToDevice, &OsString::from("lo")) {
+            return eprintln!("skipped: sockets cannot be bound to an interface here: {error}");
+        }
+        let port = socket.local_addr().expect("bound").port();
+        let from = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
+        assert_eq!(Owners::new().of_datagram(from, 24_441), None, "others may have its port elsewhere");
+    }
+
+    #[test]
+    fn the_kernel_tells_whose_sockets_are() {
+        assert!(Owners::new().are_told());
     }
 
     #[test]

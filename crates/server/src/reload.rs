@@ -101,6 +101,7 @@ impl Reloader {
             (None, true) => return Err(ReloadError::NoTls),
             (None, false) => None,
         };
+        let unchanged = differing(&read, &new)?;
         // Nothing can fail any more.
         if let Some((certificate, pair)) = pair {
             certificate.replace(pair);
@@ -108,7 +109,7 @@ impl Reloader {
         log::set_level(live.config.log.level);
         state.live.store(Arc::new(live));
         self.read = read;
-        differing(&self.read, &new)
+        Ok(unchanged)
     }
 }
 

@@ -338,9 +338,9 @@ impl Running {
             tracing::warn!(secs = deadline.as_secs(), "requests were cut off");
         }
         runtime.shutdown_timeout(deadline);
-        // Before the ledger: a line says what a message is now.
-        self.state.audit.close();
         self.state.ledger.close();
+        // After the ledger: what was still waiting to be written has its line, too.
+        self.state.audit.close();
         tracing::info!("stopped");
     }
 }

@@ -29,13 +29,20 @@ pub(crate) enum AskError {
     Distrusted { url: String, host: String, why: String },
     /// Exit 65 where it is this message that the server cannot use, else 77.
     #[error("{url}: refused: {why} (HTTP status {status}){}", behind(.hint.as_deref()))]
-    Refused { url: String, status: u16, why: String, hint: Option<String> },
+    Refused { url: String, status: u16, why: String, hint: Option<String>, by: By },
     /// Exit 65: there is nothing in the file to ask about.
     #[error("{0}")]
     Nothing(String),
     /// Exit 65, 66 or 74: the message cannot be read. Nobody was asked.
     #[error("{why}")]
     Unread { why: String, exit: Exit },
+}
+
+/// Who refuses. What a seenit says of a token holds for every message; what stands before it may mean this one only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    Seenit,
+    SomethingBefore,
 }
 
 fn behind(hint: Option<&str>) -> String {
@@ -70,7 +77,8 @@ impl AskError {
             }
             _ if status.is_server_error() => AskError::NotNow { url, status: status.as_u16(), why },
             _ if told.is_some() || is_refusal(status) => {
-                AskError::Refused { url, status: status.as_u16(), why, hint }
+                let by = if told.is_some() { By::Seenit } else { By::SomethingBefore };
+                AskError::Refused { url, status: status.as_u16(), why, hint, by }
             }
             _ => AskError::Foreign { url, why },
         }
@@ -103,9 +111,9 @@ impl AskError {
     /// Whether every other question would get the same.
     pub(crate) fn is_for_all(&self) -> bool {
         match self {
-            AskError::Down { .. } | AskError::Foreign { .. } | AskError::Distrusted { .. } => true,
-            AskError::Refused { status, .. } => FOR_ALL.contains(status),
-            AskError::NoAnswer { .. } | AskError::NotNow { .. } => false,
+            AskError::Down { .. } | AskError::Distrusted { .. } => true,
+            AskError::Refused { status, by, .. } => *by == By::Seenit && FOR_ALL.contains(status),
+            AskError::NoAnswer { .. } | AskError::NotNow { .. } | AskError::Foreign { .. } => false,
             AskError::Nothing(_) | AskError::Unread { .. } => false,
         }
     }

@@ -46,8 +46,12 @@ fn kind(name: &str) -> Result<Kind, String> {
 #[derive(Serialize)]
 struct Row {
     file: String,
+    /// Why there is no explanation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+    /// Its fields are fields of the row.
     #[serde(flatten)]
-    explanation: Value,
+    explanation: Option<Value>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
@@ -67,14 +71,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         &arguments.files,
         |mail| ask(&client, mail),
         |name, answer| {
-            let Ok(explanation) = answer else {
-                return Ok(());
-            };
-            if arguments.json {
-                rows.push(Row { file: name.to_owned(), explanation });
-                return Ok(());
+            match (answer, arguments.json) {
+                (Ok(explanation), false) => return output::text(&message(name, &explanation)),
+                (Ok(explanation), true) => {
+                    rows.push(Row { file: name.to_owned(), problem: None, explanation: Some(explanation) });
+                }
+                (Err(error), _) => {
+                    rows.push(Row {
+                        file: name.to_owned(),
+                        problem: Some(error.to_string()),
+                        explanation: None,
+                    });
+                }
             }
-            output::text(&message(name, &explanation))
+            Ok(())
         },
     )?;
     if arguments.json {

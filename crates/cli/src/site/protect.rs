@@ -20,6 +20,9 @@ use crate::progress::Progress;
 /// Messages of one request: enough that syncing costs little, and few enough to see the bar move.
 const BATCH: usize = 100;
 
+/// Signatures of one request: more the server does not take.
+const BATCH_SIGNATURES_MAX: usize = 10_000;
+
 #[derive(Args)]
 #[command(
     after_help = "Only signatures are sent, never the mail itself. Takes the operator's token or an admin's.\n\
@@ -141,6 +144,10 @@ impl Protecting<'_> {
             let problem = Some("it has too little text for a signature".to_owned());
             return self.done.files.push(Row { file: name.to_owned(), done: false, problem });
         }
+        let waiting: usize = self.batch.iter().map(|(_, case)| case.len()).sum();
+        if waiting + case.len() > BATCH_SIGNATURES_MAX {
+            self.send();
+        }
         self.batch.push((name.to_owned(), case));
         if self.batch.len() == BATCH {
             self.send();
@@ -153,20 +160,27 @@ impl Protecting<'_> {
         self.done.files.push(Row { file, done: false, problem: Some(error.to_string()) });
     }
 
-    /// Sends what has gathered: for each case the number of its signatures, then those. A batch that fails is told,
-    /// and the next one is tried.
+    /// Sends what has gathered.
     fn send(&mut self) {
-        if self.batch.is_empty() {
-            return;
+        let batch = std::mem::take(&mut self.batch);
+        if !batch.is_empty() {
+            self.send_batch(batch);
         }
+    }
+
+    /// Sends messages: for each case the number of its signatures, then those. A batch that fails is told, and the next
+    /// one is tried. Where one message is what the server cannot use, the others are sent one by one.
+    fn send_batch(&mut self, batch: Vec<(String, Case)>) {
         let mut body = Vec::new();
-        for (_, case) in &self.batch {
+        for (_, case) in &batch {
             body.extend_from_slice(&(case.len() as u16).to_le_bytes());
             body.extend_from_slice(case.bytes());
         }
-        let batch = std::mem::take(&mut self.batch);
         let receipt: Value = match self.client.post(self.path, BINARY, &body) {
             Ok(receipt) => receipt,
+            Err(error) if error.exit() == Exit::Data && batch.len() > 1 => {
+                return batch.into_iter().for_each(|one| self.send_batch(vec![one]));
+            }
             Err(error) => {
                 // What is wrong for all is told once.
                 if !(error.is_for_all() && self.told) {

@@ -66,7 +66,7 @@ impl Writer {
         self.note_room();
         shared.begin(Step::Commit);
         if self.horizon.before > before {
-            let (kept, signatures) = (now + 1 - self.horizon.before, held - table.len());
+            let (kept, signatures) = (now + 1 - self.horizon.before, held.saturating_sub(table.len()));
             let capacity = table.capacity();
             tracing::warn!(
                 kept_generations = kept,

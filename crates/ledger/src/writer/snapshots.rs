@@ -108,8 +108,13 @@ impl Writer {
         };
         let shared = Arc::clone(&self.shared);
         shared.begin(Step::Snapshot);
-        let Ok(Some(head)) = thread.join() else {
-            return;
+        let head = match thread.join() {
+            Ok(Some(head)) => head,
+            Ok(None) => return,
+            Err(_) => {
+                shared.state().snapshot_failed = Some("the thread that publishes it panicked".into());
+                return;
+            }
         };
         self.heads = [Some(head), self.heads[0].take()];
         self.last_is_ours = true;

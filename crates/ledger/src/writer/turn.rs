@@ -9,7 +9,8 @@ use crate::open::BulkMarks;
 use crate::shared::Shared;
 
 impl Writer {
-    /// Goes on to the present generation.
+    /// Goes on to the present generation. Where the journal fails on the way, the next tick does it again: each step
+    /// changes nothing the second time, and the generation counts as begun only after the last of them.
     pub(super) fn turn(&mut self, shared: &Shared, journal: &Journal) -> Result<(), JournalError> {
         let now = self.calendar.generation();
         if shared.generation() == now && shared.memory.seen.is_live(now) {
@@ -19,13 +20,13 @@ impl Writer {
         let no_memory = |error: seenit_filter::GeometryError| JournalError::Rows(error.to_string());
         shared.memory.seen.advance(now).map_err(no_memory)?;
         shared.memory.clear_bulk(shared.generation(), now);
-        shared.promoted.store(0, Relaxed);
+        self.hide_old(shared, journal, now)?;
+        self.drop_old(shared, journal, now)?;
+        self.count_bulk(journal)?;
         shared.generation.store(now, Relaxed);
         // From now on the generation before can be forgotten.
         shared.state().full = None;
-        self.hide_old(shared, journal, now).inspect_err(|_| self.is_unsure = true)?;
-        self.drop_old(shared, journal, now)?;
-        self.count_bulk(journal)
+        Ok(())
     }
 
     /// Counts all bulk marks anew, where some may have gone.

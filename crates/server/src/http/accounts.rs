@@ -75,7 +75,7 @@ impl Shown {
 
 /// All accounts, by name, the built-in ones among them.
 pub(crate) async fn list(state: &Arc<State>) -> Result<Answered, Problem> {
-    let all = blocking::status(state, |state| {
+    let all = blocking::care(state, |state| {
         let accounts = state.accounts.list();
         let mut all: Vec<Shown> = accounts.iter().map(|account| Shown::of(state, account)).collect();
         all.push(Shown::local(state));
@@ -88,7 +88,7 @@ pub(crate) async fn list(state: &Arc<State>) -> Result<Answered, Problem> {
 /// One account.
 pub(crate) async fn show(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
     let name = name.to_owned();
-    let shown = blocking::status(state, move |state| Shown::find(state, &name)).await??;
+    let shown = blocking::care(state, move |state| Shown::find(state, &name)).await??;
     Ok(answer::json(&shown))
 }
 
@@ -96,7 +96,7 @@ pub(crate) async fn show(state: &Arc<State>, name: &str) -> Result<Answered, Pro
 pub(crate) async fn add(state: &Arc<State>, request: Request<Incoming>) -> Result<Answered, Problem> {
     let wanted: Wanted = parse(&body::read_json(state, request).await?)?;
     wanted.weight.map_or(Ok(()), check_weight)?;
-    let shown = blocking::status(state, move |state| {
+    let shown = blocking::care(state, move |state| {
         state.accounts.check_new(&wanted.name, wanted.roles)?;
         // What an earlier holder of the name knew opens nothing.
         state.secrets.remove_account(&wanted.name)?;
@@ -114,7 +114,7 @@ pub(crate) async fn add(state: &Arc<State>, request: Request<Incoming>) -> Resul
 /// Takes an account away.
 pub(crate) async fn remove(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
     let name = name.to_owned();
-    blocking::status(state, move |state| {
+    blocking::care(state, move |state| {
         Shown::find(state, &name)?;
         // First, so that whoever tries again after a failure is not told that there is nothing left to do.
         state.secrets.remove_account(&name)?;
@@ -128,7 +128,7 @@ pub(crate) async fn remove(state: &Arc<State>, name: &str) -> Result<Answered, P
 /// Gives an account a new token and shows it.
 pub(crate) async fn renew(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
     let name = name.to_owned();
-    let shown = blocking::status(state, move |state| {
+    let shown = blocking::care(state, move |state| {
         let token = state.accounts.renew(&name)?;
         tracing::info!(account = name, "an account has a new token");
         Ok::<_, Problem>(Shown { token: Some(token.as_str().to_owned()), ..Shown::find(state, &name)? })
@@ -145,7 +145,7 @@ pub(crate) async fn weigh(
     let Weight { weight } = parse(&body::read_json(state, request).await?)?;
     check_weight(weight)?;
     let name = name.to_owned();
-    let shown = blocking::status(state, move |state| {
+    let shown = blocking::care(state, move |state| {
         Shown::find(state, &name)?;
         state.ledger.put_reporter(&name, Some(weight))?;
         tracing::info!(account = name, weight, "an account's weight was fixed");
@@ -157,7 +157,7 @@ pub(crate) async fn weigh(
 /// Takes back everything an account said. A name without an account may still have said something.
 pub(crate) async fn undo(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
     let name = name.to_owned();
-    let words = blocking::status(state, move |state| {
+    let words = blocking::care(state, move |state| {
         let words = state.ledger.undo_reporter(&name);
         tracing::info!(account = name, ?words, "everything an account said was taken back");
         words

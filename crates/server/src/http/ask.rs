@@ -105,12 +105,12 @@ pub(crate) fn openapi() -> Answered {
 
 /// Accepts the present time after a jump of the clock.
 pub(crate) async fn confirm_clock(state: &Arc<State>) -> Result<Answered, Problem> {
-    blocking::status(state, |state| state.ledger.confirm_clock()).await??;
+    blocking::care(state, |state| state.ledger.confirm_clock()).await??;
     Ok(answer::json(&json!({"confirmed": true})))
 }
 
 /// Writes a snapshot.
 pub(crate) async fn snapshot(state: &Arc<State>) -> Result<Answered, Problem> {
-    blocking::status(state, |state| state.ledger.snapshot()).await??;
+    blocking::care(state, |state| state.ledger.snapshot()).await??;
     Ok(answer::json(&json!({"written": true})))
 }

@@ -1,6 +1,6 @@
-//! Work that may wait goes to threads of its own, so much at a time. There are two queues: one for checks and for what
-//! they are made of, one for questions about the site and its care. Whatever a question about the site waits for (the
-//! journal, a file, the link to other sites), no check waits behind it.
+//! Work that may wait goes to threads of its own, so much at a time. There are three queues: one for checks and for
+//! what they are made of, one for what only an operator does, one for questions about the site. Whatever a question
+//! about the site waits for (the journal, a file, the link to other sites), no check and no operator waits behind it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,9 +25,13 @@ const STATUS_PER_SEC: u32 = 200;
 /// Pieces of status work that may begin at once after a silence: a page that shows everything, some dozen operators.
 const STATUS_BURST: u32 = 100;
 
-/// The two queues. Each is a number of permits, one for each piece of work that runs.
+/// What an operator does at a time. Nobody else can fill this queue, so that an operator is heard whoever asks.
+const CARE_AT_A_TIME: usize = 4;
+
+/// The three queues. Each is a number of permits, one for each piece of work that runs.
 pub(crate) struct Queues {
     checks: Arc<Semaphore>,
+    care: Arc<Semaphore>,
     status: Arc<Semaphore>,
     status_pace: Pace,
 }
@@ -54,6 +58,7 @@ impl Queues {
     pub(crate) fn new(checks_at_a_time: u32) -> Self {
         Queues {
             checks: Arc::new(Semaphore::new(checks_at_a_time as usize)),
+            care: Arc::new(Semaphore::new(CARE_AT_A_TIME)),
             status: Arc::new(Semaphore::new(STATUS_AT_A_TIME)),
             status_pace: Pace(Mutex::new(Instant::now())),
         }
@@ -91,7 +96,15 @@ pub(crate) async fn sign<T: Send + 'static>(
     run(&state.queues.checks, state, work).await
 }
 
-/// Runs status work: questions about the site, and its care. Refused when its turn does not come in time.
+/// Runs what only an operator may do: accounts, secrets, snapshots, the clock.
+pub(crate) async fn care<T: Send + 'static>(
+    state: &Arc<State>,
+    work: impl FnOnce(&State) -> T + Send + 'static,
+) -> Result<T, Problem> {
+    run(&state.queues.care, state, work).await
+}
+
+/// Runs status work: questions about the site. Refused when its turn does not come in time.
 pub(crate) async fn status<T: Send + 'static>(
     state: &Arc<State>,
     work: impl FnOnce(&State) -> T + Send + 'static,

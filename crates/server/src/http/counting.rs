@@ -87,7 +87,7 @@ impl Counting {
                 if signature.kind().is_exact() {
                     *seen = ledger.see_one(*signature, self.recipients)?;
                     // The count is known before the mark of it is durable.
-                    if *seen >= bulk_at && answer.verdict == Verdict::Unknown {
+                    if *seen >= bulk_at && answer.verdict == Verdict::Unknown && !answer.good {
                         answer.verdict = Verdict::Bulk;
                     }
                 }

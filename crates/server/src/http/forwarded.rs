@@ -26,7 +26,7 @@ pub(crate) fn client(state: &State, peer: &Peer, headers: &HeaderMap) -> Result<
     else {
         return Ok(None);
     };
-    if !peer.is_trusted_proxy {
+    if !state.is_trusted_proxy(peer.address) {
         let why = format!("{name} is only taken from trusted_proxies, and {} is none", peer.address);
         return Err(refused(why));
     }

@@ -45,7 +45,7 @@ pub(crate) async fn put(
     let protocol = known(protocol)?;
     let Wanted { secret } = parse(&body::read_json(state, request).await?)?;
     let name = name.to_owned();
-    let shown = blocking::status(state, move |state| {
+    let shown = blocking::care(state, move |state| {
         let account = state.accounts.get(&name).filter(|account| !account.is_operator());
         account.ok_or_else(|| AccountError::Unknown(name.clone()))?;
         let secret = match secret {
@@ -68,7 +68,7 @@ pub(crate) async fn put(
 /// Takes a secret away: the account is nobody to that protocol from then on.
 pub(crate) async fn remove(state: &Arc<State>, name: &str, protocol: &str) -> Result<Answered, Problem> {
     let (protocol, name) = (known(protocol)?, name.to_owned());
-    blocking::status(state, move |state| {
+    blocking::care(state, move |state| {
         if !state.secrets.remove(&name, protocol)? {
             return Err(Problem::not_found(format!("{name} has no secret for {protocol}")));
         }

@@ -60,7 +60,6 @@ impl State {
 /// The other end of a connection.
 pub(crate) struct Peer {
     pub(crate) address: IpAddr,
-    pub(crate) is_trusted_proxy: bool,
     /// Whether the socket it came to is for this machine only.
     pub(crate) is_at_loopback: bool,
     pub(crate) budget: Option<Arc<Budget>>,
@@ -69,11 +68,6 @@ pub(crate) struct Peer {
 impl Peer {
     pub(crate) fn new(state: &State, address: IpAddr, local: IpAddr) -> Self {
         let address = plain(address);
-        Peer {
-            address,
-            is_trusted_proxy: state.is_trusted_proxy(address),
-            is_at_loopback: plain(local).is_loopback(),
-            budget: state.budget(address),
-        }
+        Peer { address, is_at_loopback: plain(local).is_loopback(), budget: state.budget(address) }
     }
 }

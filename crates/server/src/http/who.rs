@@ -33,7 +33,7 @@ impl Caller {
         let address: IpAddr = client.unwrap_or(peer.address);
         let network = if client.is_some() { state.budget(address) } else { peer.budget.clone() };
         // What comes through a proxy may come from anywhere, whatever the proxy says or leaves out.
-        let is_local = peer.address.is_loopback() && !peer.is_trusted_proxy;
+        let is_local = peer.address.is_loopback() && !state.is_trusted_proxy(peer.address);
         let mut caller = Caller { account: None, is_local, address, network };
         if let Some(token) = bearer(headers)? {
             let holder = state.accounts.holder(token);

@@ -58,6 +58,16 @@ fn every_kind_of_body_is_counted() {
 }
 
 #[test]
+fn a_protected_part_that_many_got_is_not_called_bulk() {
+    let site = Site::start(config());
+    let part = json!({"kind": "razor-e4", "digest": "07".repeat(20)});
+    assert_eq!(site.post("/v1/protect", JSON, json!({"case": [part]}).to_string()).status, 200);
+    let asked = json!({"signatures": [part]}).to_string();
+    let answer = &check(&site, "/v1/check?see=25", JSON, asked).json()["answers"][0];
+    assert_eq!((&answer["verdict"], &answer["seen"]), (&json!("unknown"), &json!(25)), "{answer}");
+}
+
+#[test]
 fn a_number_of_recipients_that_makes_no_sense_is_named() {
     let site = Site::start(config());
     for number in ["-1", "many", "", "1000001", "18446744073709551616", "+1"] {
