@@ -19,6 +19,8 @@ mod corpus;
 mod error;
 mod files;
 mod frames;
+#[doc(hidden)]
+pub mod fuzzed;
 mod mbox;
 mod messages;
 

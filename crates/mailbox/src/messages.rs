@@ -27,25 +27,31 @@ impl Mailbox<'_> {
     /// The same, and what cannot be read is handed to `visit` as well: a file that cannot be opened, a message that is
     /// too large, a damaged archive. Reading goes on with the next message, unless `visit` says otherwise.
     pub fn each_message_or_failure<E>(&self, visit: VisitAny<'_, E>) -> Result<(), E> {
-        self.each_file_or_failure(&mut |name, file| {
-            let mut start = [0; 5];
-            let (file, length) = match file.and_then(|file| {
-                let length = fill(file, &mut start).map_err(MailError::read(name))?;
-                Ok((file, length))
-            }) {
-                Ok(opened) => opened,
-                Err(error) => return visit(name, Err(error)),
-            };
-            let mut whole = (&start[..length]).chain(file);
-            if start == *b"From " {
-                mbox::each_message(name, BufReader::new(whole), visit)
-            } else {
-                match all(name, &mut whole) {
-                    Ok(mail) => visit(name, Ok(&mail)),
-                    Err(error) => visit(name, Err(error)),
-                }
-            }
-        })
+        self.each_file_or_failure(&mut |name, file| of_file(name, file, visit))
+    }
+}
+
+/// Calls `visit` with the messages of one file, or with why it cannot be read.
+pub(crate) fn of_file<E>(
+    name: &str,
+    file: Result<&mut dyn Read, MailError>,
+    visit: VisitAny<'_, E>,
+) -> Result<(), E> {
+    let mut start = [0; 5];
+    let (file, length) = match file.and_then(|file| {
+        let length = fill(file, &mut start).map_err(MailError::read(name))?;
+        Ok((file, length))
+    }) {
+        Ok(opened) => opened,
+        Err(error) => return visit(name, Err(error)),
+    };
+    let mut whole = (&start[..length]).chain(file);
+    if start == *b"From " {
+        return mbox::each_message(name, BufReader::new(whole), visit);
+    }
+    match all(name, &mut whole) {
+        Ok(mail) => visit(name, Ok(&mail)),
+        Err(error) => visit(name, Err(error)),
     }
 }
 

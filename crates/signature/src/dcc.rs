@@ -28,33 +28,51 @@ pub use header::{env_from, from, ip, message_id, received};
 pub type Sum = [u8; 16];
 
 /// The client sends no sum of a body with fewer bytes than this, white space not counted.
-const BODY_BYTES_MIN: u64 = 30;
+const BODY_BYTES_MIN: usize = 30;
 
-/// The sum of the whole body, or nothing if the client would find the body too short.
-pub fn body(mail: &[u8]) -> Option<Sum> {
-    let mut bytes = Vec::new();
-    mime::walk(mail, &mut |_, piece| bytes.extend_from_slice(piece));
-    let mut sum = Md5::new();
-    let mut counted = 0;
-    for line in bytes.split(|byte| *byte == b'\n') {
-        let line = if line.starts_with(b">From") { &line[1..] } else { line };
-        for run in line.split(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'=')) {
-            sum.update(run);
-            counted += run.len() as u64;
-        }
-    }
-    (counted >= BODY_BYTES_MIN).then(|| sum.finalize().into())
+/// The sums of a message's body. Each is missing if the client would find too little to take it of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sums {
+    /// Of the whole body.
+    pub body: Option<Sum>,
+    /// The fuzzy sum of the text.
+    pub fuz1: Option<Sum>,
 }
 
-/// The fuzzy sum of the text, or nothing if the client would find too few letters.
-pub fn fuz1(mail: &[u8]) -> Option<Sum> {
-    let mut text = Vec::new();
+/// The sums of the body, by one walk over it.
+pub fn sums(mail: &[u8]) -> Sums {
+    let (mut all, mut text) = (Vec::with_capacity(mail.len()), Vec::new());
     mime::walk(mail, &mut |part, piece| {
+        all.extend_from_slice(piece);
         if part == mime::Part::Text {
             text.extend_from_slice(piece);
         }
     });
-    fuz1::letters(&text).map(|letters| Md5::digest(letters).into())
+    Sums { body: body_sum(&all), fuz1: fuz1::letters(&text).map(|letters| Md5::digest(letters).into()) }
+}
+
+/// The sum of the whole body, or nothing if the client would find the body too short.
+pub fn body(mail: &[u8]) -> Option<Sum> {
+    sums(mail).body
+}
+
+/// The fuzzy sum of the text, or nothing if the client would find too few letters.
+pub fn fuz1(mail: &[u8]) -> Option<Sum> {
+    sums(mail).fuz1
+}
+
+/// The sum of what the client counts of a body.
+fn body_sum(bytes: &[u8]) -> Option<Sum> {
+    let mut counted = Vec::with_capacity(bytes.len());
+    let mut begins_line = true;
+    for (at, &byte) in bytes.iter().enumerate() {
+        let is_quote = begins_line && byte == b'>' && bytes[at..].starts_with(b">From");
+        begins_line = byte == b'\n';
+        if !is_quote && !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'=') {
+            counted.push(byte);
+        }
+    }
+    (counted.len() >= BODY_BYTES_MIN).then(|| Md5::digest(counted).into())
 }
 
 /// A sum as the client prints it and as its whitelists have it: four groups of eight hexadecimal digits.

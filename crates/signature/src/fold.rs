@@ -4,8 +4,10 @@
 //! dropped, lower case, look-alikes of other scripts to Latin letters, digits and signs that stand for letters to
 //! those, `l` to `i`. The result need not be readable, only the same for all spellings.
 
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::canonical_combining_class;
+use unicode_normalization::char::decompose_compatible;
+
+use crate::character::Properties;
+use crate::work;
 
 /// The skeleton of an ASCII character in a word, or 0 for what parts words.
 pub(crate) const ASCII: [u8; 128] = {
@@ -103,23 +105,44 @@ pub(crate) enum Piece {
     End,
 }
 
-/// Calls `visit` with the pieces of a text that is not all ASCII.
-pub(crate) fn pieces(text: &str, mut visit: impl FnMut(Piece)) {
-    for decomposed in text.nfkd() {
-        if decomposed.is_ascii() {
-            visit(ascii(decomposed as u8));
-            continue;
-        }
-        if canonical_combining_class(decomposed) != 0 || is_invisible(decomposed) {
-            visit(Piece::Nothing);
-            continue;
-        }
-        for lower in decomposed.to_lowercase() {
-            match PAIRS.iter().find(|(letter, _)| *letter == lower) {
-                Some((_, pair)) => pair.chars().for_each(|letter| visit(Piece::Letter(letter))),
-                None => visit(piece(lower)),
-            }
-        }
+/// Calls `visit` with the pieces of one character, of which the longest has 18.
+///
+/// Characters are decomposed one by one, without the canonical order of marks that NFKD ends with: it moves nothing but
+/// marks, and those are nothing. So a thousand marks on one letter need neither room nor sorting.
+#[inline]
+pub(crate) fn pieces(c: char, mut visit: impl FnMut(Piece)) {
+    if c.is_ascii() {
+        visit(ascii(c as u8));
+        return;
+    }
+    if Properties::of(c).is_whole() {
+        return whole(c, &mut visit);
+    }
+    decompose_compatible(c, |decomposed| whole(decomposed, &mut visit));
+}
+
+/// Calls `visit` with the pieces of a character that is its own decomposition.
+#[inline]
+fn whole(c: char, visit: &mut impl FnMut(Piece)) {
+    work::did(1);
+    let properties = Properties::of(c);
+    if c.is_ascii() {
+        visit(ascii(c as u8));
+    } else if properties.is_ordered_mark() || is_invisible(c) {
+        visit(Piece::Nothing);
+    } else if properties.is_own_lower() {
+        lower(c, properties, visit);
+    } else {
+        c.to_lowercase().for_each(|c| lower(c, Properties::of(c), visit));
+    }
+}
+
+/// Calls `visit` with the pieces of a character in lower case.
+#[inline]
+fn lower(c: char, properties: Properties, visit: &mut impl FnMut(Piece)) {
+    match PAIRS.iter().find(|(letter, _)| *letter == c) {
+        Some((_, pair)) => pair.chars().for_each(|letter| visit(Piece::Letter(letter))),
+        None => visit(piece(c, properties)),
     }
 }
 
@@ -133,7 +156,7 @@ pub(crate) fn ascii(byte: u8) -> Piece {
     }
 }
 
-fn piece(lower: char) -> Piece {
+fn piece(lower: char, properties: Properties) -> Piece {
     if lower.is_ascii() {
         return ascii(lower as u8);
     }
@@ -141,13 +164,13 @@ fn piece(lower: char) -> Piece {
         return Piece::Letter(char::from(LOOK_ALIKES[place].1));
     }
     // Digits of other scripts stand for no letter.
-    if lower.is_numeric() && !lower.is_alphabetic() {
+    if properties.is_numeric() && !properties.is_alphabetic() {
         return Piece::Digit(lower);
     }
     if is_unspaced(lower) {
         return Piece::Alone(lower);
     }
-    if lower.is_alphanumeric() { Piece::Letter(lower) } else { Piece::End }
+    if properties.is_alphanumeric() { Piece::Letter(lower) } else { Piece::End }
 }
 
 /// Characters that take no room: soft hyphens, joiners, directions, variation selectors, tags.
@@ -167,17 +190,44 @@ pub fn is_unspaced(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use unicode_normalization::UnicodeNormalization;
+
     use super::*;
 
     fn skeleton(text: &str) -> String {
         let mut out = String::new();
-        pieces(text, |piece| match piece {
+        let mut visit = |piece| match piece {
             Piece::Letter(c) | Piece::Digit(c) | Piece::Sign(c) => out.push(c),
             Piece::Alone(c) => out.extend([' ', c, ' ']),
             Piece::Nothing => {}
             Piece::End => out.push(' '),
-        });
+        };
+        text.chars().for_each(|c| pieces(c, &mut visit));
         out
+    }
+
+    /// The definition says NFKD, which also puts marks in order.
+    fn pieces_by_definition(text: &str) -> Vec<Piece> {
+        let mut found = Vec::new();
+        for c in text.nfkd() {
+            pieces(c, |piece| found.extend(Some(piece).filter(|piece| *piece != Piece::Nothing)));
+        }
+        found
+    }
+
+    /// Every character alone, and each between marks that NFKD puts in another order.
+    #[test]
+    fn the_order_of_marks_changes_nothing() {
+        let mut around = String::new();
+        for c in ('\u{80}'..=char::MAX).filter(|c| !is_unspaced(*c) || *c < '\u{4e00}') {
+            around.clear();
+            around.extend(['e', '\u{301}', '\u{327}', c, '\u{345}', '\u{5b0}', 'x']);
+            let mut found = Vec::new();
+            for c in around.chars() {
+                pieces(c, |piece| found.extend(Some(piece).filter(|piece| *piece != Piece::Nothing)));
+            }
+            assert_eq!(found, pieces_by_definition(&around), "{c:?}");
+        }
     }
 
     #[test]

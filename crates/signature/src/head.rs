@@ -15,7 +15,7 @@ pub(crate) fn split_head(mail: &[u8]) -> (&[u8], &[u8]) {
 
 /// Splits after the first line end.
 pub(crate) fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
-    text.split_at(text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1))
+    text.split_at(memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1))
 }
 
 /// A header.

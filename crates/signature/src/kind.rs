@@ -116,26 +116,70 @@ impl Kind {
         }
     }
 
-    /// Whether two messages with one digest are one message, give or take what senders vary. A host, a link and a
-    /// shingle are not: many messages share them. A label says nothing of a message but what somebody calls it.
-    pub fn is_exact(self) -> bool {
-        !matches!(self, Kind::Near1 | Kind::RspamdNear | Kind::Url1 | Kind::RazorE8 | Kind::RspamdLabel)
+    /// What of a message its digests are made of.
+    pub fn class(self) -> Class {
+        match self {
+            Kind::Exact1 | Kind::Pyzor | Kind::DccBody | Kind::DccFuz1 | Kind::DccFuz2 => Class::Whole,
+            Kind::RazorE4 => Class::AllParts,
+            Kind::Near1 | Kind::RspamdNear => Class::Text,
+            Kind::Part1 | Kind::Rspamd => Class::Part,
+            Kind::Url1 | Kind::RazorE8 => Class::Shared,
+            Kind::RspamdLabel => Class::Label,
+        }
     }
 
-    /// Whether its digest is made of a whole message, so that a good digest means good mail. Those of a part are not:
-    /// good mail and spam carry the same logo, or the same "your program does not show HTML" beside the text.
+    /// Whether its digest is made of a whole message, so that a good digest means good mail.
     pub fn is_whole(self) -> bool {
-        matches!(self, Kind::Exact1 | Kind::Pyzor | Kind::DccBody | Kind::DccFuz1 | Kind::DccFuz2)
+        self.class() == Class::Whole
     }
 
-    /// Whether it is a name that somebody gave a text, and no opinion of it.
-    pub fn is_label(self) -> bool {
-        self == Kind::RspamdLabel
+    /// Whether its digest proves which message it is: it is made of all the text, so that no sender gives it to another
+    /// message. Pyzor reads some lines, and DCC's fuzzy checksums leave out what spam likes to change: spam can be made
+    /// to have those of a newsletter.
+    pub fn proves_message(self) -> bool {
+        matches!(self, Kind::Exact1 | Kind::DccBody)
+    }
+
+    /// Whether its digest names a message: it is made of all of it, or of all its parts.
+    pub fn names_message(self) -> bool {
+        matches!(self.class(), Class::Whole | Class::AllParts)
+    }
+
+    /// Whether its digest is of what somebody wrote or attached, in whole or in part, and not of a link or a host in
+    /// it: those are shared by strangers.
+    pub fn is_exact(self) -> bool {
+        self.names_message() || self.class() == Class::Part
     }
 
     /// Whether its digest is the shingles of a text.
     pub fn is_near(self) -> bool {
-        matches!(self, Kind::Near1 | Kind::RspamdNear)
+        self.class() == Class::Text
+    }
+}
+
+/// What of a message the digests of a kind are made of. It decides how much a digest proves. Classes that prove more
+/// come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// All of it: two messages with one digest are one message, give or take what senders vary.
+    Whole,
+    /// All its parts together, as Razor's client knows them ([`crate::razor::together`]). They name it; but engine 4
+    /// reads two sections of a long text only, so spam can be made to have the digest of good mail: that is no ham.
+    AllParts,
+    /// The shingles of its text: two messages that share most of them resemble each other.
+    Text,
+    /// One part of it. Good mail and spam carry the same logo, and the same footer of a mailing list.
+    Part,
+    /// A link or a host that many messages share.
+    Shared,
+    /// A name that somebody gave a text, and no opinion of it.
+    Label,
+}
+
+impl Class {
+    /// Whether other messages have it, too: a part, a link, a host, a label.
+    pub fn is_piece(self) -> bool {
+        self >= Class::Part
     }
 }
 

@@ -5,6 +5,7 @@
 //!
 //! Any bytes are mail: there is always an answer, in bounded time and memory.
 
+mod character;
 pub mod complaint;
 pub mod dcc;
 mod fold;
@@ -15,6 +16,7 @@ pub mod near;
 pub mod own;
 mod parts;
 pub mod pyzor;
+mod quiet;
 pub mod razor;
 pub mod rspamd;
 pub mod sign;
@@ -23,9 +25,10 @@ mod transfer;
 pub mod url;
 mod visible;
 pub mod words;
+mod work;
 
 pub use fold::is_unspaced;
-pub use kind::Kind;
+pub use kind::{Class, Kind};
 pub use message::Message;
 pub use sign::sign;
 pub use signature::{Digest, Signature};

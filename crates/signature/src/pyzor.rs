@@ -110,7 +110,10 @@ fn chosen(count: usize) -> Vec<usize> {
 fn kept_lines(mail: &[u8]) -> Result<Kept, Crash> {
     let mut kept = Kept::default();
     parts::each_leaf(mail, &mut |leaf| {
-        kept.add(&text(&leaf)?);
+        // A report of delivery may have a part for each empty line.
+        if !leaf.is_empty() {
+            kept.add(&text(&leaf)?);
+        }
         Ok(())
     })?;
     Ok(kept)

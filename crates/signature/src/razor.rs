@@ -83,6 +83,24 @@ pub fn sign(mail: &[u8], ep4: &Ep4) -> Vec<Part> {
         .collect()
 }
 
+/// What names a message in the eyes of Razor: the signatures of engine 4 of all its parts, whatever their order. That
+/// of a message of one part is its own; no parts have no name.
+pub fn together(parts: impl IntoIterator<Item = E4>) -> Option<E4> {
+    let mut parts: Vec<E4> = parts.into_iter().collect();
+    parts.sort_unstable();
+    parts.dedup();
+    if let [] | [_] = parts.as_slice() {
+        return parts.first().copied();
+    }
+    let mut hasher = blake3::Hasher::new_derive_key("seenit razor-e4 parts");
+    parts.iter().for_each(|part| {
+        hasher.update(&part.0);
+    });
+    let mut digest = [0; 20];
+    hasher.finalize_xof().fill(&mut digest);
+    Some(E4(digest))
+}
+
 fn sign_prepared(prepared: Vec<u8>, ep4: &Ep4) -> Part {
     let text = clean::decoded(prepared);
     let Some(body) = clean::body(&text).filter(|body| clean::yields_signatures(body)) else {
@@ -129,6 +147,17 @@ mod tests {
     use sha1::{Digest, Sha1};
 
     use super::*;
+
+    #[test]
+    fn parts_name_a_message_together_in_any_order_and_one_part_names_it_alone() {
+        let [one, two, three] = [E4([1; 20]), E4([2; 20]), E4([3; 20])];
+        assert_eq!(together([]), None);
+        assert_eq!(together([one, one]), Some(one));
+        assert_eq!(together([one, two]), together([two, one, two]));
+        let all = [vec![one], vec![one, two], vec![two, three], vec![one, two, three]];
+        let names: std::collections::HashSet<_> = all.into_iter().map(together).collect();
+        assert_eq!(names.len(), 4);
+    }
 
     /// The length and digest of a text, as the table of vectors has them.
     fn summary(text: &[u8]) -> [String; 2] {

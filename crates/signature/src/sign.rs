@@ -81,19 +81,25 @@ fn dcc_of(mail: &[u8], floor: &Floor) -> Vec<Signature> {
         information_bits: floor.information_bits,
         withheld: floor.withheld,
     };
-    let body = dcc::body(mail).map(|sum| signature(Kind::DccBody, sum));
-    let fuz1 = dcc::fuz1(mail).map(|sum| signature(Kind::DccFuz1, sum));
+    let sums = dcc::sums(mail);
+    let body = sums.body.map(|sum| signature(Kind::DccBody, sum));
+    let fuz1 = sums.fuz1.map(|sum| signature(Kind::DccFuz1, sum));
     body.into_iter().chain(fuz1).collect()
 }
 
+/// A footer below a longer text says nothing, and neither does a long footer below a text that is too short to say
+/// anything: the first text is the message's, and what is shorter than half of the longest is none of its own.
 fn rspamd_of(mail: &[u8]) -> Vec<Signature> {
-    let keys = rspamd::Keys::default();
+    let (keys, parts) = (rspamd::Keys::default(), rspamd::parts(mail));
+    let longest = parts.iter().map(Vec::len).max().unwrap_or(0);
+    let is_short = |words: &Vec<String>| words.len() < own::RSPAMD_WORDS_MIN.max(longest.div_ceil(2));
+    let is_beside_the_text = parts.first().is_none_or(is_short);
     let signature = |(number, words): (usize, Vec<String>)| Signature {
         kind: Kind::Rspamd,
         part: Some(number as u32),
         digest: Digest::Bytes(rspamd::digest(&words, &keys).to_vec()),
         information_bits: information_bits(words.concat().as_bytes()),
-        withheld: words.len() < own::RSPAMD_WORDS_MIN,
+        withheld: is_beside_the_text || is_short(&words),
     };
-    rspamd::parts(mail).into_iter().enumerate().map(signature).collect()
+    parts.into_iter().enumerate().map(signature).collect()
 }

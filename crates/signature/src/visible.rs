@@ -6,16 +6,18 @@
 //! around it, as in a browser. Letters of size zero are not seen, but an element inside may give them a size again:
 //! many a template of newsletters sets its tables to zero, against gaps, and each text to a size of its own.
 
+mod stack;
 mod style;
 
-use html5gum::emitters::callback::{Callback, CallbackEmitter, CallbackEvent};
-use html5gum::{Span, Tokenizer};
-use std::convert::Infallible;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
+use html5gum::Span;
+use html5gum::emitters::callback::{Callback, CallbackEvent};
+
+use self::stack::{GROUPS, Name, Open, Roles, Stack};
 use self::style::Style;
-
-/// Elements open at a time. Mail nests tables a few dozen deep; beyond this, the outermost are forgotten.
-const OPEN_MAX: usize = 256;
+use crate::quiet;
 
 /// The links of one message that are looked at: campaigns repeat theirs, and lists of thousands are noise.
 pub(crate) const LINKS_MAX: usize = 256;
@@ -82,11 +84,14 @@ const UNSEEN: [&[u8]; 5] = [b"script", b"style", b"title", b"template", b"nofram
 /// Names of elements.
 type Names = &'static [&'static [u8]];
 
+/// What blocks end.
+const PARAGRAPH: Names = &[b"p"];
+
 /// Elements that end an open `p` do not look for it beyond these.
 const PARAGRAPH_ENDS: Names = &[b"table", b"td", b"th", b"button", b"object"];
 
 /// Elements that end an open one of their like where its end tag was left out, and what they do not look beyond.
-const SIBLINGS: [(Names, Names); 7] = [
+const SIBLINGS: [(Names, Names); GROUPS - 1] = [
     (&[b"li"], &[b"ul", b"ol"]),
     (&[b"td", b"th"], &[b"table"]),
     (&[b"tr"], &[b"table"]),
@@ -95,6 +100,58 @@ const SIBLINGS: [(Names, Names); 7] = [
     (&[b"option"], &[b"select"]),
     (&[b"a"], &[b"td", b"th", b"table"]),
 ];
+
+/// The group of `p`, behind those of [`SIBLINGS`].
+const PARAGRAPHS: usize = GROUPS - 1;
+
+/// What an element is, by its name. The tables are asked once: a message has millions of tags.
+#[derive(Clone, Copy, Default)]
+struct Element {
+    is_void: bool,
+    is_block: bool,
+    is_unseen: bool,
+    is_cell: bool,
+    /// The group of those that it ends, besides open paragraphs.
+    ends: Option<usize>,
+    ends_paragraph: bool,
+    roles: Roles,
+}
+
+impl Element {
+    /// The element of a name, and the name as the stack knows it.
+    fn of(name: &[u8]) -> (Self, Name) {
+        match ELEMENTS.get(name) {
+            Some((number, element)) => (*element, Name::Known(*number)),
+            None => (Element::default(), Name::other(name)),
+        }
+    }
+
+    /// By the tables.
+    fn read(name: &[u8]) -> Self {
+        let mut roles = Roles::default();
+        let groups = SIBLINGS.into_iter().chain([(PARAGRAPH, PARAGRAPH_ENDS)]);
+        for (group, (ended, walls)) in groups.enumerate() {
+            roles.ended |= u8::from(ended.contains(&name)) << group;
+            roles.walls |= u8::from(walls.contains(&name)) << group;
+        }
+        Element {
+            is_void: VOID.contains(&name),
+            is_block: BLOCKS.contains(&name),
+            is_unseen: UNSEEN.contains(&name),
+            is_cell: matches!(name, b"td" | b"th"),
+            ends: SIBLINGS.iter().position(|(ended, _)| ended.contains(&name)),
+            ends_paragraph: name != b"br" && BLOCKS.contains(&name),
+            roles,
+        }
+    }
+}
+
+/// The elements that are in any table, numbered.
+static ELEMENTS: LazyLock<HashMap<&[u8], (usize, Element)>> = LazyLock::new(|| {
+    let groups = SIBLINGS.into_iter().flat_map(|(ended, walls)| [ended, walls]);
+    let names = groups.chain([PARAGRAPH, PARAGRAPH_ENDS, &VOID, &BLOCKS, &UNSEEN]);
+    names.flatten().enumerate().map(|(number, name)| (*name, (number, Element::read(name)))).collect()
+});
 
 /// What a reader sees of a piece of HTML.
 #[derive(Debug, Default)]
@@ -107,30 +164,17 @@ pub(crate) struct Seen {
 
 /// Reads HTML. `bytes_max` bounds the text.
 pub(crate) fn read(html: &str, bytes_max: usize, seen: &mut Seen) {
-    let mut emitter = CallbackEmitter::<_, Infallible>::new(Reader::new(seen, bytes_max));
-    emitter.naively_switch_states(true);
-    // The reader takes everything; nothing is ever handed on.
-    let handed_on = Tokenizer::new_with_emitter(html, emitter).count();
-    debug_assert_eq!(handed_on, 0);
+    quiet::read(html, Reader::new(seen, bytes_max));
 }
 
-/// An element that was opened and not closed.
-struct Open {
-    name: Vec<u8>,
-    hidden: bool,
-    /// What is in it cannot be seen, though it takes its room.
-    invisible: bool,
-    /// Its letters have no size.
-    sizeless: bool,
-}
+/// There is no more room, neither for text nor for links.
+struct Full;
 
 /// Where the tokenizer is.
 struct Reader<'a> {
     seen: &'a mut Seen,
     bytes_max: usize,
-    open: Vec<Open>,
-    /// How many of them hide what is in them.
-    hidden: usize,
+    open: Stack,
     /// The start tag being read, and what its attributes say.
     tag: Vec<u8>,
     attribute: Vec<u8>,
@@ -141,12 +185,12 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(seen: &'a mut Seen, bytes_max: usize) -> Self {
-        let (open, tag, attribute) = (Vec::new(), Vec::new(), Vec::new());
-        Reader { seen, bytes_max, open, hidden: 0, tag, attribute, style: None, hides: false, link: None }
+        let (open, tag, attribute) = (Stack::default(), Vec::new(), Vec::new());
+        Reader { seen, bytes_max, open, tag, attribute, style: None, hides: false, link: None }
     }
 
     fn begin(&mut self, name: &[u8]) {
-        self.tag = name.to_vec();
+        name.clone_into(&mut self.tag);
         self.attribute.clear();
         (self.style, self.hides, self.link) = (None, false, None);
     }
@@ -167,76 +211,45 @@ impl<'a> Reader<'a> {
     }
 
     fn opened(&mut self) {
-        let name = std::mem::take(&mut self.tag);
-        self.end_siblings(&name);
+        let (element, name) = Element::of(&self.tag);
+        if element.ends_paragraph {
+            self.open.end(PARAGRAPHS);
+        }
+        if let Some(group) = element.ends {
+            self.open.end(group);
+        }
         let style = self.style.unwrap_or_default();
-        let hidden = self.hides || style.hides || UNSEEN.contains(&name.as_slice());
+        let hidden = self.hides || style.hides || element.is_unseen;
         let invisible = style.invisible.unwrap_or(self.open.last().is_some_and(|open| open.invisible));
-        if self.hidden == 0 && !hidden {
-            self.break_line(&name);
+        if !self.open.hides() && !hidden {
+            self.break_line(&element);
             // A link that is hidden leads nowhere: nobody can follow it.
             if !invisible && self.seen.links.len() < LINKS_MAX {
                 self.seen.links.extend(self.link.take());
             }
         }
-        if !VOID.contains(&name.as_slice()) {
+        if !element.is_void {
             let sizeless = style.sizeless.unwrap_or(self.open.last().is_some_and(|open| open.sizeless));
-            self.push(Open { name, hidden, invisible, sizeless });
+            self.open.push(Open { name, hidden, invisible, sizeless }, element.roles);
         }
-    }
-
-    /// Remembers an element. Where there is no more room, the outermost that hides nothing is forgotten.
-    fn push(&mut self, open: Open) {
-        if self.open.len() == OPEN_MAX {
-            let Some(place) = self.open.iter().position(|open| !open.hidden) else { return };
-            self.open.remove(place);
-        }
-        self.hidden += usize::from(open.hidden);
-        self.open.push(open);
-    }
-
-    /// Closes what the start of an element ends without an end tag.
-    fn end_siblings(&mut self, name: &[u8]) {
-        if name != b"br" && BLOCKS.contains(&name) {
-            self.end_within(&[b"p"], PARAGRAPH_ENDS);
-        }
-        if let Some((ended, within)) = SIBLINGS.iter().find(|(ended, _)| ended.contains(&name)) {
-            self.end_within(ended, within);
-        }
-    }
-
-    /// Closes the innermost of these elements, unless one of the others is further in.
-    fn end_within(&mut self, ended: &[&[u8]], within: &[&[u8]]) {
-        let is = |open: &Open, names: &[&[u8]]| names.contains(&open.name.as_slice());
-        let place = self.open.iter().rposition(|open| is(open, ended) || is(open, within));
-        if let Some(place) = place.filter(|&place| is(&self.open[place], ended)) {
-            self.close_from(place);
-        }
-    }
-
-    fn close_from(&mut self, place: usize) {
-        self.hidden -= self.open.drain(place..).filter(|open| open.hidden).count();
     }
 
     /// Closes the innermost element of this name, and all that were opened in it and left open.
     fn closed(&mut self, name: &[u8]) {
-        let place = self.open.iter().rposition(|open| open.name == name);
-        let was_hidden = place.is_some_and(|place| self.open[place].hidden);
-        if let Some(place) = place {
-            self.close_from(place);
-        }
-        if self.hidden == 0 && !was_hidden {
-            self.break_line(name);
+        let (element, name) = Element::of(name);
+        let was_hidden = self.open.close(&name).unwrap_or(false);
+        if !self.open.hides() && !was_hidden {
+            self.break_line(&element);
         }
     }
 
-    fn break_line(&mut self, name: &[u8]) {
+    fn break_line(&mut self, element: &Element) {
         let text = &mut self.seen.text;
-        if BLOCKS.contains(&name) {
+        if element.is_block {
             if !text.ends_with('\n') {
                 text.push('\n');
             }
-        } else if (name == b"td" || name == b"th") && !text.ends_with(char::is_whitespace) {
+        } else if element.is_cell && !text.ends_with(char::is_whitespace) {
             text.push(' ');
         }
     }
@@ -244,15 +257,15 @@ impl<'a> Reader<'a> {
     fn text(&mut self, value: &[u8]) {
         let room = self.bytes_max.saturating_sub(self.seen.text.len());
         let is_seen = self.open.last().is_none_or(|open| !open.invisible && !open.sizeless);
-        if self.hidden == 0 && room > 0 && is_seen {
+        if !self.open.hides() && room > 0 && is_seen {
             let value = String::from_utf8_lossy(&value[..value.len().min(room)]);
             self.seen.text.push_str(&value);
         }
     }
 }
 
-impl Callback<Infallible, ()> for Reader<'_> {
-    fn handle_event(&mut self, event: CallbackEvent<'_>, _: Span<()>) -> Option<Infallible> {
+impl Callback<Full, ()> for Reader<'_> {
+    fn handle_event(&mut self, event: CallbackEvent<'_>, _: Span<()>) -> Option<Full> {
         match event {
             CallbackEvent::OpenStartTag { name } => self.begin(name),
             CallbackEvent::AttributeName { name } => {
@@ -272,13 +285,16 @@ impl Callback<Infallible, ()> for Reader<'_> {
             CallbackEvent::String { value } => self.text(value),
             CallbackEvent::Comment { .. } | CallbackEvent::Doctype { .. } | CallbackEvent::Error(_) => {}
         }
-        None
+        // At most a line end would follow, and the text is cut before it.
+        (self.seen.text.len() >= self.bytes_max && self.seen.links.len() >= LINKS_MAX).then_some(Full)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::stack::OPEN_MAX;
     use super::*;
+    use crate::work;
 
     fn seen(html: &str) -> Seen {
         let mut seen = Seen::default();
@@ -381,5 +397,44 @@ mod tests {
     fn deep_nesting_takes_no_more_than_its_limit() {
         let html = "<div>".repeat(100_000) + "deep" + &"</div>".repeat(100_000);
         assert_eq!(words(&html), "deep");
+    }
+
+    /// The tokenizer goes from state to state by calls. They are jumps, or a message overflows the stack.
+    #[test]
+    fn the_stack_does_not_grow_with_the_text() {
+        let pieces = [
+            "<b>",
+            "<a href=x y='z'>",
+            "&amp;",
+            "&#x41;",
+            "<!-- c -->",
+            "<![CDATA[x]]>",
+            "<br/>",
+            "</",
+            "<!x>",
+            "a ",
+        ];
+        let small_stack = std::thread::Builder::new().stack_size(256 << 10);
+        let thread = small_stack.spawn(move || {
+            for piece in pieces {
+                seen(&piece.repeat(100_000));
+            }
+            seen(&pieces.concat().repeat(10_000));
+        });
+        thread.expect("a thread").join().expect("room on the stack");
+    }
+
+    /// Each tag once looked at all open elements, 256 of them: 150 ms a megabyte.
+    #[test]
+    fn a_tag_costs_the_same_however_many_elements_are_open() {
+        let (deep, tags) = ("<x>".repeat(OPEN_MAX), 10_000);
+        for tag in ["<b>", "</y>", "<div>", "<dd></dd>", "<i hidden>", "<li>", "</x><x>"] {
+            for around in ["", "<p><li><table>", "<b hidden><p hidden>"] {
+                let html = [around, &deep, &tag.repeat(tags)].concat();
+                let (_, steps) = work::of(|| seen(&html));
+                // An element is closed or forgotten once.
+                assert!(steps <= 2 * (OPEN_MAX + tags) as u64, "{tag} in {around}: {steps} steps");
+            }
+        }
     }
 }

@@ -139,7 +139,13 @@ impl Words {
         if rest.is_ascii() {
             rest.bytes().for_each(|byte| self.push(&mut word, fold::ascii(byte)));
         } else {
-            fold::pieces(rest, |piece| self.push(&mut word, piece));
+            for c in rest.chars() {
+                // No word behind the last is kept, and one character may be 18 letters.
+                if self.ends.len() >= WORDS_MAX {
+                    break;
+                }
+                fold::pieces(c, |piece| self.push(&mut word, piece));
+            }
         }
         self.finish(&mut word);
     }
@@ -233,6 +239,7 @@ fn is_address(run: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work;
 
     fn words(text: &str) -> String {
         Words::of(text).joined().to_owned()
@@ -272,5 +279,23 @@ mod tests {
         assert_eq!(Words::of(&"word ".repeat(WORDS_MAX * 2)).len(), WORDS_MAX);
         assert_eq!(Words::of(&"x".repeat(1 << 20)).len(), 0, "one run of a megabyte is no word");
         assert!(Words::of(&"\u{514d}".repeat(WORDS_MAX * 2)).len() <= WORDS_MAX);
+    }
+
+    /// A megabyte of one ligature of 18 letters was folded to its end, though the last word had been found in its
+    /// first tenth: more than half a second.
+    #[test]
+    fn text_behind_the_last_word_is_not_folded() {
+        let (words, steps) = work::of(|| Words::of(&"\u{fdfa}".repeat(350_000)));
+        assert_eq!(words.len(), WORDS_MAX);
+        // Each makes three words more, by 18 characters.
+        assert!(steps <= 6 * WORDS_MAX as u64 + 18, "{steps} characters folded");
+    }
+
+    #[test]
+    fn marks_are_folded_once_each() {
+        let text = ["a", &"\u{301}\u{327}".repeat(250_000), "bc"].concat();
+        let (words, steps) = work::of(|| Words::of(&text));
+        assert_eq!(words.joined(), "abc");
+        assert_eq!(steps, 500_000, "the letters are ASCII");
     }
 }

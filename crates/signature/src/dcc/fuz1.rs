@@ -17,11 +17,12 @@ const SCHEMES: [&[u8]; 2] = [b"http://", b"https://"];
 
 /// The letters of a text, in lower case, less what differs between copies. Nothing if too few are left.
 pub(super) fn letters(text: &[u8]) -> Option<Vec<u8>> {
-    let mut letters = Vec::new();
+    let (mut letters, mut of_line) = (Vec::new(), Vec::new());
     for line in text.split(|byte| *byte == b'\n') {
-        let line = line_letters(line);
-        if !is_greeting(&line) {
-            letters.extend_from_slice(&line);
+        of_line.clear();
+        line_letters(line, &mut of_line);
+        if !is_greeting(&of_line) {
+            letters.extend_from_slice(&of_line);
         }
         if letters.len() >= LETTERS_MAX {
             letters.truncate(LETTERS_MAX);
@@ -37,23 +38,23 @@ fn is_greeting(line: &[u8]) -> bool {
 }
 
 /// The letters of a line, no more than can count.
-fn line_letters(mut line: &[u8]) -> Vec<u8> {
-    let mut letters = Vec::new();
+fn line_letters(mut line: &[u8], letters: &mut Vec<u8>) {
     while letters.len() < LETTERS_MAX {
+        let [byte, rest @ ..] = line else { break };
         if let Some(scheme) = scheme(line) {
-            push_letters(&mut letters, scheme);
-            line = push_link(&mut letters, &line[scheme.len()..]);
-        } else if let [byte, rest @ ..] = line {
-            push_letters(&mut letters, &[*byte]);
-            line = rest;
+            push_letters(letters, scheme);
+            line = push_link(letters, &line[scheme.len()..]);
         } else {
-            break;
+            push_letters(letters, std::slice::from_ref(byte));
+            line = rest;
         }
     }
-    letters
 }
 
 fn scheme(line: &[u8]) -> Option<&[u8]> {
+    if !matches!(line, [b'h' | b'H', ..]) {
+        return None;
+    }
     let opens =
         |scheme: &&[u8]| line.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
     SCHEMES.into_iter().find(opens)
@@ -84,7 +85,9 @@ mod tests {
     use super::*;
 
     fn of_line(line: &str) -> String {
-        String::from_utf8(line_letters(line.as_bytes())).expect("letters are ASCII")
+        let mut letters = Vec::new();
+        line_letters(line.as_bytes(), &mut letters);
+        String::from_utf8(letters).expect("letters are ASCII")
     }
 
     #[test]

@@ -24,11 +24,13 @@ pub(super) fn walk(mail: &[u8], sink: &mut impl FnMut(Part, &[u8])) {
     let (head, mut rest) = split_head(mail);
     let mut boundaries = Vec::new();
     let mut content = enter(head, &mut boundaries);
+    // One for all lines: a message may have a line for each byte.
+    let mut decoded = Vec::new();
     while !rest.is_empty() {
         let line;
         (line, rest) = split_line(rest);
         let Some((level, is_end)) = boundary_at(line, &boundaries) else {
-            content.put(line, sink);
+            content.put(line, &mut decoded, sink);
             continue;
         };
         content.end(sink);
@@ -91,13 +93,15 @@ enum Content {
 }
 
 impl Content {
-    fn put(&mut self, line: &[u8], sink: &mut impl FnMut(Part, &[u8])) {
+    fn put(&mut self, line: &[u8], decoded: &mut Vec<u8>, sink: &mut impl FnMut(Part, &[u8])) {
+        decoded.clear();
         match self {
-            Content::Frame => sink(Part::Frame, line),
-            Content::Plain => sink(Part::Text, line),
-            Content::Quoted => sink(Part::Text, &quoted(line)),
-            Content::Base64(bits) => sink(Part::Text, &bits.decode(line)),
+            Content::Frame => return sink(Part::Frame, line),
+            Content::Plain => return sink(Part::Text, line),
+            Content::Quoted => quoted(line, decoded),
+            Content::Base64(bits) => bits.decode(line, decoded),
         }
+        sink(Part::Text, decoded);
     }
 
     /// Encoded lines need not end where the text's lines do, but a part ends with a line.
@@ -109,16 +113,14 @@ impl Content {
 }
 
 /// Undoes quoted-printable in one line. What is not well formed stays as it is.
-fn quoted(line: &[u8]) -> Vec<u8> {
+fn quoted(line: &[u8], text: &mut Vec<u8>) {
     let soft = line.trim_ascii_end();
     let mut rest = soft.strip_suffix(b"=").unwrap_or(line);
-    let mut text = Vec::with_capacity(rest.len());
     while let [byte, after @ ..] = rest {
         let code = if *byte == b'=' { after.get(..2).and_then(hex_byte) } else { None };
         text.push(code.unwrap_or(*byte));
         rest = if code.is_some() { &after[2..] } else { after };
     }
-    text
 }
 
 fn hex_byte(digits: &[u8]) -> Option<u8> {
@@ -135,8 +137,7 @@ struct Bits {
 
 impl Bits {
     /// Bytes that are not of the alphabet are skipped; padding ends a run, and what follows starts a new one.
-    fn decode(&mut self, line: &[u8]) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(line.len() * 3 / 4 + 1);
+    fn decode(&mut self, line: &[u8], bytes: &mut Vec<u8>) {
         for byte in line {
             let Some(six) = base64_value(*byte) else {
                 if *byte == b'=' {
@@ -151,7 +152,6 @@ impl Bits {
                 bytes.push((self.value >> self.count) as u8);
             }
         }
-        bytes
     }
 }
 
@@ -186,9 +186,14 @@ mod tests {
 
     #[test]
     fn broken_encodings_stay_text() {
-        assert_eq!(quoted(b"a=3Db=zz=4=\r\n"), b"a=b=zz=4");
-        assert_eq!(quoted(b"end= \t\n"), b"end");
-        assert_eq!(Bits::default().decode(b"Y W\xff J=j\n"), b"ab");
+        let decoded = |decode: &dyn Fn(&mut Vec<u8>)| {
+            let mut text = Vec::new();
+            decode(&mut text);
+            text
+        };
+        assert_eq!(decoded(&|text| quoted(b"a=3Db=zz=4=\r\n", text)), b"a=b=zz=4");
+        assert_eq!(decoded(&|text| quoted(b"end= \t\n", text)), b"end");
+        assert_eq!(decoded(&|text| Bits::default().decode(b"Y W\xff J=j\n", text)), b"ab");
     }
 
     #[test]

@@ -46,7 +46,9 @@ impl Stripper<'_> {
             }
             return Ok(false);
         };
-        self.add_text(&rest[..text_bytes])?;
+        if text_bytes > 0 {
+            self.add_text(&rest[..text_bytes])?;
+        }
         self.at += text_bytes;
         let markup = &rest[text_bytes..];
         let next = markup[1..].chars().next();

@@ -22,7 +22,7 @@ const MULTIPARTS_MAX: usize = 978;
 /// A part without children.
 pub(super) struct Leaf<'m> {
     /// Of the form `type/subtype`, in lowercase.
-    pub(super) media_type: String,
+    pub(super) media_type: Cow<'static, str>,
     content_type: Option<String>,
     /// The name of the transfer encoding, empty if there is none.
     pub(super) transfer: String,
@@ -36,6 +36,11 @@ impl Leaf<'_> {
 
     pub(super) fn sub_type(&self) -> &str {
         self.media_type.split_once('/').map_or("", |(_, sub_type)| sub_type)
+    }
+
+    /// Whether there is nothing in it, and nothing said of it that could be wrong.
+    pub(super) fn is_empty(&self) -> bool {
+        self.body.is_empty() && self.content_type.is_none()
     }
 
     /// A parameter of the Content-Type.
@@ -100,9 +105,9 @@ impl<'m> Parser<'m, '_> {
         let head = self.lines.head();
         let in_digest = matches!(self.open.last(), Some(Open::Multipart { is_digest: true, .. }));
         let media_type = match &head.content_type {
-            Some(value) => header::media_type(value).unwrap_or_else(|| "text/plain".to_owned()),
-            None if in_digest => "message/rfc822".to_owned(),
-            None => "text/plain".to_owned(),
+            Some(value) => header::media_type(value).map_or("text/plain".into(), Cow::Owned),
+            None if in_digest => "message/rfc822".into(),
+            None => "text/plain".into(),
         };
         if media_type == "message/delivery-status" {
             self.lines.blanks_that_end += 1;
@@ -127,13 +132,13 @@ impl<'m> Parser<'m, '_> {
         Ok(true)
     }
 
-    fn end_leaf(&mut self, head: Head, media_type: String, body: &[Span]) {
+    fn end_leaf(&mut self, head: Head, media_type: Cow<'static, str>, body: &[Span]) {
         let body = self.lines.bytes(body);
         self.last = Some(Leaf { media_type, content_type: head.content_type, transfer: head.transfer, body });
     }
 
     /// Skips the preamble. A multipart without a boundary, or in which no part begins, has no children.
-    fn begin_multipart(&mut self, head: Head, media_type: String) -> Result<bool, Crash> {
+    fn begin_multipart(&mut self, head: Head, media_type: Cow<'static, str>) -> Result<bool, Crash> {
         let Some(boundary) = header::boundary(head.content_type.as_deref().unwrap_or_default())? else {
             let body = self.lines.rest();
             self.end_leaf(head, media_type, &body);
@@ -177,7 +182,13 @@ impl<'m> Parser<'m, '_> {
             Some(Open::DeliveryStatus) => {
                 self.lines.blanks_that_end -= 1;
                 self.lines.next();
-                let line = self.lines.next();
+                let mut line = self.lines.next();
+                // A part between two empty lines has nothing in it, and there may be millions.
+                while self.lines.blanks_that_end == 0
+                    && line.is_some_and(|line| matches!(self.lines.line(line), [b'\r' | b'\n', ..]))
+                {
+                    line = self.lines.next();
+                }
                 if line.is_some() {
                     self.lines.put_back(line);
                     self.lines.blanks_that_end += 1;

@@ -1,7 +1,11 @@
 //! The text of HTML as rspamd sees it: with its own idea of what breaks a line and what cannot be read.
 
-use html5gum::emitters::default::DefaultEmitter;
-use html5gum::{StartTag, Token, Tokenizer};
+use std::convert::Infallible;
+
+use html5gum::Span;
+use html5gum::emitters::callback::CallbackEvent;
+
+use crate::quiet;
 
 /// Elements that are open at once. Deeper ones are taken as part of the last: their styles are ignored.
 const DEPTH_MAX: usize = 256;
@@ -36,17 +40,11 @@ const PLAIN: Style =
 
 /// The text that can be read, with line ends and blanks where they part words.
 pub(super) fn text(html: &str) -> String {
-    let mut emitter = DefaultEmitter::default();
-    emitter.naively_switch_states(true);
     let mut reader = Reader { text: String::with_capacity(html.len() / 2), ..Reader::default() };
-    for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
-        match token {
-            Token::StartTag(tag) => reader.open(&tag),
-            Token::EndTag(tag) => reader.close(&tag.name),
-            Token::String(piece) => reader.put(&String::from_utf8_lossy(&piece)),
-            _ => {}
-        }
-    }
+    quiet::read(html, |event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
+        reader.take(event);
+        None
+    });
     reader.text
 }
 
@@ -65,9 +63,49 @@ fn short(name: &[u8]) -> Name {
     name.iter().take(16).fold(0, |short, byte| short << 8 | Name::from(*byte))
 }
 
+/// A start tag, and the values of the attributes that matter. The first of a name counts.
+#[derive(Default)]
+struct Tag {
+    name: Vec<u8>,
+    values: [Option<String>; ATTRIBUTES.len()],
+    /// The attribute whose value comes next, if it matters.
+    current: Option<usize>,
+}
+
+/// The attributes that matter. A tag may have a hundred thousand others, so nothing is kept of those.
+const ATTRIBUTES: [&[u8]; 4] = [b"alt", b"color", b"bgcolor", b"style"];
+
+impl Tag {
+    fn begin(&mut self, name: &[u8]) {
+        name.clone_into(&mut self.name);
+        self.values.fill(None);
+        self.current = None;
+    }
+
+    fn attribute(&mut self, name: &[u8]) {
+        let place = ATTRIBUTES.iter().position(|known| *known == name);
+        self.current = place.filter(|&place| self.values[place].is_none());
+        if let Some(place) = self.current {
+            self.values[place] = Some(String::new());
+        }
+    }
+
+    fn value(&mut self, value: &[u8]) {
+        if let Some(place) = self.current {
+            self.values[place] = Some(String::from_utf8_lossy(value).into_owned());
+        }
+    }
+
+    fn of(&self, name: &[u8]) -> Option<&str> {
+        let place = ATTRIBUTES.iter().position(|known| *known == name)?;
+        self.values[place].as_deref()
+    }
+}
+
 #[derive(Default)]
 struct Reader {
     text: String,
+    tag: Tag,
     /// The open elements, outermost first.
     open: Vec<(Name, Style)>,
     body_ended: bool,
@@ -75,15 +113,27 @@ struct Reader {
 }
 
 impl Reader {
+    fn take(&mut self, event: CallbackEvent<'_>) {
+        match event {
+            CallbackEvent::OpenStartTag { name } => self.tag.begin(name),
+            CallbackEvent::AttributeName { name } => self.tag.attribute(name),
+            CallbackEvent::AttributeValue { value } => self.tag.value(value),
+            CallbackEvent::CloseStartTag { .. } => self.open(),
+            CallbackEvent::EndTag { name } => self.close(name),
+            CallbackEvent::String { value } => self.put(&String::from_utf8_lossy(value)),
+            CallbackEvent::Comment { .. } | CallbackEvent::Doctype { .. } | CallbackEvent::Error(_) => {}
+        }
+    }
+
     fn style(&self) -> Style {
         self.open.last().map_or(PLAIN, |(_, style)| *style)
     }
 
-    fn open(&mut self, tag: &StartTag<()>) {
-        self.text.push_str(gap(&tag.name));
-        push_alt(&mut self.text, tag);
-        if !is_void(&tag.name) && self.open.len() < DEPTH_MAX {
-            self.open.push((short(&tag.name), own_style(self.style(), tag)));
+    fn open(&mut self) {
+        self.text.push_str(gap(&self.tag.name));
+        push_alt(&mut self.text, &self.tag);
+        if !is_void(&self.tag.name) && self.open.len() < DEPTH_MAX {
+            self.open.push((short(&self.tag.name), own_style(self.style(), &self.tag)));
         }
     }
 
@@ -140,23 +190,20 @@ fn is_void(name: &[u8]) -> bool {
     )
 }
 
-fn push_alt(text: &mut String, tag: &StartTag<()>) {
-    if let Some(alt) = attribute(tag, b"alt").filter(|_| *tag.name == b"img"[..]) {
-        text.extend([" ", &alt, " "]);
+fn push_alt(text: &mut String, tag: &Tag) {
+    if let Some(alt) = tag.of(b"alt").filter(|_| tag.name == b"img") {
+        text.extend([" ", alt, " "]);
     }
 }
 
-fn attribute(tag: &StartTag<()>, name: &[u8]) -> Option<String> {
-    tag.attributes.get(name).map(|value| String::from_utf8_lossy(value).into_owned())
-}
-
 /// The style of an element inside one of style `outer`.
-fn own_style(outer: Style, tag: &StartTag<()>) -> Style {
-    let is_code = matches!(&tag.name[..], b"head" | b"iframe" | b"object" | b"script" | b"style" | b"title");
+fn own_style(outer: Style, tag: &Tag) -> Style {
+    let is_code =
+        matches!(tag.name.as_slice(), b"head" | b"iframe" | b"object" | b"script" | b"style" | b"title");
     let mut style = Style { is_hidden: false, is_code, ..outer };
-    style.colour = attribute(tag, b"color").and_then(|value| colour(&value)).unwrap_or(style.colour);
-    style.ground = attribute(tag, b"bgcolor").and_then(|value| colour(&value)).unwrap_or(style.ground);
-    let rules = attribute(tag, b"style").unwrap_or_default().to_ascii_lowercase();
+    style.colour = tag.of(b"color").and_then(colour).unwrap_or(style.colour);
+    style.ground = tag.of(b"bgcolor").and_then(colour).unwrap_or(style.ground);
+    let rules = tag.of(b"style").unwrap_or_default().to_ascii_lowercase();
     for (name, value) in rules.split(';').filter_map(|rule| rule.split_once(':')) {
         let value = value.trim_end_matches("!important").trim();
         match name.trim() {

@@ -2,6 +2,8 @@
 //!
 //! What it takes for a link was found by trying: the tests show it.
 
+use crate::character::Properties;
+
 /// A host name is no longer than this, so no longer piece is looked up.
 const HOST_BYTES_MAX: usize = 253;
 
@@ -49,6 +51,9 @@ fn without_numbers(text: &str) -> String {
 
 /// What comes before and after the first link with a scheme.
 fn split_link(piece: &str) -> Option<(&str, &str)> {
+    if !piece.contains(':') {
+        return None;
+    }
     let (before, after) = piece.split_once("://")?;
     let start = before.rfind(|c: char| !c.is_ascii_alphabetic()).map_or(0, |at| ceil(before, at));
     let end = after.find(['<', '>', '"']).unwrap_or(after.len());
@@ -64,12 +69,23 @@ fn ceil(text: &str, at: usize) -> usize {
 
 /// Adds a piece without the host names and addresses in it.
 fn push_names(rest: &mut String, piece: &str, bare: bool) {
+    if !piece.bytes().any(|byte| is_part_end(byte.into()) || matches!(byte, b'@' | b'.')) {
+        // A word: there are no parts in it, and neither a host nor an address is without a point.
+        rest.push_str(piece);
+        rest.extend(piece.ends_with(is_alphanumeric).then_some(' '));
+        return;
+    }
     let mut last = ' ';
     // A link goes on after an apostrophe.
     let mut is_inside = false;
-    for part in piece.split_inclusive(|c: char| c.is_whitespace() || "<>\"()[]{},;|'".contains(c)) {
-        let next = part.chars().next_back().filter(|c| !c.is_alphanumeric()).unwrap_or(' ');
+    for part in piece.split_inclusive(|c: char| c.is_whitespace() || is_part_end(c)) {
+        let next = part.chars().next_back().filter(|c| !is_alphanumeric(*c)).unwrap_or(' ');
         let name = part.strip_suffix(next).unwrap_or(part);
+        if name.is_empty() && !is_inside {
+            rest.push(next);
+            last = next;
+            continue;
+        }
         let stands_alone = last.is_whitespace() || BEFORE_BARE.contains(&last);
         let is_closed = next.is_whitespace() || AFTER_BARE.contains(&next);
         let start = if is_inside || is_named(name) || bare && stands_alone && is_closed && is_bare(name) {
@@ -84,10 +100,19 @@ fn push_names(rest: &mut String, piece: &str, bare: bool) {
     }
 }
 
+/// Signs that end a part, as white space does.
+fn is_part_end(c: char) -> bool {
+    matches!(c, '<' | '>' | '"' | '(' | ')' | '[' | ']' | '{' | '}' | ',' | ';' | '|' | '\'')
+}
+
+fn is_alphanumeric(c: char) -> bool {
+    Properties::of(c).is_alphanumeric()
+}
+
 /// Where a mail address begins.
 fn address_start(name: &str) -> Option<usize> {
     let (user, host) = name.rsplit_once('@')?;
-    let is_of_user = |c: char| c.is_alphanumeric() || "._%+-=&!~".contains(c);
+    let is_of_user = |c: char| is_alphanumeric(c) || "._%+-=&!~".contains(c);
     let start = user.rfind(|c: char| !is_of_user(c)).map_or(0, |at| ceil(user, at));
     if start == user.len() || !is_site(host) {
         return None;
@@ -116,7 +141,7 @@ fn is_bare(name: &str) -> bool {
 }
 
 fn is_of_host(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '.' | '-' | '_')
+    is_alphanumeric(c) || matches!(c, '.' | '-' | '_')
 }
 
 /// Whether a link's site, which a port and a path may follow, could be looked up.
@@ -125,7 +150,8 @@ fn is_site(link: &str) -> bool {
     let host = site.rsplit('@').next().unwrap_or_default();
     let host = &host[..host.find(|c| !is_of_host(c)).unwrap_or(host.len())];
     let host = host.trim_end_matches('.');
-    if host.len() > HOST_BYTES_MAX || host.split('.').any(str::is_empty) {
+    // Most names that are asked about are words.
+    if !host.contains('.') || host.len() > HOST_BYTES_MAX || host.split('.').any(str::is_empty) {
         return false;
     }
     let is_known =
