@@ -7,6 +7,8 @@
 //!
 //! A round is written once, over a [`Lanes`] of one, four or eight 64-bit words; the twins are the same code.
 
+use zeroize::Zeroize;
+
 use super::{Hash128, KeyHasher};
 use crate::simd::{Level, Simd};
 
@@ -16,6 +18,14 @@ pub struct SipKey {
     pub(super) k0: u64,
     pub(super) k1: u64,
     simd: Simd,
+}
+
+/// Whoever has the key can make signatures that meet in a filter: it is not left behind in memory.
+impl Drop for SipKey {
+    fn drop(&mut self) {
+        self.k0.zeroize();
+        self.k1.zeroize();
+    }
 }
 
 /// What a filter file says about the key it was built with: 16 bytes that name it and do not reveal it.

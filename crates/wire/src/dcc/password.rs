@@ -5,15 +5,16 @@ use std::fmt;
 use md5::{Digest, Md5};
 use subtle::ConstantTimeEq;
 use thiserror::Error;
+use zeroize::Zeroizing;
 
 use super::SIGNATURE_BYTES;
 
 /// Passwords are padded with zeros to this length, so none is longer.
 const PASSWORD_BYTES: usize = 32;
 
-/// The secret of a client or of a server.
+/// The secret of a client or of a server. Overwritten when it is dropped.
 #[derive(Clone)]
-pub struct Password([u8; PASSWORD_BYTES]);
+pub struct Password(Zeroizing<[u8; PASSWORD_BYTES]>);
 
 /// Why a text is no password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -32,7 +33,7 @@ impl Password {
         if text.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
             return Err(PasswordError::Blank);
         }
-        let mut padded = [0; PASSWORD_BYTES];
+        let mut padded = Zeroizing::new([0; PASSWORD_BYTES]);
         match padded.get_mut(..text.len()) {
             Some(place) if !text.is_empty() => place.copy_from_slice(text.as_bytes()),
             _ => return Err(PasswordError::Length(text.len())),
@@ -42,7 +43,7 @@ impl Password {
 
     /// The signature of a packet.
     pub(super) fn sign(&self, packet: &[u8]) -> [u8; SIGNATURE_BYTES] {
-        keyed(&self.0, packet)
+        keyed(self.0.as_slice(), packet)
     }
 
     /// Whether the signature is that of the packet. The time that it takes does not tell how much of it was right.
