@@ -81,6 +81,9 @@ pub enum Signature {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Malformed {
+    /// No line of a client: its first key is neither `a` nor `cn`, as it is of every client.
+    #[error("a line that begins with neither a= nor cn=: {0:?}")]
+    Foreign(String),
     /// Nothing says what is asked for, or nothing we know.
     #[error("unknown action {0:?}")]
     Action(String),
@@ -98,13 +101,25 @@ pub enum Malformed {
     Missing(&'static str),
 }
 
+impl Malformed {
+    /// Whether no client of Razor sends such a line to any server: whoever does speaks another protocol.
+    pub fn is_foreign(&self) -> bool {
+        matches!(self, Self::Foreign(_) | Self::Action(_))
+    }
+}
+
 impl<'a> Command<'a> {
-    /// Reads one line, without its end.
+    /// Reads one line, without its end. Clients sort their keys, so that the first one is `a`, or `cn` where there is
+    /// no `a`. Keys further on do not make a line one of Razor's: a web page chooses most of a request line of HTTP,
+    /// but not its beginning, which is a method and has no `=`.
     pub(super) fn read(line: &'a [u8]) -> Result<Self, Malformed> {
+        if !line.starts_with(b"a=") && !line.starts_with(b"cn=") {
+            return Err(Malformed::Foreign(lossy(line)));
+        }
         let get = |key: &str| sis::value(line, key.as_bytes()).map(sis::unescaped);
         let needed = |key: &'static str| get(key).ok_or(Malformed::Missing(key));
         let Some(action) = get("a") else {
-            return if get("cn").is_some() { Ok(Self::Client) } else { Err(Malformed::Missing("a")) };
+            return Ok(Self::Client);
         };
         Ok(match action.as_ref() {
             b"c" => Self::Check(Query::read(line)?),

@@ -104,12 +104,7 @@ impl Decoder {
     /// Takes bytes that arrived, as many as there is room for, and says how many those are. Ask for requests with
     /// [`Decoder::next_request`] until there is none before the next bytes: then there is always room, or an error.
     pub fn feed(&mut self, bytes: &[u8]) -> usize {
-        self.buffer.drain(..self.used);
-        self.used = 0;
-        if self.buffer.is_empty() {
-            // The memory of a mail is not kept for a connection that may never send another.
-            self.buffer.shrink_to(BATCH_BYTES_MAX);
-        }
+        self.forget_used();
         let room = MESSAGE_BYTES_MAX.saturating_sub(self.buffer.len());
         let taken = bytes.get(..room).unwrap_or(bytes);
         self.buffer.extend_from_slice(taken);
@@ -119,9 +114,26 @@ impl Decoder {
     /// The next request, or none before more bytes arrive. After an error there is nothing but that error.
     pub fn next_request(&mut self) -> Result<Option<Request<'_>>, DecodeError> {
         match self.pending().first() {
-            None => Ok(None),
+            None => {
+                self.forget_used();
+                Ok(None)
+            }
             Some(b'-') => self.next_batch(),
             Some(_) => self.next_line(),
+        }
+    }
+
+    /// Bytes of the request that is not whole yet.
+    pub fn pending_bytes(&self) -> usize {
+        self.pending().len()
+    }
+
+    fn forget_used(&mut self) {
+        self.buffer.drain(..self.used);
+        self.used = 0;
+        if self.buffer.is_empty() {
+            // The memory of a mail is not kept for a connection that may never send another.
+            self.buffer.shrink_to(BATCH_BYTES_MAX);
         }
     }
 
