@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use seenit_filter::hash::Hash128;
 use seenit_signature::Kind;
 
-use crate::exact::{exact, exact_of, last_words};
+use crate::exact::{exact_of, last_words, live_rows};
 use crate::journal::heard::Body;
 use crate::journal::{Journal, JournalError, LASTING, Row, Said, is_mark, row_key};
 use crate::keys::Key;
@@ -13,6 +13,7 @@ use crate::memory::{BULK_GENERATIONS, Effect, Memory};
 use crate::protection;
 use crate::record::{Record, Verb, Word};
 use crate::reporter::ReporterId;
+use crate::salvage::Lost;
 use crate::stage::{many_taken_back, row_after, whose};
 
 /// Makes empty tallies of all live rows; `progress` hears of each. Says of how many signatures each generation has the
@@ -32,7 +33,7 @@ pub(crate) fn fold(
             }
         } else {
             let exact = exact_of(rows, &peers);
-            memory.put_exact(hash, &exact);
+            memory.put_exact(hash, &exact, Lost::nothing());
             if exact.tally.pack() != 0 {
                 ages.add(rows);
             }
@@ -94,7 +95,7 @@ pub(crate) fn hide(memory: &Memory, journal: &Journal, generation: u64) -> Resul
     journal.each_row(generation, |hash, reporter, row| {
         let is_lone = !row.is_shingle && !is_mark(reporter) && memory.tally(hash).is_all_of(&row);
         let is_last = is_lone || !has_newer(journal, &newer, hash, reporter)?;
-        remove_row(memory, journal, hash, reporter, (&row, is_last), &mut settled)
+        remove_row(memory, journal, hash, (generation, reporter, row), is_last, &mut settled)
     })
 }
 
@@ -128,12 +129,13 @@ fn remove_row(
     memory: &Memory,
     journal: &Journal,
     hash: Hash128,
-    reporter: ReporterId,
-    (row, is_last): (&Row, bool),
+    said: Said,
+    is_last: bool,
     settled: &mut HashSet<Hash128>,
 ) -> Result<(), JournalError> {
+    let (_, reporter, row) = said;
     if (reporter.slot().is_some() || is_mark(reporter)) && !row.is_shingle {
-        return settle(memory, journal, hash, settled);
+        return settle(memory, journal, hash, said, settled);
     }
     let before = if is_last { (row.word, row.weight) } else { (Word::None, 0) };
     // A peer's row that comes here is its voice on a shingle.
@@ -141,10 +143,10 @@ fn remove_row(
     let before = if is_peers { journal.peers().weigh(reporter, before, true) } else { before };
     let raw = (-i32::from(row.raw_spam), -i32::from(row.raw_ham));
     let effect = Effect { before, now: (Word::None, 0), raw };
-    if settled.contains(&hash) || memory.apply(key_of(hash, row), effect) {
+    if settled.contains(&hash) || memory.apply(key_of(hash, &row), effect) {
         return Ok(());
     }
-    settle(memory, journal, hash, settled)
+    settle(memory, journal, hash, said, settled)
 }
 
 /// Takes over what the journal knows of a signature: what a peer's word adds depends on all others of that peer, and
@@ -153,11 +155,22 @@ fn settle(
     memory: &Memory,
     journal: &Journal,
     hash: Hash128,
+    (generation, reporter, _): Said,
     settled: &mut HashSet<Hash128>,
 ) -> Result<(), JournalError> {
-    if settled.insert(hash) {
-        memory.put_exact(hash, &exact(journal, hash)?);
+    if !settled.insert(hash) {
+        return Ok(());
     }
+    let (mut rows, peers, mut lost) = (live_rows(journal, hash)?, journal.peers(), Lost::nothing());
+    let now = exact_of(&rows, &peers);
+    if memory.has_lost_records {
+        // Rows go reporter by reporter: those of lower numbers are out of the tally already.
+        let hidden = journal.rows_of(generation, hash, usize::MAX)?.into_iter();
+        let left = hidden.filter(|(whose, _)| *whose >= reporter);
+        rows.extend(left.map(|(whose, row)| (generation, whose, row)));
+        lost = Lost::beyond(memory, hash, &exact_of(&rows, &peers));
+    }
+    memory.put_exact(hash, &now, lost);
     Ok(())
 }
 
@@ -236,13 +249,16 @@ fn index_records(
 ) -> Result<(), JournalError> {
     let mut rows = HashMap::new();
     for (number, record) in records.iter().filter(|(_, record)| record.verb != Verb::Promote) {
-        for key in memory.keys_of(&record.case) {
+        for (key, before) in memory.keys_of(&record.case).into_iter().zip(&record.befores) {
+            // What weighs nothing was not counted; older releases did.
+            let is_weighty = record.weight > 0 && !before.void;
+            let raw_max = if is_weighty || before.counted { raw_max } else { 0 };
             let row_key = row_key(key.hash, whose(record.verb, record.reporter, key.is_shingle()));
             let today = match rows.get(&row_key) {
                 Some(row) => Some(*row),
                 None => journal.row(generation, &row_key)?,
             };
-            rows.insert(row_key, row_after(today, record, key, *number, raw_max).0);
+            rows.insert(row_key, row_after(today, record, key, before.void, *number, raw_max).0);
             rows.extend(many_taken_back(record, key, *number));
         }
     }

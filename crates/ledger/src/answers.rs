@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::probe::FilterRate;
 use crate::record::{RecordId, Verb, Word};
 use crate::reporter::ReporterId;
 use crate::signature::Case;
@@ -217,6 +218,8 @@ pub struct Stats {
     pub snapshot_age_secs: Option<u64>,
     /// Why writes are refused, where they are.
     pub writes_refused: Option<String>,
+    /// The false-positive rates of the filters, measured with absent keys.
+    pub filters: Vec<FilterRate>,
     /// What somebody should look at: plain sentences.
     pub alarms: Vec<String>,
     /// What happened at start: a replay, a rebuild, a damaged snapshot that was put aside.

@@ -1,6 +1,6 @@
 //! What a site chooses: sizes, times, thresholds. Every value has a default that is safe for mail.
 
-use seenit_signature::Kind;
+use seenit_signature::{Class, Kind};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::trust::TRUSTED_MIN;
@@ -29,7 +29,7 @@ pub struct LedgerConfig {
     pub record_generations: u64,
     /// Points that make a verdict of kinds that name one message.
     pub quorum: u32,
-    /// Points that make a verdict of kinds that many messages share: links and hosts.
+    /// Points that make a verdict of what many messages share: links, hosts, and parts of messages.
     pub quorum_shared: u32,
     /// How many times the ham weight the spam weight must exceed, and the other way round.
     pub ratio: u32,
@@ -41,14 +41,15 @@ pub struct LedgerConfig {
     pub near_ham_min: u64,
     /// Reports of one reporter that raw totals count, for each signature and generation.
     pub raw_max: u32,
-    /// New signatures that one account may add in a generation, in percent of `capacity`: nobody fills it alone.
+    /// Signatures that one account may have added to all that is kept, in percent of `capacity`: nobody fills it alone.
+    /// Those whom the operator vouches for have no such limit.
     pub reporter_percent: u32,
     /// Points that a new account begins with: one less than makes it trusted, so that its words can be confirmed or
     /// refuted by those whom the operator trusts.
     pub account_weight: u8,
     /// Bytes that stay free where the journal lies.
     pub free_bytes_min: u64,
-    /// Milliseconds between deltas of seen counts: what a crash may cost.
+    /// Milliseconds between deltas of seen counts: what a crash may cost, with the time that a delta takes.
     pub delta_millis: u64,
     /// Seconds between snapshots; none is taken where nothing changed.
     pub snapshot_secs: u64,
@@ -95,14 +96,17 @@ pub struct ConfigError {
 }
 
 impl LedgerConfig {
-    /// Points that a verdict of this kind needs.
+    /// Points that make one signature of this kind spam. Parts and links name no message: many must agree.
     pub fn quorum_of(&self, kind: Kind) -> u32 {
-        if kind.is_exact() || kind.is_label() { self.quorum } else { self.quorum_shared }
+        match kind.class() {
+            Class::Whole | Class::AllParts | Class::Label => self.quorum,
+            Class::Text | Class::Part | Class::Shared => self.quorum_shared,
+        }
     }
 
     /// Whether points on one side decide against those on the other.
-    pub fn outweighs(&self, kind: Kind, one: u32, other: u32) -> bool {
-        one >= self.quorum_of(kind) && one > other.saturating_mul(self.ratio)
+    pub fn outweighs(&self, quorum: u32, one: u32, other: u32) -> bool {
+        one >= quorum && one > other.saturating_mul(self.ratio)
     }
 
     /// Refuses values that cannot be kept.

@@ -69,6 +69,19 @@ pub enum OpenError {
         #[source]
         error: fjall::Error,
     },
+    /// The store inside the folder is damaged.
+    #[error(
+        "{0}: the journal is damaged and cannot be opened: {why}; put a backup back (`seenit restore`), or move {0} \
+         away and start again: verdicts stay as the last snapshot has them, but who reported what, and what was \
+         reported after it, are gone",
+        path.display()
+    )]
+    JournalDamaged {
+        /// Its folder.
+        path: PathBuf,
+        /// What the store found.
+        why: String,
+    },
     /// A file whose contents make no sense.
     #[error("{}: {why}", path.display())]
     Damaged {
@@ -131,8 +144,8 @@ pub enum WriteError {
     },
     /// The reporter has had its share of the tally.
     #[error(
-        "{reporter} has added {added} new signatures since the generation began, and one account may add {most} \
-         (`reporter_percent` of `capacity`)"
+        "{reporter} has added {added} of the signatures that are kept, and may add {most} (`reporter_percent` of \
+         `capacity`): more when these expire, or when the operator vouches for it"
     )]
     Share {
         /// Its name.
@@ -140,6 +153,34 @@ pub enum WriteError {
         /// What it added.
         added: u64,
         /// What it may.
+        most: u64,
+    },
+    /// All whom the operator does not vouch for have had their share of this generation.
+    #[error(
+        "accounts that the operator does not vouch for have added {added} signatures in this generation, and may add \
+         {most}: the rest of `capacity` is reserved for those whom the operator vouches for"
+    )]
+    Reserved {
+        /// What they added.
+        added: u64,
+        /// What they may.
+        most: u64,
+    },
+    /// The seen counts of this generation have no room for it.
+    #[error(
+        "{refused} of {messages} messages were not counted: the seen counts of this generation hold {held} {of}, and \
+         may hold {most} (`seen_capacity`)"
+    )]
+    SeenFull {
+        /// Messages that were not counted.
+        refused: usize,
+        /// Messages that were to be.
+        messages: usize,
+        /// What there is no more room for, in words.
+        of: String,
+        /// How many of them there are.
+        held: u64,
+        /// How many there may be.
         most: u64,
     },
     /// More writes wait than may.

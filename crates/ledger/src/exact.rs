@@ -20,12 +20,17 @@ pub(crate) struct Exact {
 
 /// Reads it from the rows that count.
 pub(crate) fn exact(journal: &Journal, hash: Hash128) -> Result<Exact, JournalError> {
+    Ok(exact_of(&live_rows(journal, hash)?, &journal.peers()))
+}
+
+/// The rows of a key that count, the newest generation's first.
+pub(crate) fn live_rows(journal: &Journal, hash: Hash128) -> Result<Vec<Said>, JournalError> {
     let mut rows = Vec::new();
     for generation in journal.live() {
         let found = journal.rows_of(generation, hash, usize::MAX)?;
         rows.extend(found.into_iter().map(|(reporter, row)| (generation, reporter, row)));
     }
-    Ok(exact_of(&rows, &journal.peers()))
+    Ok(rows)
 }
 
 /// What rows say of a signature, the newest generation's first. Each reporter's last word counts, and all raw totals;

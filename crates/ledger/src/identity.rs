@@ -8,6 +8,7 @@ use std::path::Path;
 use ed25519_dalek::SigningKey;
 use seenit_filter::hash::{Fingerprint, SipKey};
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
 
 use crate::error::OpenError;
 use crate::private;
@@ -22,7 +23,7 @@ const VERSION: u32 = 2;
 #[derive(Clone)]
 pub(crate) struct Identity {
     signing: SigningKey,
-    hash_key: [u8; 16],
+    hash_key: Zeroizing<[u8; 16]>,
     incarnations: Vec<Incarnation>,
 }
 
@@ -143,9 +144,9 @@ impl Identity {
     }
 
     fn random(now_secs: u64) -> io::Result<Self> {
-        let (mut signing, mut hash_key) = ([0; 32], [0; 16]);
-        getrandom::fill(&mut signing).map_err(io::Error::other)?;
-        getrandom::fill(&mut hash_key).map_err(io::Error::other)?;
+        let (mut signing, mut hash_key) = (Zeroizing::new([0; 32]), Zeroizing::new([0; 16]));
+        getrandom::fill(signing.as_mut_slice()).map_err(io::Error::other)?;
+        getrandom::fill(hash_key.as_mut_slice()).map_err(io::Error::other)?;
         let incarnations = vec![Incarnation::private(now_secs, 1)];
         Ok(Identity { signing: SigningKey::from_bytes(&signing), hash_key, incarnations })
     }
@@ -160,8 +161,8 @@ impl Identity {
         let mut signing = [0; 32];
         hex::decode_to_slice(&stored.signing_key, &mut signing)
             .map_err(|error| format!("signing_key: {error}"))?;
-        let mut hash_key = [0; 16];
-        hex::decode_to_slice(&stored.hash_key, &mut hash_key)
+        let mut hash_key = Zeroizing::new([0; 16]);
+        hex::decode_to_slice(&stored.hash_key, hash_key.as_mut_slice())
             .map_err(|error| format!("hash_key: {error}"))?;
         if stored.incarnations.is_empty() {
             return Err("there is no incarnation in it".into());
@@ -177,7 +178,7 @@ impl Identity {
         let stored = Stored {
             version: if was_shared { VERSION } else { 1 },
             signing_key: hex::encode(self.signing.to_bytes()),
-            hash_key: hex::encode(self.hash_key),
+            hash_key: hex::encode(self.hash_key.as_slice()),
             incarnations: self.incarnations.iter().map(StoredIncarnation::new).collect(),
         };
         let bytes = serde_json::to_vec_pretty(&stored).map_err(io::Error::other);
@@ -243,7 +244,7 @@ impl Identity {
     /// The hash key with a fingerprint: the site's own, or one of any life's terms.
     pub(crate) fn key_of(&self, fingerprint: Fingerprint) -> Option<[u8; 16]> {
         let terms = self.incarnations.iter().flat_map(|life| &life.terms);
-        let mut keys = std::iter::once(self.hash_key).chain(terms.map(|(_, terms)| terms.hash_key()));
+        let mut keys = std::iter::once(*self.hash_key).chain(terms.map(|(_, terms)| terms.hash_key()));
         keys.find(|key| SipKey::new(*key).fingerprint() == fingerprint)
     }
 
@@ -265,13 +266,13 @@ impl Identity {
     }
 
     /// What the site signs with.
-    pub(crate) fn site_secret(&self) -> [u8; 32] {
-        self.signing.to_bytes()
+    pub(crate) fn site_secret(&self) -> Zeroizing<[u8; 32]> {
+        Zeroizing::new(self.signing.to_bytes())
     }
 
     /// The key that the site's own tallies hash signatures with.
     pub(crate) fn hash_key(&self) -> [u8; 16] {
-        self.hash_key
+        *self.hash_key
     }
 }
 

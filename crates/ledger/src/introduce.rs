@@ -3,13 +3,15 @@
 use std::io;
 use std::path::Path;
 
+use zeroize::Zeroizing;
+
 use crate::clock::Clock;
 use crate::error::OpenError;
 use crate::identity::{FolderLock, Identity};
 use crate::private;
 
 /// What the site of a folder signs with. A folder that is no site yet becomes one. A server may be running on it.
-pub fn site_secret(folder: &Path, clock: &dyn Clock) -> Result<[u8; 32], OpenError> {
+pub fn site_secret(folder: &Path, clock: &dyn Clock) -> Result<Zeroizing<[u8; 32]>, OpenError> {
     if folder.exists() {
         private::folder(folder)?;
     }

@@ -9,6 +9,8 @@
 //! link       key -> value: what the link to other sites keeps
 //! bulk       generation (8, highest first), hash (16), of a peer its slot (2) -> nothing: signatures that are bulk
 //! seen       incarnation, generation, sequence (8 each, highest first) -> delta of seen counts
+//! weightless generation (8, highest first), hash (16) -> nothing: signatures of which somebody spoke whose opinion
+//!            weighed nothing, where the tally knew nothing of them
 //! reporters  number (4 bytes, highest first) -> JSON
 //! meta       name -> value
 //! ```
@@ -19,6 +21,7 @@
 mod gains;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -40,8 +43,10 @@ use crate::reporter::{Reporter, ReporterId};
 pub(crate) mod heard;
 pub(crate) mod horizon;
 mod keys;
+mod lost;
 mod row;
 mod run;
+mod shares;
 
 pub(crate) use keys::Said;
 use row::split_row_key;
@@ -104,6 +109,7 @@ pub(crate) struct Journal {
     peers: RwLock<Arc<Peers>>,
     bulk: Keyspace,
     seen: Keyspace,
+    weightless: Keyspace,
     reporters: Keyspace,
     meta: Keyspace,
 }
@@ -154,12 +160,16 @@ fn index_options() -> KeyspaceCreateOptions {
 
 impl Journal {
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
-        let failed = |error| OpenError::Journal { path: path.to_owned(), error };
+        let failed = |error| open_error(path, error);
         let builder = Database::builder(path)
             .cache_size(CACHE_BYTES)
             .max_journaling_size(JOURNALING_BYTES)
             .worker_threads(WORKERS);
-        let database = builder.open().map_err(failed)?;
+        // Of some damages the store panics.
+        let opened = catch_unwind(AssertUnwindSafe(|| builder.open()));
+        let damaged =
+            |_| OpenError::JournalDamaged { path: path.to_owned(), why: "the store panicked".into() };
+        let database = opened.map_err(damaged)?.map_err(failed)?;
         let keyspace = |name: &str| database.keyspace(name, options).map_err(failed);
         let mut generations = BTreeMap::new();
         for name in database.list_keyspace_names() {
@@ -168,12 +178,23 @@ impl Journal {
             }
         }
         let heard = RwLock::new(heard::opened(&database).map_err(failed)?);
-        let (bulk, seen) = (keyspace("bulk")?, keyspace("seen")?);
+        let (bulk, seen, weightless) = (keyspace("bulk")?, keyspace("seen")?, keyspace("weightless")?);
         let (reporters, meta) = (keyspace("reporters")?, keyspace("meta")?);
         let (generations, hidden_before) = (RwLock::new(generations), AtomicU64::new(0));
         let (link, peers) = (keyspace("link")?, RwLock::default());
-        let journal =
-            Journal { database, generations, hidden_before, heard, link, peers, bulk, seen, reporters, meta };
+        let journal = Journal {
+            database,
+            generations,
+            hidden_before,
+            heard,
+            link,
+            peers,
+            bulk,
+            seen,
+            weightless,
+            reporters,
+            meta,
+        };
         journal.read_peers().map_err(|error| OpenError::Rows(error.to_string()))?;
         Ok(journal)
     }
@@ -379,7 +400,8 @@ impl Journal {
 
     /// Lets the store write what it has gathered, where that is much.
     fn seal(&self, touched: &BTreeSet<u64>) -> Result<(), JournalError> {
-        let mut written = vec![&self.seen, &self.bulk, &self.reporters, &self.meta, &self.link];
+        let mut written =
+            vec![&self.seen, &self.bulk, &self.weightless, &self.reporters, &self.meta, &self.link];
         let (generations, heard) = (self.read(), self.heard.read().unwrap_or_else(PoisonError::into_inner));
         for number in touched {
             written.extend(generations.get(number).into_iter().flat_map(|one| [&one.log, &one.index]));
@@ -461,6 +483,18 @@ impl Batch<'_> {
             self.touched.insert(generation);
         }
         self.generation.as_ref().map(|(_, keyspaces)| keyspaces).ok_or_else(odd_row)
+    }
+}
+
+fn open_error(path: &Path, error: fjall::Error) -> OpenError {
+    use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
+    let path = path.to_owned();
+    match error {
+        fjall::Error::Io(why) if matches!(why.kind(), InvalidData | NotFound | UnexpectedEof) => {
+            OpenError::JournalDamaged { path, why: why.to_string() }
+        }
+        fjall::Error::Io(_) | fjall::Error::Locked => OpenError::Journal { path, error },
+        damage => OpenError::JournalDamaged { path, why: damage.to_string() },
     }
 }
 

@@ -5,20 +5,34 @@
 //!    disputed when there is weight on both sides, and below the quorum when there is some on one.
 //! 2. A good signature is ham where it is made of a whole message. A good link, host or part is only a piece, and spam
 //!    carries the same pieces: by itself it is unknown.
-//! 3. Of a text's shingles: spam when as many are known as make a replica.
-//! 4. Of a message: signatures that name one message decide before those that many messages share. Spam from some,
-//!    where others of the same rank are good, is no verdict. Bulk is said only where neither is.
+//! 3. A part names no message. It is spam by the quorum of what many messages share, and only while nobody who is
+//!    trusted calls it good; one fully trusted reporter makes it good. The texts of a message as rspamd knows them are
+//!    spam by the ordinary quorum where all of them are: a footer that is known from spam decides nothing beside a text
+//!    that is not.
+//! 4. Of a text's shingles: spam when as many are known as make a replica.
+//! 5. Of a message: signatures of it decide first, then its text, then its parts, then what many messages share. Spam
+//!    from some, where others of the same class are good, is no verdict. Bulk is said only where neither is. Where a
+//!    message has a digest that proves it ([`Kind::proves_message`]), a good one that a sender could borrow from a
+//!    newsletter says nothing: neither that it is ham nor that it is not spam.
+//! 6. A piece never decides alone: a part, a link or a host makes a message spam only where half as many shingles of
+//!    its text are known as make a replica. Honest reports of spam that links to a portal would else list every mail
+//!    that does, and a common footer is enough for a few shingles.
+//! 7. What only a filter in doubt knows is no opinion, neither of a signature nor of a message that nothing else
+//!    decides.
 
 use seenit_filter::hash::{Hash128, KeyHasher};
 use seenit_filter::tagged::Tags;
-use seenit_signature::Kind;
+use seenit_signature::{Class, Kind};
 
 use crate::config::LedgerConfig;
+use crate::doubt::FilterName;
 use crate::journal::{Journal, is_mark};
 use crate::keys::shingle_hashes;
 use crate::memory::Memory;
 use crate::signature::{Case, SignatureRef};
+use crate::strangers::STRANGER_NETWORKS_MIN;
 use crate::tally::Tally;
+use crate::trust::TRUSTED_MIN;
 use crate::verdict::{Answer, Judgement, Reason, Rule, Verdict};
 
 /// Rows of the journal that a reason's details are read from. A signature with more reporters is "at least".
@@ -28,18 +42,25 @@ const DETAIL_ROWS_MAX: usize = 64;
 pub(crate) const RESEMBLES_MIN: u32 = 5;
 
 /// What one signature says by itself.
-pub(crate) fn judge_tally(tally: &Tally, kind: Kind, config: &LedgerConfig) -> (Verdict, Option<Rule>) {
-    let outweighs = |one: u32, other: u32| config.outweighs(kind, one, other);
+pub(crate) fn judge_alone(tally: &Tally, kind: Kind, config: &LedgerConfig) -> (Verdict, Option<Rule>) {
+    judge_tally(tally, kind, config.quorum_of(kind), config)
+}
+
+/// What one signature says where so many points make it spam.
+fn judge_tally(tally: &Tally, kind: Kind, quorum: u32, config: &LedgerConfig) -> (Verdict, Option<Rule>) {
+    let (class, outweighs) = (kind.class(), |quorum, one, other| config.outweighs(quorum, one, other));
     let good = if kind.is_whole() { Verdict::Ham } else { Verdict::Unknown };
-    if kind.is_label() {
+    let is_part = class == Class::Part;
+    let is_vetoed = is_part && tally.ham >= TRUSTED_MIN.into();
+    if class == Class::Label {
         (Verdict::Unknown, None)
     } else if tally.marks.protected {
         (good, Some(Rule::Protected))
-    } else if outweighs(tally.spam, tally.ham) {
+    } else if outweighs(quorum, tally.spam, tally.ham) && !is_vetoed {
         (Verdict::Spam, Some(Rule::Reported))
-    } else if outweighs(tally.ham, tally.spam) {
+    } else if outweighs(if is_part { config.quorum } else { quorum }, tally.ham, tally.spam) {
         (good, Some(Rule::Revoked))
-    } else if tally.marks.many && kind.is_exact() {
+    } else if tally.marks.many && kind.names_message() {
         (Verdict::Bulk, Some(Rule::Many))
     } else if tally.spam > 0 && tally.ham > 0 {
         (Verdict::Unknown, Some(Rule::Disputed))
@@ -98,15 +119,29 @@ fn together(
     memory.sip.hash_many(signatures, hashes);
     memory.table.get_many(hashes, words);
     memory.bulk_many(hashes, generation, tags);
+    let is_tally_in_doubt = memory.doubts.is_in_doubt(FilterName::Tally);
+    let is_bulk_in_doubt = memory.doubts.is_in_doubt(FilterName::Bulk);
     for ((signature, answer), (word, tags)) in signatures.iter().zip(answers).zip(words.iter().zip(tags)) {
-        *answer = answer_of(&Tally::unpack(*word), signature.kind(), *tags != Tags::default(), config);
+        let bulk = match *tags != Tags::default() {
+            true if is_bulk_in_doubt => Bulk::InDoubt,
+            true => Bulk::Yes,
+            false => Bulk::No,
+        };
+        *answer = match is_tally_in_doubt && *word != 0 {
+            true => Answer { verdict: Verdict::NoOpinion, ..Answer::default() },
+            false => answer_of(&Tally::unpack(*word), signature.kind(), bulk, config),
+        };
     }
 }
 
-fn answer_of(tally: &Tally, kind: Kind, is_bulk: bool, config: &LedgerConfig) -> Answer {
-    let (mut verdict, rule) = judge_tally(tally, kind, config);
-    if is_bulk && kind.is_exact() && may_be_bulk(verdict, rule) {
-        verdict = Verdict::Bulk;
+fn answer_of(tally: &Tally, kind: Kind, bulk: Bulk, config: &LedgerConfig) -> Answer {
+    let (mut verdict, rule) = judge_alone(tally, kind, config);
+    if kind.names_message() && may_be_bulk(verdict, rule) {
+        verdict = match bulk {
+            Bulk::No => verdict,
+            Bulk::Yes => Verdict::Bulk,
+            Bulk::InDoubt => Verdict::NoOpinion,
+        };
     }
     Answer {
         verdict,
@@ -123,8 +158,12 @@ fn answer_of(tally: &Tally, kind: Kind, is_bulk: bool, config: &LedgerConfig) ->
 
 fn near_answer(memory: &Memory, config: &LedgerConfig, signature: SignatureRef<'_>) -> Answer {
     let matched = memory.near.matched(&shingle_hashes(signature, &memory.sip));
-    let is_spam = matched >= memory.near.threshold(signature.kind(), config);
-    let verdict = if is_spam { Verdict::Spam } else { Verdict::Unknown };
+    let is_replica = matched >= memory.near.threshold(signature.kind(), config);
+    let verdict = match is_replica {
+        true if memory.doubts.is_in_doubt(FilterName::Near) => Verdict::NoOpinion,
+        true => Verdict::Spam,
+        false => Verdict::Unknown,
+    };
     Answer { verdict, weight: matched as u16, ..Answer::default() }
 }
 
@@ -139,59 +178,158 @@ pub(crate) fn judge(
     if case.is_empty() {
         return Judgement { verdict: Verdict::NoOpinion, reasons: Vec::new() };
     }
+    let judging = Judging { memory, journal, config, generation };
+    let are_texts_spam = judging.are_texts_spam(case);
     let mut reasons: Vec<Reason> = case
         .iter()
         .filter_map(|signature| match signature.kind() {
             kind if kind.is_near() => near_reason(memory, config, signature),
-            _ => reason(memory, journal, config, generation, signature),
+            Kind::Rspamd if are_texts_spam => judging.reason(signature, config.quorum),
+            kind => judging.reason(signature, config.quorum_of(kind)),
         })
         .collect();
-    let verdict = verdict_of(&reasons);
-    // The reasons for the verdict first, of those the ones that name one message.
-    reasons.sort_by_key(|reason| (reason.verdict != verdict, rank(reason)));
+    // All texts of a message are its text; a good one beside them is a footer that others have, too.
+    let class = |reason: &Reason| match Kind::from_name(reason.kind) {
+        Some(Kind::Rspamd) if are_texts_spam && reason.verdict == Verdict::Spam => Class::Text,
+        kind => kind.map_or(Class::Label, Kind::class),
+    };
+    let believed = Believed {
+        pieces: are_pieces_believed(case, &reasons),
+        borrowed: !case.iter().any(|signature| signature.kind().proves_message()),
+    };
+    let verdict = verdict_of(&reasons, &class, believed);
+    // The reasons for the verdict first, of those the ones that prove most.
+    reasons.sort_by_key(|reason| (reason.verdict != verdict, class(reason)));
     Judgement { verdict, reasons }
 }
 
-/// What a signature says, with the details that the journal has.
-pub(crate) fn reason(
+/// What a message is judged by.
+struct Judging<'a> {
+    memory: &'a Memory,
+    journal: Option<&'a Journal>,
+    config: &'a LedgerConfig,
+    generation: u64,
+}
+
+/// Who got a message: recipients, and networks of strangers where they are not few.
+#[derive(Default)]
+struct Counted {
+    seen: u64,
+    stranger_networks: Option<u32>,
+}
+
+impl Judging<'_> {
+    /// Whether the texts of a message, as rspamd knows them, were reported by the quorum of one that names it: all but
+    /// those that are known to be good.
+    fn are_texts_spam(&self, case: &Case) -> bool {
+        let mut is_any = false;
+        for text in case.iter().filter(|signature| signature.kind() == Kind::Rspamd) {
+            let tally = self.tally(self.memory.sip.hash(&text));
+            match judge_tally(&tally, Kind::Rspamd, self.config.quorum, self.config) {
+                (Verdict::Spam, _) => is_any = true,
+                (_, Some(rule)) if rule.is_good() => {}
+                _ => return false,
+            }
+        }
+        is_any
+    }
+
+    /// What the journal does not confirm is not believed while the tally is in doubt.
+    fn is_tally_believed(&self) -> bool {
+        self.journal.is_some() || !self.memory.doubts.is_in_doubt(FilterName::Tally)
+    }
+
+    fn tally(&self, hash: Hash128) -> Tally {
+        if self.is_tally_believed() { self.memory.tally(hash) } else { Tally::default() }
+    }
+
+    /// Who got a message with this signature, where that is counted.
+    fn counted(&self, signature: SignatureRef<'_>, hash: Hash128) -> Counted {
+        if !signature.kind().is_exact() {
+            return Counted::default();
+        }
+        let networks = self.memory.strangers.networks(self.generation, hash);
+        Counted {
+            seen: self.memory.believed_count(signature, hash),
+            stranger_networks: Some(networks).filter(|&networks| networks >= STRANGER_NETWORKS_MIN),
+        }
+    }
+
+    /// What a signature says where so many points make it spam, with the details that the journal has.
+    fn reason(&self, signature: SignatureRef<'_>, quorum: u32) -> Option<Reason> {
+        let Judging { memory, journal, config, generation } = *self;
+        let (kind, hash) = (signature.kind(), memory.sip.hash(&signature));
+        let tally = self.tally(hash);
+        let (mut verdict, mut rule) = judge_tally(&tally, kind, quorum, config);
+        let in_doubt = (Verdict::NoOpinion, Some(Rule::Overfull));
+        if !self.is_tally_believed() && memory.tally(hash) != Tally::default() {
+            (verdict, rule) = in_doubt;
+        }
+        let Counted { seen, stranger_networks } = self.counted(signature, hash);
+        if kind.names_message() && may_be_bulk(verdict, rule) {
+            match bulk_of(memory, config, generation, (signature, hash)) {
+                Bulk::No => {}
+                Bulk::Yes => (verdict, rule) = (Verdict::Bulk, Some(Rule::Seen)),
+                Bulk::InDoubt => (verdict, rule) = in_doubt,
+            }
+        }
+        if seen > 0 {
+            rule = rule.or(Some(Rule::Seen));
+        }
+        rule = rule.or(stranger_networks.map(|_| Rule::SeenByStrangers));
+        let mut reason = Reason {
+            digest: Some(hex::encode(signature.digest())),
+            weight: tally.spam,
+            against: tally.ham,
+            quorum,
+            raw: tally.raw_spam.into(),
+            raw_against: tally.raw_ham.into(),
+            saturated: tally.is_saturated(),
+            seen: Some(seen).filter(|&seen| seen > 0),
+            stranger_networks,
+            ..Reason::new(kind, verdict, rule?)
+        };
+        let journal = journal.filter(|_| tally != Tally::default());
+        match journal.map(|journal| details(journal, hash, &tally)) {
+            // The tally mistook a stranger for a signature it holds: the journal knows nothing of it.
+            Some(Ok(None))
+                if !memory.has_lost_records && !matches!(rule, Some(Rule::Seen | Rule::Overfull)) =>
+            {
+                None
+            }
+            Some(Ok(Some((reporters, newest)))) => {
+                (reason.reporters, reason.generation) = (Some(reporters), newest);
+                Some(reason)
+            }
+            _ => Some(reason),
+        }
+    }
+}
+
+/// Whether many got a message.
+enum Bulk {
+    No,
+    Yes,
+    /// Only a filter says so that lies more often than it promises.
+    InDoubt,
+}
+
+fn bulk_of(
     memory: &Memory,
-    journal: Option<&Journal>,
     config: &LedgerConfig,
     generation: u64,
-    signature: SignatureRef<'_>,
-) -> Option<Reason> {
-    let (kind, hash) = (signature.kind(), memory.sip.hash(&signature));
-    let tally = memory.tally(hash);
-    let (mut verdict, mut rule) = judge_tally(&tally, kind, config);
-    let seen = if kind.is_exact() { memory.seen_count(signature, hash).value } else { 0 };
+    (signature, hash): (SignatureRef<'_>, Hash128),
+) -> Bulk {
     // The count is known before its promotion is durable.
-    let is_bulk = kind.is_exact() && (seen >= config.bulk_threshold || memory.is_bulk(generation, hash));
-    if is_bulk && may_be_bulk(verdict, rule) {
-        (verdict, rule) = (Verdict::Bulk, Some(Rule::Seen));
-    }
-    if seen > 0 {
-        rule = rule.or(Some(Rule::Seen));
-    }
-    let mut reason = Reason {
-        digest: Some(hex::encode(signature.digest())),
-        weight: tally.spam,
-        against: tally.ham,
-        quorum: config.quorum_of(kind),
-        raw: tally.raw_spam.into(),
-        raw_against: tally.raw_ham.into(),
-        saturated: tally.is_saturated(),
-        ..Reason::new(kind, verdict, rule?)
-    };
-    reason.seen = Some(seen).filter(|&seen| seen > 0);
-    let journal = journal.filter(|_| tally != Tally::default());
-    match journal.map(|journal| details(journal, hash, &tally)) {
-        // The tally mistook a stranger for a signature it holds: the journal knows nothing of it.
-        Some(Ok(None)) if rule != Some(Rule::Seen) => None,
-        Some(Ok(Some((reporters, newest)))) => {
-            (reason.reporters, reason.generation) = (Some(reporters), newest);
-            Some(reason)
-        }
-        _ => Some(reason),
+    let is_counted = memory.seen_count(signature, hash).value >= config.bulk_threshold;
+    let is_marked = memory.has_bulk_mark(generation, hash);
+    let believed = |is: bool, filter: FilterName| is && !memory.doubts.is_in_doubt(filter);
+    if believed(is_counted, FilterName::Seen) || believed(is_marked, FilterName::Bulk) {
+        Bulk::Yes
+    } else if is_counted || is_marked {
+        Bulk::InDoubt
+    } else {
+        Bulk::No
     }
 }
 
@@ -225,6 +363,9 @@ fn near_reason(memory: &Memory, config: &LedgerConfig, signature: SignatureRef<'
     let matched = memory.near.matched(&shingle_hashes(signature, &memory.sip));
     let needed = memory.near.threshold(signature.kind(), config);
     let (verdict, rule) = match matched {
+        _ if matched >= needed && memory.doubts.is_in_doubt(FilterName::Near) => {
+            (Verdict::NoOpinion, Rule::Overfull)
+        }
         _ if matched >= needed => (Verdict::Spam, Rule::Replica),
         RESEMBLES_MIN.. => (Verdict::Unknown, Rule::Resembles),
         _ => return None,
@@ -236,26 +377,44 @@ fn near_reason(memory: &Memory, config: &LedgerConfig, signature: SignatureRef<'
     })
 }
 
-/// Which reasons decide first: those that name one message, then its text, then what many messages share.
-fn rank(reason: &Reason) -> u8 {
-    match Kind::from_name(reason.kind) {
-        Some(kind) if kind.is_exact() => 0,
-        Some(kind) if kind.is_near() => 1,
-        _ => 2,
-    }
+/// Whether parts and links may make a message spam: its text is half a replica. Who asks about pieces alone is told of
+/// them.
+fn are_pieces_believed(case: &Case, reasons: &[Reason]) -> bool {
+    let is_half_a_replica = |reason: &Reason| {
+        let shingles = reason.shingles.zip(reason.shingles_needed);
+        reason.rule == Rule::Resembles && shingles.is_some_and(|(known, needed)| 2 * known >= needed)
+    };
+    let are_all_pieces = case.iter().all(|signature| signature.kind().class().is_piece());
+    are_all_pieces || reasons.iter().any(is_half_a_replica)
 }
 
-fn verdict_of(reasons: &[Reason]) -> Verdict {
-    for decides in 0..=2 {
-        let any = |is: &dyn Fn(&Reason) -> bool| reasons.iter().any(|one| rank(one) == decides && is(one));
-        let is_spam = any(&|one| one.verdict == Verdict::Spam);
+/// What of a message's reasons is believed.
+struct Believed {
+    /// That parts, links and hosts make it spam.
+    pieces: bool,
+    /// That digests are good which a sender could borrow.
+    borrowed: bool,
+}
+
+/// The verdict of a message: classes that prove more decide first.
+fn verdict_of(reasons: &[Reason], class: &impl Fn(&Reason) -> Class, believed: Believed) -> Verdict {
+    let proves = |one: &Reason| Kind::from_name(one.kind).is_some_and(Kind::proves_message);
+    for decides in [Class::Whole, Class::AllParts, Class::Text, Class::Part, Class::Shared] {
+        let any = |is: &dyn Fn(&Reason) -> bool| reasons.iter().any(|one| class(one) == decides && is(one));
+        let is_good = any(&|one| {
+            let is_believed = believed.borrowed || decides != Class::Whole || proves(one);
+            is_believed && one.rule.is_good()
+        });
+        let is_spam = (believed.pieces || !decides.is_piece()) && any(&|one| one.verdict == Verdict::Spam);
         match is_spam {
-            true if any(&|one| one.rule.is_good()) => return Verdict::Unknown,
+            true if is_good => return Verdict::Unknown,
             true => return Verdict::Spam,
-            false if any(&|one| one.verdict == Verdict::Ham) => return Verdict::Ham,
+            // Only digests of whole messages say ham.
+            false if is_good && decides == Class::Whole => return Verdict::Ham,
             false => {}
         }
     }
-    let is_bulk = reasons.iter().any(|reason| reason.verdict == Verdict::Bulk);
-    if is_bulk { Verdict::Bulk } else { Verdict::Unknown }
+    let is_any = |verdict| reasons.iter().any(|reason| reason.verdict == verdict);
+    let undecided = [Verdict::Bulk, Verdict::NoOpinion].into_iter().find(|verdict| is_any(*verdict));
+    undecided.unwrap_or(Verdict::Unknown)
 }

@@ -12,19 +12,22 @@ use seenit_filter::hash::KeyHasher;
 use seenit_signature::Kind;
 
 use crate::answers::{Receipt, Sightings, Stats, Write};
-use crate::appoint::Standing;
+use crate::appoint::Appointment;
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
+use crate::doubt::FilterName;
 use crate::error::{OpenError, WriteError};
 use crate::identity::FolderLock;
 use crate::journal::heard::Uncounted;
 use crate::judge::{answers, judge};
 use crate::open::{self, Tallies};
+use crate::probe::{self, Prober};
 use crate::record::{RecordId, Verb};
-use crate::reporter::{OPERATOR, Reporter, ReporterId};
-use crate::seen::RECIPIENTS_MAX;
+use crate::reporter::{OPERATOR, Reporter, ReporterId, Standing};
+use crate::seen::{NoRoom, RECIPIENTS_MAX};
 use crate::shared::Shared;
 use crate::signature::{Case, SignatureRef};
+use crate::strangers::ClientNetwork;
 use crate::verdict::{Answer, Judgement};
 use crate::writer::{Job, QUEUE_MAX, Reply, free_bytes};
 
@@ -37,11 +40,17 @@ const FILL_ALARM: f64 = 0.9;
 /// How long an estimate of seen signatures is good for: it goes over the whole filter.
 const FILL_AGE: Duration = Duration::from_secs(10);
 
+/// What is said for as long as tallies know records that the journal has lost.
+const LOST_RECORDS: &str = "the journal has lost records: verdicts about their messages come from the snapshot alone \
+     and cannot be explained or withdrawn until they expire; restore a backup, or run `seenit rebuild` to go on \
+     without them";
+
 /// A site's memory. Cheap to share: put it into an `Arc`. Dropping it journals what is left and takes a snapshot.
 pub struct Ledger {
     pub(crate) shared: Arc<Shared>,
     jobs: SyncSender<Job>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    pub(crate) prober: Mutex<Prober>,
     _lock: FolderLock,
 }
 
@@ -67,11 +76,18 @@ impl Ledger {
         tallies: Tallies,
     ) -> Result<Self, OpenError> {
         let (sender, receiver) = mpsc::sync_channel(QUEUE_MAX);
-        let (lock, writer) = open::open(folder, config, clock, tallies, receiver)?;
+        let (lock, mut writer) = open::open(folder, config, clock, tallies, receiver)?;
+        writer.wake = Some(sender.clone());
         let shared = Arc::clone(&writer.shared);
+        let mut seed = [0; 8];
+        getrandom::fill(&mut seed).map_err(|error| OpenError::file(folder)(std::io::Error::other(error)))?;
+        let mut prober = Prober::new(u64::from_le_bytes(seed));
+        // What an earlier release left may hold too much: that is known before the first answer.
+        prober.round(&shared.memory, shared.generation());
         let thread = std::thread::Builder::new().name("ledger".into()).spawn(move || writer.run());
         let thread = thread.map_err(OpenError::file(folder))?;
-        Ok(Ledger { shared, jobs: sender, writer: Mutex::new(Some(thread)), _lock: lock })
+        let (writer, prober) = (Mutex::new(Some(thread)), Mutex::new(prober));
+        Ok(Ledger { shared, jobs: sender, writer, prober, _lock: lock })
     }
 
     /// Judges a message by all its signatures; the journal is asked for details of what is known.
@@ -99,34 +115,72 @@ impl Ledger {
     }
 
     /// Counts that `recipients` more got these messages. Accepted, not yet durable: a crash costs at most the
-    /// interval of deltas.
+    /// interval of deltas and the time that one takes. A message is not counted where the counts have no room
+    /// for one of its signatures; others are counted all the same. Each signature is looked at by itself before
+    /// any is counted, so where the last room is taken at that moment, a message is counted with some of its
+    /// signatures, and refused.
     pub fn see(&self, cases: &[Case], recipients: u64) -> Result<(), WriteError> {
         self.writable()?;
-        for signature in cases.iter().flat_map(Case::iter).filter(|one| one.kind().is_exact()) {
-            self.count(signature, recipients);
-        }
-        Ok(())
+        let refused: Vec<NoRoom> =
+            cases.iter().filter_map(|case| self.count_case(case, recipients).err()).collect();
+        refused.last().map_or(Ok(()), |last| Err(seen_full(*last, refused.len(), cases.len())))
     }
 
     /// The same of one signature, and says how many got it by now, these included.
     pub fn see_one(&self, signature: SignatureRef<'_>, recipients: u64) -> Result<u64, WriteError> {
         self.writable()?;
-        Ok(self.count(signature, recipients))
+        self.count(signature, recipients).map_err(|no_room| seen_full(no_room, 1, 1))
+    }
+
+    fn count_case(&self, case: &Case, recipients: u64) -> Result<(), NoRoom> {
+        let (shared, generation) = (&*self.shared, self.shared.generation());
+        let counted = || case.iter().filter(|one| one.kind().is_exact());
+        for signature in counted() {
+            let hash = shared.memory.sip.hash(&signature);
+            shared.memory.seen.check(generation, (signature, hash), recipients.min(RECIPIENTS_MAX))?;
+        }
+        counted().try_for_each(|signature| self.count(signature, recipients).map(|_| ()))
+    }
+
+    /// Somebody of a network without an account says that they got these messages. It is a reason and counts nobody.
+    pub fn see_by_stranger<'a>(
+        &self,
+        signatures: impl Iterator<Item = SignatureRef<'a>>,
+        network: ClientNetwork,
+    ) {
+        let (memory, generation) = (&self.shared.memory, self.shared.generation());
+        for signature in signatures.filter(|one| one.kind().is_exact()) {
+            let hash = memory.sip.hash(&signature);
+            if !self.shared.degenerate.contains(&hash) {
+                memory.strangers.see(&memory.sip, generation, hash, network);
+            }
+        }
     }
 
     /// Counts recipients. Digests of nothing are not counted.
-    fn count(&self, signature: SignatureRef<'_>, recipients: u64) -> u64 {
+    fn count(&self, signature: SignatureRef<'_>, recipients: u64) -> Result<u64, NoRoom> {
         let (shared, generation) = (&*self.shared, self.shared.generation());
         let hash = shared.memory.sip.hash(&signature);
         if shared.degenerate.contains(&hash) {
-            return 0;
+            return Ok(0);
         }
-        let count = shared.memory.seen.add(generation, (signature, hash), recipients.min(RECIPIENTS_MAX));
+        let recipients = recipients.min(RECIPIENTS_MAX);
+        let count = shared.memory.seen.add(generation, (signature, hash), recipients)?;
+        if shared.memory.doubts.is_in_doubt(FilterName::Seen) {
+            // What others counted is not told: it may be another message's.
+            return Ok(recipients);
+        }
         let seen = count.value.saturating_sub(shared.memory.forgotten_count(hash));
-        if seen >= shared.config.bulk_threshold && !shared.memory.is_promoted(generation, hash) {
+        let is_bulk = signature.kind().names_message() && seen >= shared.config.bulk_threshold;
+        if is_bulk && !shared.memory.is_promoted(generation, hash) {
             self.promote(signature, hash);
         }
-        seen
+        Ok(seen)
+    }
+
+    /// Whether counts of recipients are believed: not while their false-positive rate is beyond its promise.
+    pub fn believes_counts(&self) -> bool {
+        !self.shared.memory.doubts.is_in_doubt(FilterName::Seen)
     }
 
     /// How often a signature was seen, from memory alone.
@@ -134,7 +188,7 @@ impl Ledger {
         let memory = &self.shared.memory;
         let hash = memory.sip.hash(&signature);
         let marks = memory.tally(hash).marks;
-        let recipients = memory.seen_count(signature, hash).value;
+        let recipients = memory.believed_count(signature, hash);
         Sightings { recipients, many: marks.many, forgotten: marks.forgotten }
     }
 
@@ -244,16 +298,31 @@ impl Ledger {
             reporters: shared.reporters.read().unwrap_or_else(PoisonError::into_inner).len() as u64,
             snapshot_age_secs: state.snapshot_secs.map(|then| shared.clock.now_secs().saturating_sub(then)),
             writes_refused: state.refusal().map(|why| why.to_string()),
+            filters: self.filter_rates(),
             alarms: Vec::new(),
             recovery: state.recovery.clone(),
         };
         stats.alarms = fullness.alarms;
         stats.alarms.extend(alarms(&stats, config, (shared.promoted.load(Relaxed), shared.texts())));
+        stats.alarms.extend(stats.filters.iter().filter_map(probe::alarm).collect::<Vec<_>>());
+        stats.alarms.extend(self.uncounted_sightings());
+        stats.alarms.extend(shared.memory.has_lost_records.then(|| LOST_RECORDS.to_owned()));
         stats.alarms.extend(state.clock);
         stats.alarms.extend(shared.stuck().map(|why| why.to_string()));
         let failed = state.snapshot_failed.map(|why| format!("the last snapshot could not be taken: {why}"));
         stats.alarms.extend(failed);
         stats
+    }
+
+    /// Says that sightings find no room.
+    fn uncounted_sightings(&self) -> Option<String> {
+        let refused = self.shared.memory.seen.refused(self.shared.generation());
+        (refused > 0).then(|| {
+            format!(
+                "sightings are not counted: {refused} of this generation were refused, because its counts are full; \
+                 raise `seen_capacity`, in a network that of its manifest; it holds from the next generation on"
+            )
+        })
     }
 
     fn seen_fill(&self) -> (u64, f64) {
@@ -281,6 +350,11 @@ impl Ledger {
         self.shared.reporter(reporter).map_or(0, |reporter| reporter.weight)
     }
 
+    /// Whether the operator knows nothing of a reporter: it registered itself, or the operator made it a stranger.
+    pub fn is_stranger(&self, reporter: ReporterId) -> bool {
+        self.shared.reporter(reporter).is_none_or(|reporter| reporter.standing == Standing::Stranger)
+    }
+
     /// What a reporter is called.
     pub fn name_of(&self, reporter: ReporterId) -> Option<String> {
         self.shared.reporter(reporter).map(|reporter| reporter.name)
@@ -294,19 +368,24 @@ impl Ledger {
     }
 
     /// Adds a reporter with the default weight of accounts, or a fixed one; durable when it returns. An existing one is
-    /// changed where a weight is given.
+    /// changed where a weight is given, or where it was a stranger.
     pub fn put_reporter(&self, name: &str, weight: Option<u8>) -> Result<Reporter, WriteError> {
-        self.appoint(name, weight.map_or(Standing::Usual, Standing::Fixed))
+        self.appoint(name, weight.map_or(Appointment::ByHand, Appointment::Fixed))
     }
 
-    /// Adds a reporter whom nobody vouches for: its word weighs nothing until trusted ones have confirmed it. Durable
-    /// when it returns. A known one stays as it is.
+    /// Adds a stranger, whose word weighs nothing until the operator says otherwise. Durable when it returns. An
+    /// existing reporter stays as it is.
     pub fn admit_reporter(&self, name: &str) -> Result<Reporter, WriteError> {
-        self.appoint(name, Standing::Newcomer)
+        self.appoint(name, Appointment::Newcomer)
     }
 
-    fn appoint(&self, name: &str, standing: Standing) -> Result<Reporter, WriteError> {
-        self.ask_and_wait(|reply| Job::PutReporter { name: name.to_owned(), standing, reply })
+    /// Gives a reporter a standing, and the weight that this begins with; durable when it returns.
+    pub fn set_standing(&self, name: &str, standing: Standing) -> Result<Reporter, WriteError> {
+        self.appoint(name, Appointment::Standing(standing))
+    }
+
+    fn appoint(&self, name: &str, appointment: Appointment) -> Result<Reporter, WriteError> {
+        self.ask_and_wait(|reply| Job::PutReporter { name: name.to_owned(), appointment, reply })
     }
 
     /// Takes back everything a reporter said, and gives its word no weight from now on; the operator keeps its weight.
@@ -390,6 +469,17 @@ impl Drop for Ledger {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Why messages were not counted, in words.
+fn seen_full(no_room: NoRoom, refused: usize, messages: usize) -> WriteError {
+    let (of, held, most) = match no_room {
+        NoRoom::Signatures { held, most } => ("signatures".to_owned(), held, most),
+        NoRoom::Large { held, most, from } => {
+            (format!("signatures with {from} recipients or more"), held, most)
+        }
+    };
+    WriteError::SeenFull { refused, messages, of, held, most }
 }
 
 fn broken(error: WriteError) -> crate::journal::JournalError {

@@ -1,18 +1,14 @@
-//! The writer's part in seen counts: deltas on their way into the journal and out of it, and lives that end and begin.
+//! The writer's part in lives of the folder: how one ends and the next begins.
 
 use std::sync::{Arc, PoisonError};
 
 use crate::error::{OpenError, WriteError};
 use crate::identity::{Ending, Identity};
 use crate::journal::{Journal, JournalError};
-use crate::open_seen::FORGOTTEN_IN;
 use crate::seen::{Change, Ended};
 use crate::shared::Shared;
 use crate::terms::Terms;
 use crate::writer::Writer;
-
-/// How often the highest time is kept when nothing else is written.
-const HIGH_SECS: u64 = 60;
 
 /// What the present life is to become.
 pub(crate) enum LifeChange {
@@ -38,50 +34,6 @@ struct Beginning {
 }
 
 impl Writer {
-    pub(crate) fn journal_deltas(&mut self, shared: &Shared, journal: &Journal) -> Result<(), JournalError> {
-        let deltas = shared.memory.seen.deltas()?;
-        let secs = self.calendar.secs();
-        if deltas.is_empty() && secs < self.kept_secs + HIGH_SECS {
-            return Ok(());
-        }
-        let mut batch = journal.batch();
-        let incarnation = shared.identity().incarnation().id;
-        for delta in &deltas {
-            batch.delta(incarnation, delta.generation, delta.sequence, &delta.bytes);
-        }
-        batch.number("high", secs);
-        if let Err(error) = batch.commit() {
-            deltas.iter().for_each(|delta| shared.memory.seen.not_journalled(delta));
-            return Err(error);
-        }
-        self.kept_secs = secs;
-        deltas.into_iter().for_each(|delta| shared.memory.seen.journalled(delta));
-        Ok(())
-    }
-
-    /// Deltas that both snapshots have are not needed any more.
-    pub(crate) fn forget_deltas(&self, shared: &Shared, journal: &Journal) -> Result<(), JournalError> {
-        let Some(previous) = &self.heads[1] else {
-            return Ok(());
-        };
-        let oldest = shared.generation().saturating_sub(shared.config.seen_generations);
-        let mut batch = journal.batch();
-        let lives: Vec<u64> = shared.identity().incarnations().iter().map(|life| life.id).collect();
-        for incarnation in lives {
-            journal.each_delta(incarnation, |generation, sequence, _| {
-                let has = previous.seen.iter().any(|&(known, last)| known == generation && sequence <= last);
-                let is_taken =
-                    incarnation < previous.incarnation || incarnation == previous.incarnation && has;
-                if is_taken || generation < oldest {
-                    batch.remove_delta(incarnation, generation, sequence);
-                    batch.number(FORGOTTEN_IN, incarnation);
-                }
-                Ok(())
-            })?;
-        }
-        batch.commit()
-    }
-
     /// Changes the present life or begins another one, durably.
     pub(crate) fn change_life(&mut self, change: LifeChange) -> Result<(), WriteError> {
         let shared = Arc::clone(&self.shared);

@@ -9,12 +9,15 @@ use seenit_filter::tagged::{self, SharedTagged, TaggedFilter, Tags};
 use seenit_filter::{GeometryError, HugePages, LayoutName, Promise};
 
 use crate::config::LedgerConfig;
+use crate::doubt::{Doubts, FilterName};
 use crate::exact::Exact;
 use crate::keys::{Key, keys_of};
 use crate::near::Near;
 use crate::record::{Before, Record, Verb, Word};
+use crate::salvage::Lost;
 use crate::seen::Seen;
 use crate::signature::SignatureRef;
+use crate::strangers::Strangers;
 use crate::tally::{Change, Marks, Tally};
 use crate::terms::Terms;
 
@@ -33,9 +36,20 @@ pub(crate) struct Memory {
     pub(crate) table: Table,
     pub(crate) near: Near,
     pub(crate) seen: Seen,
+    pub(crate) strangers: Strangers,
     bulk: SharedTagged,
     /// Seen counts that were forgotten: in which generation, and what later answers subtract.
     forgotten: RwLock<HashMap<Hash128, (u64, u64)>>,
+    /// Signatures that only opinions of no weight were about when the first came, and its generation: they take no room
+    /// in the tally, and whoever is vouched for settles them all the same. When that generation goes, the next such
+    /// opinion is a first one again. `share` bounds how many there are since the horizon, and none are older.
+    weightless: RwLock<HashMap<Hash128, u64>>,
+    /// Filters whose rate is beyond their promise.
+    pub(crate) doubts: Doubts,
+    /// What the bulk filter promises.
+    bulk_rate: f64,
+    /// Tallies know records that the journal has lost: see `salvage`.
+    pub(crate) has_lost_records: bool,
 }
 
 /// What a record does to the tally of one key.
@@ -49,7 +63,11 @@ pub(crate) struct Effect {
 impl Effect {
     /// Of a record on one of its keys.
     pub(crate) fn of(record: &Record, before: Before, is_shingle: bool) -> Self {
-        let weight = if is_shingle { units_of(record) } else { record.weight };
+        let weight = match is_shingle {
+            _ if before.void => 0,
+            true => units_of(record),
+            false => record.weight,
+        };
         let now = match record.verb {
             Verb::Report => (Word::Spam, weight),
             Verb::Revoke => (Word::Ham, weight),
@@ -103,7 +121,21 @@ impl Memory {
         let layout = tagged::layout_sized(LayoutName::Paged, BULK_TAGS, promise)?;
         let bulk = TaggedFilter::new(layout, BULK_TAGS, Some(promise), fingerprint, HugePages::Default)?;
         let seen = Seen::new(Terms::private(config, hash_key)?, config.seen_generations);
-        Ok(Memory { sip, table, near, seen, bulk: bulk.share(), forgotten: RwLock::default() })
+        let (bulk, bulk_rate, strangers) = (bulk.share(), promise.rate, Strangers::new());
+        let (forgotten, weightless, doubts) = (RwLock::default(), RwLock::default(), Doubts::default());
+        Ok(Memory {
+            sip,
+            table,
+            near,
+            seen,
+            strangers,
+            bulk,
+            forgotten,
+            weightless,
+            doubts,
+            bulk_rate,
+            has_lost_records: false,
+        })
     }
 
     /// Empties the tallies of records.
@@ -123,6 +155,30 @@ impl Memory {
     /// Whether anybody ever said anything of a key that is still kept.
     pub(crate) fn is_known(&self, key: Key) -> bool {
         if key.is_shingle() { self.near.is_known(key.hash) } else { self.table.get(key.hash) != 0 }
+    }
+
+    /// Whether anybody's opinion of a signature is kept, be it one that weighs nothing.
+    pub(crate) fn is_spoken_of(&self, key: Key) -> bool {
+        let weightless = || self.weightless.read().unwrap_or_else(PoisonError::into_inner);
+        self.is_known(key) || weightless().contains_key(&key.hash)
+    }
+
+    /// Notes an opinion of no weight, the first one that is kept of its signature.
+    pub(crate) fn note_weightless(&self, generation: u64, hash: Hash128) {
+        let mut weightless = self.weightless.write().unwrap_or_else(PoisonError::into_inner);
+        let newest = weightless.entry(hash).or_default();
+        *newest = generation.max(*newest);
+    }
+
+    /// Puts the signatures of all opinions of no weight that the journal has, by their generations.
+    pub(crate) fn put_weightless(&self, all: HashMap<Hash128, u64>) {
+        *self.weightless.write().unwrap_or_else(PoisonError::into_inner) = all;
+    }
+
+    /// Forgets opinions of no weight from before a generation.
+    pub(crate) fn forget_weightless(&self, before: u64) {
+        let mut weightless = self.weightless.write().unwrap_or_else(PoisonError::into_inner);
+        weightless.retain(|_, newest| *newest >= before);
     }
 
     /// Brings what the tally holds of many keys into the processor's caches at once: one after the other, each would be
@@ -153,11 +209,18 @@ impl Memory {
         true
     }
 
-    /// Puts all that the journal knows of a signature, marks included.
-    pub(crate) fn put_exact(&self, hash: Hash128, exact: &Exact) {
-        self.put(hash, exact.tally);
-        let (generation, count) = exact.forgotten.unwrap_or((0, 0));
-        self.forget(hash, generation, count);
+    /// Puts all that the journal knows of a signature, marks included, and what only lost records said of it.
+    pub(crate) fn put_exact(&self, hash: Hash128, exact: &Exact, lost: Lost) {
+        let tally = match self.has_lost_records {
+            true => lost.with(&self.tally(hash), &exact.tally),
+            false => exact.tally,
+        };
+        self.put(hash, tally);
+        match exact.forgotten {
+            Some((generation, count)) => self.forget(hash, generation, count),
+            None if tally.marks.forgotten => {}
+            None => self.forget(hash, 0, 0),
+        }
     }
 
     /// Sets or takes away a mark.
@@ -179,11 +242,10 @@ impl Memory {
         let _ = self.bulk.insert(hash, tag_of(generation));
     }
 
-    /// The bulk marks of many signatures: those that have any are bulk.
+    /// The bulk marks of many signatures: those that have any are bulk, unless the filter is in doubt.
     pub(crate) fn bulk_many(&self, hashes: &[Hash128], generation: u64, found: &mut [Tags]) {
         self.bulk.lookup_many(&crate::keys::Hashed, hashes, found);
-        let live = !spare(generation);
-        found.iter_mut().for_each(|tags| tags.0 &= live);
+        found.iter_mut().for_each(|tags| tags.0 &= !spare(generation));
     }
 
     /// Whether a signature was marked as bulk in this very generation.
@@ -191,8 +253,18 @@ impl Memory {
         self.bulk.lookup(hash).0 >> tag_of(generation) & 1 != 0
     }
 
-    /// Whether a signature is bulk.
-    pub(crate) fn is_bulk(&self, generation: u64, hash: Hash128) -> bool {
+    /// The false-positive rate that a filter promises.
+    pub(crate) fn promised_rate(&self, filter: FilterName) -> f64 {
+        match filter {
+            FilterName::Tally => self.table.rate(self.table.capacity()),
+            FilterName::Seen => self.seen.promised_rate(),
+            FilterName::Bulk => self.bulk_rate,
+            FilterName::Near => self.near.promised_rate(),
+        }
+    }
+
+    /// Whether a signature has a bulk mark, be it by accident.
+    pub(crate) fn has_bulk_mark(&self, generation: u64, hash: Hash128) -> bool {
         self.bulk.lookup(hash).0 & !spare(generation) != 0
     }
 
@@ -226,6 +298,11 @@ impl Memory {
         count
     }
 
+    /// The same; nothing while the counts are in doubt.
+    pub(crate) fn believed_count(&self, signature: SignatureRef<'_>, hash: Hash128) -> u64 {
+        if self.doubts.is_in_doubt(FilterName::Seen) { 0 } else { self.seen_count(signature, hash).value }
+    }
+
     /// What was forgotten of a key, for as long as it is in the counts.
     pub(crate) fn forgotten_count(&self, hash: Hash128) -> u64 {
         let forgotten = self.forgotten.read().unwrap_or_else(PoisonError::into_inner);
@@ -251,8 +328,11 @@ impl Memory {
     pub(crate) fn memory_bytes(&self) -> u64 {
         let forgotten = self.forgotten.read().unwrap_or_else(PoisonError::into_inner).capacity();
         let entry = size_of::<(Hash128, (u64, u64))>();
+        let weightless = self.weightless.read().unwrap_or_else(PoisonError::into_inner).capacity();
+        let weightless = weightless * size_of::<(Hash128, u64)>();
         let filters = self.near.memory_bytes() + self.seen.memory_bytes() + self.bulk.memory_bytes();
-        self.table.memory_bytes() + filters + (forgotten * entry) as u64
+        let filters = filters + self.strangers.memory_bytes();
+        self.table.memory_bytes() + filters + (forgotten * entry + weightless) as u64
     }
 }
 

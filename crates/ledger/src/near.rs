@@ -55,6 +55,8 @@ pub(crate) struct Near {
     /// How many good texts had how many known shingles when they came.
     scores: [AtomicU64; SHINGLES + 1],
     ratio: Ratio,
+    /// How often a shingle may be known by accident: more often, and texts are, too.
+    promised_rate: f64,
 }
 
 /// Texts of spam and of ham.
@@ -70,7 +72,13 @@ impl Near {
             rspamd_texts: Default::default(),
             scores: std::array::from_fn(|_| AtomicU64::new(0)),
             ratio: Ratio::new(config.ratio, NonZeroU32::MIN),
+            promised_rate: choice(config)?.rate,
         })
+    }
+
+    /// The rate at which a shingle is known by accident, as the filters were made for.
+    pub(crate) fn promised_rate(&self) -> f64 {
+        self.promised_rate
     }
 
     fn of(&self, word: Word) -> Option<&Filter> {
@@ -188,6 +196,7 @@ impl Near {
             rspamd_texts: rspamd_texts.map(AtomicU64::new),
             scores: scores.map(AtomicU64::new),
             ratio: Ratio::new(config.ratio, NonZeroU32::MIN),
+            promised_rate: choice(config).ok()?.rate,
         })
     }
 
@@ -206,10 +215,8 @@ fn count_text(texts: &Texts, word: Word, by: i64) {
     let _ = texts[side].fetch_update(Relaxed, Relaxed, |texts| Some(texts.saturating_add_signed(by)));
 }
 
-fn empty(
-    config: &LedgerConfig,
-    fingerprint: Fingerprint,
-) -> Result<CountingFilter<Intuitive, AnyLayout, SplitCells>, GeometryError> {
+/// The shape of the filters, and the rate that it promises of one shingle.
+fn choice(config: &LedgerConfig) -> Result<Choice, GeometryError> {
     let split = Split::new(LOW_BITS, CHUNKS)?;
     let wanted = Wanted {
         shingles: SHINGLES as u32,
@@ -218,12 +225,19 @@ fn empty(
         bound: ACCIDENT,
         capacity: config.near_capacity.saturating_mul(SHINGLES as u64),
     };
-    let layout = match Choice::new(wanted, LayoutName::Paged, split.base()) {
-        Ok(choice) => choice.layout,
-        Err(seenit_filter::ChoiceError::Geometry(error)) => return Err(error),
+    match Choice::new(wanted, LayoutName::Paged, split.base()) {
+        Ok(choice) => Ok(choice),
+        Err(seenit_filter::ChoiceError::Geometry(error)) => Err(error),
         // Thresholds are checked with the configuration: from 9 on there is a choice.
         Err(error) => unreachable!("{error}"),
-    };
+    }
+}
+
+fn empty(
+    config: &LedgerConfig,
+    fingerprint: Fingerprint,
+) -> Result<CountingFilter<Intuitive, AnyLayout, SplitCells>, GeometryError> {
+    let (split, layout) = (Split::new(LOW_BITS, CHUNKS)?, choice(config)?.layout);
     let cells = SplitCells::zeroed(split, layout.bits(), HugePages::Default)?;
     CountingFilter::new(layout, cells, None, fingerprint)
 }

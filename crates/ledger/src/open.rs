@@ -1,7 +1,7 @@
 //! Opening a ledger: memory from the newest snapshot that is whole, brought up to date by the journal; or from the
 //! journal alone. What happened is said.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -26,11 +26,10 @@ use crate::private;
 use crate::protection;
 use crate::pulse::Pulse;
 use crate::replay::Replay;
-use crate::reporter::{LOCAL, LOCAL_WEIGHT, OPERATOR, Reporter, ReporterId};
+use crate::salvage::{self, Salvage};
 use crate::share::Shares;
 use crate::shared::{Shared, State, degenerate};
 use crate::snapshot::{self, FILES, Head, Snapshot, SnapshotError};
-use crate::trust::POINTS_MAX;
 use crate::writer::{Job, Writer};
 
 /// Where the journal lies in the data folder.
@@ -56,6 +55,8 @@ struct Opened {
     growth: Growth,
     /// Whether generations are hidden that have not expired, because the tally has no room for them.
     is_early: bool,
+    /// Whether the tallies know records that the journal has lost.
+    salvage: Salvage,
 }
 
 /// Opens everything a writer needs.
@@ -71,9 +72,9 @@ pub(crate) fn open(
     let mut identity = Identity::open(folder, clock.now_secs())?;
     let journal_folder = folder.join(JOURNAL_FOLDER);
     if !journal_folder.exists() {
-        // The store would make it readable for all who could enter the data folder.
         private::folder(&journal_folder)?;
     }
+    private::all_in(&journal_folder)?;
     let journal = Journal::open(&journal_folder)?;
     check_slices(folder, &journal, &config)?;
     let kept_secs = journal.number("high").map_err(rows)?;
@@ -114,17 +115,21 @@ pub(crate) fn open(
         opened.memory.seen.begin(identity.incarnation().clone(), None)?;
     }
     opened.memory.seen.advance(now)?;
-    let reporters = reporters(&journal)?;
+    let reporters = crate::open_reporters::reporters(&journal, &config)?;
     remove_litter(folder);
 
-    let Opened { memory, hidden_before, heads, growth, is_early, .. } = opened;
+    let Opened { memory, hidden_before, heads, growth, is_early, salvage, .. } = opened;
+    let is_snapshot_due = memory.has_lost_records;
     let next = last.max(position) + 1;
     let next_heard = heads.iter().flatten().map(|head| head.heard).fold(last_heard, u64::max) + 1;
     let marks = BulkMarks::count(&journal, now, config.bulk_threshold).map_err(rows)?;
     let numbers = NextNumbers { own: next, heard: next_heard };
+    // After a new incarnation has begun: the numbers that it keeps are what tells that one is due.
+    salvage.keep(&journal, numbers).map_err(rows)?;
     let to = MoveTo { before: hidden_before, capacity: config.capacity, is_early };
     let horizon = horizon(&journal, to, numbers, &heads).map_err(rows)?;
-    let peers = journal.peers();
+    let (peers, shares) = (journal.peers(), journal.shares(horizon.before).map_err(rows)?);
+    memory.put_weightless(journal.weightless_since(horizon.before).map_err(rows)?);
     let snapshot_secs = heads[0].as_ref().map(|head| head.time);
     let shared = Shared {
         degenerate: degenerate(&memory),
@@ -160,15 +165,17 @@ pub(crate) fn open(
             heads,
             kept_secs,
             mark,
-            shares: Shares::default(),
+            shares,
             peer_shares: Shares::default(),
             next_heard,
             peers,
             last_is_ours: false,
             publishing: None,
+            gathering: None,
+            wake: None,
             is_unsure: false,
-            unsettled: HashSet::new(),
-            is_snapshot_due: false,
+            unsettled: HashMap::new(),
+            is_snapshot_due,
         },
     ))
 }
@@ -206,22 +213,27 @@ fn memory(
     let mut hidden_before = least;
     let next = NextNumbers { own: last + 1, heard: last_heard + 1 };
     let (mut heads, mut memory, mut seen_of) = ([None, None], None, None);
+    let mut salvage = Salvage::read(journal, now, config.record_generations).map_err(rows)?;
+    let tallies = if salvage == Salvage::Over { Tallies::Anew } else { tallies };
     let is_unprotected = journal.has_no_records(LASTING);
     for (name, head) in FILES.into_iter().zip(&mut heads) {
         let path = folder.join(name);
         let opened = Snapshot::open(&path).and_then(|opened| match opened {
             Some(snapshot) if memory.is_none() => {
-                // Tallies that know more records than the journal could never be made right again, nor could those
-                // that count by another table of peers, by another horizon than records after them, or that know only
-                // the last protection of a signature.
+                // Tallies cannot be made right again that count by another table of peers, by another horizon than
+                // records after them, or that know only the last protection of a signature. Those that know more
+                // records than the journal are all that is left of these.
                 let head = &snapshot.head;
                 let is_beyond = head.position > last || head.heard > last_heard;
-                let is_ours = !is_beyond
-                    && (head.protections_counted || is_unprotected)
+                let is_ours = (head.protections_counted || is_unprotected)
                     && head.peers == journal.peers().tag
                     && horizon.is_replayable(head.horizon, next);
-                let tallies = if is_ours { tallies } else { Tallies::Anew };
+                let tallies = if is_ours || is_beyond { tallies } else { Tallies::Anew };
                 memory = Some(restored(&snapshot, config, tallies, identity)?);
+                if is_beyond && memory.as_ref().is_some_and(|(_, head)| head.is_some()) {
+                    salvage = Salvage::Since(now);
+                    recovery.push(salvage::told(last, head.position));
+                }
                 seen_of = Some(snapshot.head.incarnation);
                 Ok(Some(snapshot))
             }
@@ -238,7 +250,9 @@ fn memory(
         }
     }
     let (memory, growth) = match memory {
-        Some((memory, Some(head))) => {
+        Some((mut memory, Some(head))) => {
+            // Before records are replayed: what they say does not erase what the lost ones did.
+            memory.has_lost_records = salvage != Salvage::NotNeeded;
             // What was hidden stays so, even if records are now kept for longer.
             hidden_before = hidden_before.max(head.hidden_before);
             least = hidden_before;
@@ -257,12 +271,16 @@ fn memory(
                 None => Memory::new(config, identity.hash_key())?,
             };
             let growth = made_anew(&mut memory, config, journal, (&mut hidden_before, now), recovery)?;
+            if let Salvage::Since(_) = salvage {
+                recovery.push("verdicts about messages whose records were lost earlier are gone".into());
+            }
+            salvage = Salvage::NotNeeded;
             (memory, growth)
         }
     };
     age::fold_bulk(&memory, journal, now, config.bulk_threshold).map_err(rows)?;
     let is_early = hidden_before > least;
-    Ok(Opened { memory, hidden_before, heads, seen_of, growth, is_early })
+    Ok(Opened { memory, hidden_before, heads, seen_of, growth, is_early, salvage })
 }
 
 /// Makes the tallies from the rows of the journal. Where they are more than the tally has room for, the oldest
@@ -298,14 +316,16 @@ fn horizon(
     next: NextNumbers,
     heads: &[Option<Head>; 2],
 ) -> Result<Horizon, JournalError> {
-    let kept = journal.horizon()?;
+    let (kept, mut batch) = (journal.horizon()?, journal.batch());
+    // Earlier releases kept them until they expired.
+    batch.forget_weightless(to.before)?;
     if kept.is(to.before, to.capacity) {
+        batch.commit()?;
         return Ok(kept);
     }
     let is_early = to.is_early || kept.is_early && to.before == kept.before;
     let known = heads.iter().map(|head| head.as_ref().map_or(0, |head| head.horizon)).min().unwrap_or(0);
     let moved = kept.moved(MoveTo { is_early, ..to }, next, known);
-    let mut batch = journal.batch();
     batch.horizon(&moved)?;
     batch.commit()?;
     Ok(moved)
@@ -373,8 +393,8 @@ fn catch_up(
             Ok(())
         })?;
     }
-    for hash in replay.unsettled() {
-        memory.put_exact(hash, &exact(journal, hash)?);
+    for (hash, lost) in replay.unsettled() {
+        memory.put_exact(hash, &exact(journal, hash)?, lost.or_kept(memory, journal, hash)?);
     }
     for generation in journal.generations() {
         if (head.hidden_before..hidden_before).contains(&generation) {
@@ -383,39 +403,6 @@ fn catch_up(
     }
     journal.hide_before(hidden_before);
     Ok(replayed)
-}
-
-/// Says in a journal that the weight of `local` is the operator's to set, and not a key of the configuration any more.
-const LOCAL_IS_WEIGHED: &str = "local_is_weighed";
-
-/// What `local` weighed by default when that was a key of the configuration.
-const LOCAL_WEIGHT_BEFORE: u8 = 10;
-
-/// The reporters of the journal, the built-in ones among them.
-pub(crate) fn reporters(journal: &Journal) -> Result<Vec<Reporter>, OpenError> {
-    let mut reporters = journal.reporters().map_err(rows)?;
-    let mut batch = journal.batch();
-    let built_in: [(ReporterId, &str, u8); 2] =
-        [(LOCAL, "local", LOCAL_WEIGHT), (OPERATOR, "operator", POINTS_MAX)];
-    for (id, name, weight) in built_in {
-        if !reporters.iter().any(|reporter| reporter.id == id) {
-            let name = name.to_owned();
-            let new = Reporter { id, name, weight, fixed: true, confirmed: 0, refuted: 0, records: 0 };
-            batch.reporter(&new).map_err(rows)?;
-            reporters.push(new);
-        }
-    }
-    if journal.number(LOCAL_IS_WEIGHED).map_err(rows)?.is_none() {
-        // Another weight than the default was somebody's choice, and stays.
-        let local = reporters.iter_mut().find(|one| one.id == LOCAL && one.weight == LOCAL_WEIGHT_BEFORE);
-        if let Some(local) = local {
-            local.weight = LOCAL_WEIGHT;
-            batch.reporter(local).map_err(rows)?;
-        }
-        batch.number(LOCAL_IS_WEIGHED, 1);
-    }
-    batch.commit().map_err(rows)?;
-    Ok(reporters)
 }
 
 /// Bulk marks of the journal that are believed.
@@ -452,49 +439,4 @@ fn remove_litter(folder: &Path) {
 
 pub(crate) fn rows(error: JournalError) -> OpenError {
     OpenError::Rows(error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn weight_of_local(reporters: &[Reporter]) -> Option<u8> {
-        reporters.iter().find(|reporter| reporter.id == LOCAL).map(|reporter| reporter.weight)
-    }
-
-    #[test]
-    fn the_old_default_weight_of_local_becomes_the_new_one_once_and_a_chosen_one_stays() {
-        for (before, after) in [(LOCAL_WEIGHT_BEFORE, LOCAL_WEIGHT), (3, 3), (0, 0)] {
-            let folder = tempfile::tempdir().expect("a folder");
-            let journal = Journal::open(folder.path()).expect("a journal");
-            let put = |weight| {
-                let (id, name) = (LOCAL, "local".to_owned());
-                let local = Reporter { id, name, weight, fixed: true, confirmed: 0, refuted: 0, records: 5 };
-                let mut batch = journal.batch();
-                batch.reporter(&local).expect("encoded");
-                batch.commit().expect("durable");
-            };
-            put(before);
-            let opened = reporters(&journal).expect("reporters");
-            assert_eq!(weight_of_local(&opened), Some(after));
-            assert_eq!(weight_of_local(&journal.reporters().expect("rows")), Some(after), "durable");
-            // From now on it is the operator's choice, whatever it is.
-            put(LOCAL_WEIGHT_BEFORE);
-            assert_eq!(weight_of_local(&reporters(&journal).expect("reporters")), Some(LOCAL_WEIGHT_BEFORE));
-        }
-    }
-
-    #[test]
-    fn in_a_new_journal_local_weighs_less_than_trust_and_than_a_veto_of_the_operator() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let journal = Journal::open(folder.path()).expect("a journal");
-        let local = weight_of_local(&reporters(&journal).expect("reporters")).expect("built in");
-        let (config, kind) = (LedgerConfig::default(), seenit_signature::Kind::Pyzor);
-        assert!(local < crate::trust::TRUSTED_MIN);
-        assert!(!config.outweighs(kind, local.into(), 0), "it lists nothing alone");
-        assert!(
-            config.outweighs(kind, POINTS_MAX.into(), local.into()),
-            "nor unlists what the operator reported"
-        );
-    }
 }

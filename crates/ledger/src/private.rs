@@ -69,6 +69,28 @@ pub fn folder(path: &Path) -> Result<(), PrivateError> {
     }
 }
 
+/// Makes everything in a folder private, and all that this process makes from now on: the journal's store makes its
+/// files without asking how private they are to be.
+pub(crate) fn all_in(path: &Path) -> Result<(), PrivateError> {
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(OTHERS));
+    tighten(path).map_err(|error| PrivateError::file(path, error))
+}
+
+fn tighten(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let (entry, is_folder) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?.is_dir())))?;
+        let (permissions, mode) =
+            (fs::metadata(&entry)?.permissions(), if is_folder { 0o700 } else { 0o600 });
+        if permissions.mode() & OTHERS != 0 {
+            fs::set_permissions(&entry, Permissions::from_mode(mode))?;
+        }
+        if is_folder {
+            tighten(&entry)?;
+        }
+    }
+    Ok(())
+}
+
 /// Checks a folder that is there: nobody but its owner may look into it.
 pub fn check_private(path: &Path) -> Result<(), PrivateError> {
     let mode =
@@ -123,6 +145,15 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// The variable with the folder in which systemd puts the files that it hands to a service.
+pub const CREDENTIALS_FOLDER: &str = "CREDENTIALS_DIRECTORY";
+
+/// Whether a file was handed over by systemd. Only the service may open those, by a list of who may; that list shows as
+/// the rights of a group.
+fn is_credential(path: &Path) -> bool {
+    std::env::var_os(CREDENTIALS_FOLDER).is_some_and(|folder| path.parent() == Some(Path::new(&folder)))
+}
+
 /// Reads a file that nobody else may read. `None` where there is none.
 pub fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, PrivateError> {
     let failed = |error| PrivateError::file(path, error);
@@ -131,7 +162,7 @@ pub fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, PrivateError
         opened => opened.map_err(failed)?,
     };
     let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o777;
-    if mode & OTHERS != 0 {
+    if mode & OTHERS != 0 && !is_credential(path) {
         return Err(PrivateError::Open { path: path.to_owned(), mode });
     }
     let mut bytes = Vec::new();

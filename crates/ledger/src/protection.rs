@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use seenit_filter::hash::{Hash128, SipKey};
+use seenit_signature::Kind;
 
 use crate::journal::{Journal, JournalError, LASTING, PROTECTED_MESSAGE, PROTECTION, Row, RowKey, row_key};
 use crate::keys::{Key, keys_of};
@@ -14,8 +15,9 @@ use crate::memory::Effect;
 use crate::record::{Before, Record, Verb, Word};
 use crate::signature::{Case, SignatureRef};
 
-/// Where `meta` says that the rows of protections are counts. Folders of older versions do not have it.
-const COUNTED: &str = "protections-counted";
+/// Where `meta` says that the rows of protections are counts, and that messages have keys without Razor's parts.
+/// Folders of older versions do not have it.
+const COUNTED: &str = "protections-counted-2";
 
 /// Records between commits of rows that are made anew: memory stays small.
 const TOGETHER: usize = 1000;
@@ -46,8 +48,12 @@ pub(crate) fn is_protection(verb: Verb) -> bool {
 }
 
 /// The key of a message: of its signatures in the order of their bytes, after a zero, which is the number of no kind.
+/// Razor's engine 4 is left out where there are others: older versions kept one for each part.
 pub(crate) fn message_hash(case: &Case, sip: &SipKey) -> Hash128 {
-    let mut signatures: Vec<&[u8]> = case.iter().map(SignatureRef::bytes).collect();
+    let is_razor = |signature: &SignatureRef<'_>| signature.kind() == Kind::RazorE4;
+    let is_razor_alone = case.iter().all(|signature| is_razor(&signature));
+    let counts = |signature: &SignatureRef<'_>| is_razor_alone || !is_razor(signature);
+    let mut signatures: Vec<&[u8]> = case.iter().filter(counts).map(SignatureRef::bytes).collect();
     signatures.sort_unstable();
     let mut bytes = vec![0];
     signatures.iter().for_each(|signature| bytes.extend_from_slice(signature));
@@ -93,8 +99,8 @@ pub(crate) fn follow(
 /// The row of a key after a record, and what the record keeps of the time before.
 fn row_after(today: Row, record: &Record, key: Key, (number, turn): (u64, Turn)) -> (Row, Before) {
     let is_shingle = key.is_shingle();
-    let before = Before { word: today.word, weight: today.weight, counted: false };
-    let none = Before { word: Word::None, weight: 0, counted: false };
+    let none = Before::default();
+    let before = Before { word: today.word, weight: today.weight, ..none };
     // A count that could be full would have to stay so: 2^64 messages are never protected.
     let count = match turn {
         Turn::Begins => today.count.saturating_add(1),
@@ -118,7 +124,7 @@ fn row_after(today: Row, record: &Record, key: Key, (number, turn): (u64, Turn))
 
 /// A row of a key that says nothing yet.
 fn row_of(key: Key) -> Row {
-    let is_rspamd = key.kind == seenit_signature::Kind::RspamdNear;
+    let is_rspamd = key.kind == Kind::RspamdNear;
     Row { is_shingle: key.is_shingle(), is_text: key.is_text, is_rspamd, ..Row::default() }
 }
 

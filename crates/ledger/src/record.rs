@@ -9,8 +9,8 @@
 //! count       8 bytes: of a forget, the seen count that later answers subtract; else 0
 //! signatures  4 bytes: how many bytes of them, then they (see `signature`)
 //! befores     for each key of the case, in order, 2 bytes: the reporter's word before (128 added where this
-//!             record is beyond the limit of raw totals), and what it weighed. Of an unprotect: on a signature, ham
-//!             where other messages still protect it; on a shingle, what is taken back
+//!             record is beyond the limit of raw totals, 64 where it is void on this key), and what it weighed. Of an
+//!             unprotect: on a signature, ham where other messages still protect it; on a shingle, what is taken back
 //! ```
 //!
 //! Numbers have their lowest byte first. A signature has one key, `near1` and `rspamd-near` one for each shingle. With
@@ -152,6 +152,17 @@ pub enum Word {
 }
 
 impl Word {
+    /// What contradicts it.
+    pub(crate) fn opposite(self) -> Self {
+        match self {
+            Word::None => Word::None,
+            Word::Spam => Word::Ham,
+            Word::Ham => Word::Spam,
+        }
+    }
+}
+
+impl Word {
     pub(crate) fn code(self) -> u8 {
         match self {
             Word::None => 0,
@@ -165,8 +176,8 @@ impl Word {
     }
 }
 
-/// A reporter's word on one key before a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A reporter's word on one key before a record, and what the record itself is worth on that key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Before {
     /// The word.
     pub word: Word,
@@ -174,6 +185,9 @@ pub struct Before {
     pub weight: u8,
     /// Whether the record counts in raw totals.
     pub counted: bool,
+    /// Whether the record weighs nothing on this key, whatever it weighs on others: the operator said the opposite, or
+    /// the tally may count this very word already, from a record that was lost.
+    pub void: bool,
 }
 
 /// What somebody said of a case.
@@ -200,6 +214,9 @@ const VERSION: u8 = 1;
 /// The bit of a word that says: beyond the limit of raw totals.
 const BEYOND: u8 = 0x80;
 
+/// The bit of a word that says: the record is void on this key.
+const VOID: u8 = 0x40;
+
 impl Record {
     /// Appends its bytes in the journal.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
@@ -213,7 +230,8 @@ impl Record {
         bytes.extend(signatures);
         for before in &self.befores {
             let beyond = if before.counted { 0 } else { BEYOND };
-            bytes.extend([before.word.code() | beyond, before.weight]);
+            let void = if before.void { VOID } else { 0 };
+            bytes.extend([before.word.code() | beyond | void, before.weight]);
         }
     }
 
@@ -240,8 +258,11 @@ impl Record {
         let (pairs, []) = rest.as_chunks::<2>() else {
             return Err("a record with half a word at its end".into());
         };
-        let befores = pairs.iter().map(|&[word, weight]| match Word::from_code(word & !BEYOND) {
-            Some(known) => Ok(Before { word: known, weight, counted: word & BEYOND == 0 }),
+        let befores = pairs.iter().map(|&[word, weight]| match Word::from_code(word & !(BEYOND | VOID)) {
+            Some(known) => {
+                let (counted, void) = (word & BEYOND == 0, word & VOID != 0);
+                Ok(Before { word: known, weight, counted, void })
+            }
             None => Err(format!("a record with word {word}")),
         });
         let befores = befores.collect::<Result<_, _>>()?;
@@ -251,9 +272,33 @@ impl Record {
     /// Its bytes as other sites get them: what was said. What it changed here is nobody else's business.
     pub fn travelling(self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let record = if self.verb == Verb::Unprotect { self.of_unprotected() } else { self };
+        let record = match self.verb {
+            Verb::Unprotect => self.of_unprotected(),
+            _ => self.without_void(),
+        };
         Record { count: 0, befores: Vec::new(), ..record }.encode(&mut bytes);
         bytes
+    }
+
+    /// What it says of signatures on which it weighs something here; where there are none, of all of them, with no
+    /// weight. Other sites do not hear from us what our operator contradicts.
+    fn without_void(self) -> Self {
+        if !self.befores.iter().any(|before| before.void) {
+            return self;
+        }
+        let (mut believed, mut befores) = (Case::new(), self.befores.iter());
+        for signature in self.case.iter() {
+            let keys = if signature.kind().is_near() { SHINGLES } else { 1 };
+            // All of them are read, so that the next signature finds its own.
+            if befores.by_ref().take(keys).filter(|before| before.void).count() == 0 {
+                // It was in a case: it fits into one.
+                let _ = believed.add(signature);
+            }
+        }
+        match believed.is_empty() {
+            true => Record { weight: 0, ..self },
+            false => Record { case: believed, ..self },
+        }
     }
 
     /// The end of a protection as it is true elsewhere: of the signatures that no message protects any more. Where
@@ -326,7 +371,7 @@ mod tests {
             time: 1_700_000_000,
             count: 0,
             case,
-            befores: vec![Before { word: Word::Spam, weight: 5, counted: false }],
+            befores: vec![Before { word: Word::Spam, weight: 5, counted: false, void: false }],
         }
     }
 
@@ -371,6 +416,29 @@ mod tests {
         assert_eq!(here, said);
         let protect = Record { verb: Verb::Protect, ..record() }.travelling();
         assert_eq!(Record::heard(&protect, 3).map(|record| record.verb), Ok(Verb::Revoke));
+    }
+
+    #[test]
+    fn a_record_travels_without_the_signatures_on_which_it_is_void() {
+        let before = |void| Before { void, ..Before::default() };
+        let mut case = Case::new();
+        case.push(Kind::Pyzor, &[7; 20]).expect("a digest");
+        case.push(Kind::Near1, &[9; 8 * SHINGLES]).expect("shingles");
+        case.push(Kind::Exact1, &[8; 20]).expect("a digest");
+        let said = |pyzor, shingle, exact| {
+            let mut befores = vec![before(pyzor)];
+            befores.extend((0..SHINGLES).map(|slot| before(shingle && slot == 5)));
+            befores.push(before(exact));
+            let here = Record { case: case.clone(), befores, ..record() };
+            assert_eq!(Record::decode(&encoded(&here)), Ok(here.clone()));
+            let there = Record::heard(&here.travelling(), 3).expect("a record");
+            (there.weight, there.case.iter().map(|one| one.kind()).collect::<Vec<_>>())
+        };
+        let all = vec![Kind::Pyzor, Kind::Near1, Kind::Exact1];
+        assert_eq!(said(false, false, false), (7, all.clone()));
+        assert_eq!(said(true, false, false), (7, vec![Kind::Near1, Kind::Exact1]));
+        assert_eq!(said(false, true, true), (7, vec![Kind::Pyzor]));
+        assert_eq!(said(true, true, true), (0, all), "nothing is left but that somebody said it");
     }
 
     #[test]

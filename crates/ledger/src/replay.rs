@@ -1,6 +1,6 @@
 //! Memory follows records that the journal has and it does not: after a snapshot, or after the journal failed.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use seenit_filter::hash::Hash128;
@@ -10,6 +10,7 @@ use crate::journal::heard::Body;
 use crate::memory::{BULK_GENERATIONS, Effect, Memory};
 use crate::peers::table::Peers;
 use crate::record::{Record, Verb};
+use crate::salvage::{self, Lost};
 use crate::stage::{apply_mark, mark_of};
 
 /// A replay under way. What was heard comes first: its signatures are taken from the journal at the end, as all records
@@ -22,12 +23,12 @@ pub(crate) struct Replay<'a> {
     /// Recipients that make a signature bulk.
     bulk_threshold: u64,
     /// Signatures whose tallies are taken from the journal at the end.
-    unsettled: HashSet<Hash128>,
+    unsettled: HashMap<Hash128, Lost>,
 }
 
 impl<'a> Replay<'a> {
     pub(crate) fn new(memory: &'a Memory, journal: &Journal, now: u64, bulk_threshold: u64) -> Self {
-        Replay { memory, peers: journal.peers(), now, bulk_threshold, unsettled: HashSet::new() }
+        Replay { memory, peers: journal.peers(), now, bulk_threshold, unsettled: HashMap::new() }
     }
 
     /// A record of a peer.
@@ -47,7 +48,7 @@ impl<'a> Replay<'a> {
                 let now = Effect::of(record, *before, true).now;
                 self.memory.near.change(key, weigh((before.word, before.weight)), weigh(now));
             } else {
-                self.unsettled.insert(key.hash);
+                self.unsettled.insert(key.hash, Lost::Unknown);
             }
         }
     }
@@ -57,21 +58,25 @@ impl<'a> Replay<'a> {
         let memory = self.memory;
         for (key, &before) in memory.keys_of(&record.case).into_iter().zip(&record.befores) {
             let effect = Effect::of(record, before, key.is_shingle());
-            if !self.unsettled.contains(&key.hash) && !memory.apply(key, effect) {
-                self.unsettled.insert(key.hash);
+            let is_asked = !key.is_shingle() && salvage::is_contradicted(memory, key.hash, &effect);
+            if is_asked {
+                self.unsettled.insert(key.hash, Lost::nothing());
+            } else if !self.unsettled.contains_key(&key.hash) && !memory.apply(key, effect) {
+                self.unsettled.insert(key.hash, Lost::Unknown);
             }
             if let Some(mark) = mark_of(record, before).filter(|_| !key.is_shingle()) {
                 apply_mark(memory, generation, key.hash, mark);
             }
             if record.verb == Verb::Forget && !key.is_shingle() && !self.peers.is_empty() {
-                self.unsettled.insert(key.hash);
+                self.unsettled.entry(key.hash).or_insert(Lost::Unknown);
             }
         }
     }
 
-    /// The signatures whose tallies are now to be taken from the journal, as all records left them.
+    /// The signatures whose tallies are now to be taken from the journal, as all records left them, and
+    /// what lost ones add.
     #[must_use]
-    pub(crate) fn unsettled(self) -> HashSet<Hash128> {
+    pub(crate) fn unsettled(self) -> HashMap<Hash128, Lost> {
         self.unsettled
     }
 }

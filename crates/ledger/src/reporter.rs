@@ -12,10 +12,33 @@ pub const LOCAL: ReporterId = ReporterId(1);
 /// The operator: whoever holds the operator's token, and on this machine root and whom the server runs as.
 pub const OPERATOR: ReporterId = ReporterId(2);
 
-/// What `local` weighs until an operator says otherwise. Whoever may run a program on this machine has this voice, so
-/// it is too little to list anything (`quorum`) or to be trusted; and four times as much (`ratio`) is less than one
-/// report of the operator, so that it cannot unlist what the operator reported, either.
+/// What `local` weighs until an operator says otherwise; less where a configuration leaves strangers less
+/// (`LedgerConfig::strangers_max`). Whoever may run a program on this machine has this voice, so it is too little to
+/// list anything (`quorum`); and four times as much (`ratio`) is less than a quorum, so that it cannot unlist anything.
 pub const LOCAL_WEIGHT: u8 = 2;
+
+/// How a reporter stands with the operator. What its word may do, and what it can reach, follows from this: see
+/// `trust`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// The operator itself, and those for whom it fixed a weight that makes trusted. Only they settle what others said.
+    Vouched,
+    /// Those whom the operator made by hand: they earn weight slowly, and never enough to list mail alone.
+    Known,
+    /// Those who registered themselves, and the users of this machine: they earn nothing.
+    #[default]
+    Stranger,
+}
+
+/// What a reporter has done for its next point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Toward {
+    /// Messages on which it was confirmed.
+    pub messages: u64,
+    /// Generations in which that was.
+    pub generations: u64,
+}
 
 /// A reporter, its weight, and how it came by it: see `trust`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,12 +51,52 @@ pub struct Reporter {
     pub weight: u8,
     /// Whether an operator chose the weight, and no rule changes it.
     pub fixed: bool,
-    /// Words that a trusted reporter later said, too.
+    /// How it stands with the operator.
+    #[serde(default)]
+    pub standing: Standing,
+    /// Messages of which a vouched reporter later said the same.
     pub confirmed: u64,
-    /// Words that a trusted reporter later contradicted.
+    /// Generations in which that was.
+    #[serde(default)]
+    pub confirmed_generations: u64,
+    /// The last generation in which it was.
+    #[serde(default)]
+    pub last_confirmed: Option<u64>,
+    /// Messages of which a vouched reporter said the opposite.
     pub refuted: u64,
+    /// The last generation in which that was.
+    #[serde(default)]
+    pub last_refuted: Option<u64>,
+    /// What it has done for its next point.
+    #[serde(default)]
+    pub toward: Toward,
     /// Records in all.
     pub records: u64,
+}
+
+impl Reporter {
+    /// One who has said nothing yet, and whose weight rules may change.
+    pub(crate) fn new(id: ReporterId, name: &str, standing: Standing, weight: u8) -> Self {
+        Reporter {
+            id,
+            name: name.to_owned(),
+            weight,
+            fixed: false,
+            standing,
+            confirmed: 0,
+            confirmed_generations: 0,
+            last_confirmed: None,
+            refuted: 0,
+            last_refuted: None,
+            toward: Toward::default(),
+            records: 0,
+        }
+    }
+
+    /// Whether it settles what others said.
+    pub fn is_vouched(&self) -> bool {
+        self.standing == Standing::Vouched
+    }
 }
 
 /// Bits of reporters' numbers at their own site. Above them, in the numbers of peers' reporters, lies the peer's slot.

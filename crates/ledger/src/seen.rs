@@ -9,6 +9,7 @@ mod catching;
 mod lives;
 mod others;
 mod parts;
+mod room;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
@@ -28,6 +29,7 @@ pub(crate) use catching::Catching;
 pub(crate) use lives::{Change, Ended, FrozenPart};
 pub(crate) use parts::{Delta, SharedCounts};
 use parts::{Frozen, Generation, Hashes, Live, Under};
+pub(crate) use room::NoRoom;
 
 /// The most recipients that one call adds: more is a mistake or an attack, and MANY is a verb of its own.
 pub const RECIPIENTS_MAX: u64 = 1_000_000;
@@ -138,6 +140,23 @@ impl Seen {
         self.newest.fetch_max(number, Relaxed);
     }
 
+    /// Whether a generation has room for `recipients` more of a signature.
+    pub(crate) fn check(
+        &self,
+        generation: u64,
+        (signature, hash): (SignatureRef<'_>, Hash128),
+        recipients: u64,
+    ) -> Result<(), NoRoom> {
+        let (all, mut hashes) = (self.read(), Hashes::new(signature, hash));
+        let now = all.get(&generation).and_then(|now| Some((&now.under, now.live.as_ref()?)));
+        now.map_or(Ok(()), |(under, live)| live.check(hashes.under(under), recipients))
+    }
+
+    /// Sightings that a generation had no room for since it began or the ledger was opened.
+    pub(crate) fn refused(&self, generation: u64) -> u64 {
+        self.live_of(generation).map_or(0, |live| live.room.refused())
+    }
+
     /// Counts `recipients` more of a signature, whose hash under the ledger's own key it is, in a generation, and says
     /// how many it has over all of them.
     pub(crate) fn add(
@@ -145,19 +164,51 @@ impl Seen {
         generation: u64,
         (signature, hash): (SignatureRef<'_>, Hash128),
         recipients: u64,
-    ) -> Count {
+    ) -> Result<Count, NoRoom> {
         let (all, mut hashes) = (self.read(), Hashes::new(signature, hash));
         if let Some(now) = all.get(&generation)
             && let Some(live) = &now.live
         {
-            live.add(hashes.under(&now.under), recipients);
+            live.add(hashes.under(&now.under), recipients)?;
         }
-        count_in(&all, &mut hashes)
+        Ok(count_in(&all, &mut hashes))
     }
 
     /// Recipients that got the signature in all generations; never below the truth.
     pub(crate) fn count(&self, signature: SignatureRef<'_>, hash: Hash128) -> Count {
         count_in(&self.read(), &mut Hashes::new(signature, hash))
+    }
+
+    /// Whether a hash counts as seen in any generation, under whichever key: of a random one, whether by accident.
+    pub(crate) fn is_counted(&self, hash: Hash128) -> bool {
+        self.read().values().any(|generation| generation.is_counted(hash))
+    }
+
+    /// The rate of such accidents that all cells promise together.
+    pub(crate) fn promised_rate(&self) -> f64 {
+        let parts = |one: &Generation| one.live.iter().count() + one.others.iter().count() + one.frozen.len();
+        let life = self.life();
+        let rate =
+            |(&number, one): (&u64, &Generation)| self.terms_of(&life, number).rate() * parts(one) as f64;
+        self.read().iter().map(rate).sum()
+    }
+
+    /// Counts a hash in own cells, whatever they hold.
+    #[cfg(test)]
+    pub(crate) fn add_hash(&self, generation: u64, hash: Hash128, recipients: u64) {
+        if let Some(live) = self.live_of(generation) {
+            live.own.insert_weighted(hash, recipients);
+        }
+    }
+
+    /// Whether anything was counted since the last deltas were begun.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.live().iter().any(|(_, live)| live.changed.load(Acquire))
+    }
+
+    /// Lets the next deltas look at all own cells, whether anything was counted or not.
+    pub(crate) fn look_again(&self) {
+        self.live().iter().for_each(|(_, live)| live.changed.store(true, Release));
     }
 
     /// What own cells gained since the last delta, generation by generation.

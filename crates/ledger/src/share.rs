@@ -1,55 +1,87 @@
-//! What each account, and each peer, has added to memory since the generation began: nobody fills it alone.
+//! Who may take how much room: nobody but those whom the operator vouches for fills memory.
 //!
-//! A restart begins anew. Rate limits bound how fast that could be used, the alarm of a full tally says when it was.
+//! 1. Those whom the operator vouches for, and the operator, take as much of the tally as there is.
+//! 2. Everybody else may have added `reporter_percent` of it, over all generations that are kept: records last for all
+//!    of them. That survives a restart, because the journal keeps it. All of them together add at most
+//!    [`OTHERS_PERCENT`] in one generation; the rest is there for those whom the operator vouches for, since only
+//!    generations before the present one can be forgotten.
+//! 3. Opinions that weigh nothing take no room in the tally. They are journalled, all of them together up to the share
+//!    of one account; those of an account that has weight, and that the operator overrules, are part of its own share.
+//! 4. A peer may add `reporter_percent` in one generation.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
 use crate::config::LedgerConfig;
-use crate::reporter::{LOCAL, OPERATOR, Reporter, ReporterId};
-use crate::trust::TRUSTED_MIN;
+use crate::record::Verb;
+use crate::reporter::{OPERATOR, Reporter, ReporterId};
 
-/// What was added, by who did. There are no more entries than reporters, or three times the peers.
+/// What all whom nobody vouches for may add together in one generation, in percent of the capacity.
+const OTHERS_PERCENT: u32 = 80;
+
+/// All whose opinions weigh nothing, as one holder of a share: whoever wants to be many is.
+pub(crate) const WEIGHTLESS: ReporterId = ReporterId(0);
+
+/// What was added, by who did and in which generation. There are no more holders than reporters, or three times the
+/// peers, and no more generations than are kept.
+#[derive(Clone)]
 pub(crate) struct Shares<K> {
-    generation: u64,
-    added: HashMap<K, u64>,
+    added: HashMap<K, BTreeMap<u64, u64>>,
 }
 
 impl<K> Default for Shares<K> {
     fn default() -> Self {
-        Shares { generation: 0, added: HashMap::new() }
+        Shares { added: HashMap::new() }
     }
 }
 
 impl<K: Eq + Hash> Shares<K> {
-    /// What somebody has added in this generation.
-    pub(crate) fn added(&self, generation: u64, who: K) -> u64 {
-        let added = self.added.get(&who).filter(|_| self.generation == generation);
-        added.copied().unwrap_or(0)
+    /// What somebody has added since a generation began.
+    pub(crate) fn added(&self, since: u64, who: K) -> u64 {
+        self.added.get(&who).map_or(0, |added| added.range(since..).map(|(_, added)| added).sum())
     }
 
-    /// Notes that it added some more.
-    pub(crate) fn add(&mut self, generation: u64, who: K, more: u64) {
-        if self.generation != generation {
-            (self.generation, self.added) = (generation, HashMap::new());
+    /// Notes that it added some more. Says what it has added in that generation by now.
+    pub(crate) fn add(&mut self, generation: u64, who: K, more: u64) -> u64 {
+        let added = self.added.entry(who).or_default().entry(generation).or_default();
+        *added += more;
+        *added
+    }
+
+    /// What all added in one generation of whom this is true.
+    pub(crate) fn added_by(&self, generation: u64, counts: impl Fn(&K) -> bool) -> u64 {
+        let added = |(_, added): (&K, &BTreeMap<u64, u64>)| added.get(&generation).copied().unwrap_or(0);
+        self.added.iter().filter(|(who, _)| counts(who)).map(added).sum()
+    }
+
+    /// Forgets what was added before a generation.
+    pub(crate) fn forget_before(&mut self, generation: u64) {
+        for added in self.added.values_mut() {
+            *added = added.split_off(&generation);
         }
-        if more > 0 {
-            *self.added.entry(who).or_default() += more;
-        }
+        self.added.retain(|_, added| !added.is_empty());
     }
 }
 
-/// Whose share it is: all whose word weighs nothing have one together, because whoever wants to be many is.
-pub(crate) fn holder(reporter: &Reporter) -> ReporterId {
-    const WEIGHTLESS: ReporterId = ReporterId(0);
-    if reporter.weight == 0 && reporter.id != OPERATOR { WEIGHTLESS } else { reporter.id }
+/// Whether the operator vouches for it: its room has no limit but the capacity.
+pub(crate) fn is_vouched(reporter: &Reporter) -> bool {
+    reporter.id == OPERATOR || reporter.is_vouched()
 }
 
-/// What one reporter may add in a generation; the operator all there is, and `local` where the operator trusts it.
+/// Whether what it says takes room in the tally.
+pub(crate) fn takes_room(verb: Verb, reporter: ReporterId, weight: u8) -> bool {
+    let is_opinion = matches!(verb, Verb::Report | Verb::Revoke);
+    !is_opinion || weight > 0 || reporter == OPERATOR
+}
+
+/// What one reporter may have added to what is kept.
 pub(crate) fn most(config: &LedgerConfig, reporter: &Reporter) -> u64 {
-    let is_trusted = reporter.id == LOCAL && reporter.weight >= TRUSTED_MIN;
-    let percent = if reporter.id == OPERATOR || is_trusted { 100 } else { config.reporter_percent };
-    of(config.capacity, percent)
+    if is_vouched(reporter) { u64::MAX } else { of(config.capacity, config.reporter_percent) }
+}
+
+/// What all whom nobody vouches for may add together in one generation.
+pub(crate) fn of_others(config: &LedgerConfig) -> u64 {
+    of(config.capacity, OTHERS_PERCENT)
 }
 
 /// What a peer may add in a generation of what there is room for `capacity`.
@@ -59,4 +91,24 @@ pub(crate) fn of_peer(config: &LedgerConfig, capacity: u64) -> u64 {
 
 fn of(capacity: u64, percent: u32) -> u64 {
     (u128::from(capacity) * u128::from(percent) / 100) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_what_was_added_in_all_generations_that_are_kept() {
+        let mut shares = Shares::default();
+        assert_eq!(shares.add(5, "one", 3), 3);
+        assert_eq!(shares.add(5, "one", 2), 5);
+        shares.add(6, "one", 10);
+        shares.add(6, "other", 7);
+        assert_eq!([0, 5, 6, 7].map(|since| shares.added(since, "one")), [15, 15, 10, 0]);
+        assert_eq!(shares.added_by(6, |who| *who != "one"), 7);
+        shares.forget_before(6);
+        assert_eq!((shares.added(0, "one"), shares.added(0, "other")), (10, 7));
+        shares.forget_before(7);
+        assert!(shares.added.is_empty());
+    }
 }

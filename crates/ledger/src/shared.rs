@@ -17,7 +17,7 @@ use crate::growth::Growth;
 use crate::identity::Identity;
 use crate::journal::Journal;
 use crate::journal::heard::{Body, Origin, Uncounted};
-use crate::judge::judge_tally;
+use crate::judge::judge_alone;
 use crate::keys::Key;
 use crate::memory::Memory;
 use crate::pulse::{Pulse, Step};
@@ -180,8 +180,9 @@ impl Shared {
         Some((format!("{}#{}", peer.name, reporter.remote()), id, record))
     }
 
-    /// A case without digests of nothing.
+    /// A case without digests of nothing, and with one signature of all of Razor's parts.
     pub(crate) fn usable<'a>(&self, case: Cow<'a, Case>) -> Cow<'a, Case> {
+        let case = case.with_razor_together().map_or(case, Cow::Owned);
         use seenit_filter::hash::KeyHasher;
         let is_usable = |signature: &SignatureRef<'_>| {
             let hash = self.memory.sip.hash(signature);
@@ -208,7 +209,7 @@ impl Shared {
         keys: &[Key],
     ) -> Receipt {
         let is_spam =
-            |key: &&Key| judge_tally(&self.memory.tally(key.hash), key.kind, &self.config).0 == Verdict::Spam;
+            |key: &&Key| judge_alone(&self.memory.tally(key.hash), key.kind, &self.config).0 == Verdict::Spam;
         let remaining = keys.iter().filter(is_spam).count() as u64;
         let is_revocation = verb == Verb::Revoke;
         let site = SiteReceipt { site: hex::encode(self.identity().site()), applied: true };

@@ -8,7 +8,7 @@
 //! digest  that many bytes; each kind has one length
 //! ```
 
-use seenit_signature::razor::Ep4;
+use seenit_signature::razor::{self, E4, Ep4};
 use seenit_signature::{Kind, Signature};
 
 use crate::error::SignatureError;
@@ -91,16 +91,43 @@ impl Case {
         Case::of_signatures(&seenit_signature::sign(mail, ep4))
     }
 
-    /// The signatures that are not withheld, each once, up to [`SIGNATURES_MAX`].
+    /// The signatures that are not withheld, each once, up to [`SIGNATURES_MAX`]. Those of Razor's engine 4 are one: of
+    /// all parts together, those below their floor included, unless all of them are.
     pub fn of_signatures(signatures: &[Signature]) -> Self {
+        let e4 = |signature: &Signature| {
+            let digest = Some(signature.digest.to_bytes()).filter(|_| signature.kind == Kind::RazorE4);
+            digest.and_then(|digest| digest.try_into().ok()).map(E4)
+        };
+        let razor = razor::together(signatures.iter().filter_map(e4));
         let mut case = Case::new();
         for signature in signatures.iter().filter(|signature| !signature.withheld) {
+            let digest = match (signature.kind, razor) {
+                (Kind::RazorE4, Some(razor)) => razor.0.to_vec(),
+                _ => signature.digest.to_bytes(),
+            };
             // What `sign` makes has the length of its kind; beyond the limit the rest is left out.
-            if case.push(signature.kind, &signature.digest.to_bytes()).is_err() {
+            if case.push(signature.kind, &digest).is_err() {
                 break;
             }
         }
         case
+    }
+
+    /// The same case with one signature of Razor's engine 4, where it has one for each of several parts.
+    pub(crate) fn with_razor_together(&self) -> Option<Case> {
+        let is_e4 = |signature: &SignatureRef<'_>| signature.kind() == Kind::RazorE4;
+        self.iter().filter(is_e4).nth(1)?;
+        let parts = self.iter().filter(is_e4).filter_map(|one| one.digest().try_into().ok().map(E4));
+        let mut case = Case::new();
+        for signature in self.iter().filter(|signature| !is_e4(signature)) {
+            // It was in a case: it fits into one.
+            let _ = case.add(signature);
+        }
+        if let Some(E4(digest)) = razor::together(parts) {
+            // There were at least two of them, so there is room for one.
+            let _ = case.push(Kind::RazorE4, &digest);
+        }
+        Some(case)
     }
 
     /// Reads signatures that follow each other to the end of `bytes`.
@@ -199,6 +226,40 @@ mod tests {
         };
         (0..256).for_each(|number| push(&mut many, number).expect("room"));
         assert_eq!(push(&mut many, 256).expect_err("full").to_string(), "a case has at most 256 signatures");
+    }
+
+    #[test]
+    fn razor_names_a_message_by_all_its_parts_and_not_by_one() {
+        let part = |text: &str| format!("--b\nContent-Type: text/plain\n\n{text}\n");
+        let mail = |parts: &[&str]| {
+            let parts: String = parts.iter().map(|text| part(text)).collect();
+            format!("From: a@b.c\nContent-Type: multipart/mixed; boundary=b\n\n{parts}--b--\n")
+        };
+        let text = "a text of its own that is long enough to be told from all the others that people write";
+        let footer = "to leave this list write to those who keep it and tell them what your address is today";
+        let razor = |parts: &[&str]| {
+            let case = Case::of_message(mail(parts).as_bytes(), &Ep4::default());
+            let mut of_razor = case.iter().filter(|one| one.kind() == Kind::RazorE4);
+            let digest = of_razor.next().map(|one| one.digest().to_vec());
+            assert!(of_razor.next().is_none(), "one of all parts");
+            digest
+        };
+        assert_ne!(razor(&[text, footer]), razor(&[footer]));
+        assert_ne!(razor(&[text, footer]), razor(&["thank you", footer]), "parts below the floor are parts");
+        assert_eq!(razor(&[text, footer]), razor(&[footer, text]));
+        assert_eq!(razor(&["thank you"]), None);
+    }
+
+    #[test]
+    fn a_case_with_many_parts_of_razor_has_one_signature_of_them() {
+        let mut case = Case::new();
+        case.push(Kind::Pyzor, &[7; 20]).expect("a digest");
+        assert_eq!(case.with_razor_together(), None);
+        [1, 2].iter().for_each(|byte| case.push(Kind::RazorE4, &[*byte; 20]).expect("a digest"));
+        let both = case.with_razor_together().expect("two parts");
+        let together = razor::together([E4([1; 20]), E4([2; 20])]);
+        let digests: Vec<&[u8]> = both.iter().map(SignatureRef::digest).collect();
+        assert_eq!(digests, [&[7; 20][..], &together.expect("two parts").0]);
     }
 
     #[test]

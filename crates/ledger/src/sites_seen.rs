@@ -1,5 +1,7 @@
 //! Seen counts as the link between sites needs them: what is told to others, and what others told.
 
+use zeroize::Zeroizing;
+
 use crate::error::WriteError;
 use crate::ledger::Ledger;
 use crate::lives::LifeChange;
@@ -23,7 +25,7 @@ pub struct FrozenCells {
 
 impl Ledger {
     /// What the site signs with. Whoever has it is the site.
-    pub fn site_secret(&self) -> [u8; 32] {
+    pub fn site_secret(&self) -> Zeroizing<[u8; 32]> {
         self.shared.identity().site_secret()
     }
 

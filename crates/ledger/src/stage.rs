@@ -4,6 +4,7 @@
 //! later in the batch sees the rows of those before it.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use seenit_filter::hash::Hash128;
 use seenit_signature::Kind;
@@ -16,19 +17,20 @@ use crate::journal::{
 };
 use crate::keys::{Key, shingle_hashes};
 use crate::memory::{Effect, Memory, units_of};
+use crate::peers::table::Peers;
 use crate::record::{Before, Record, Verb, Word};
 use crate::reporter::{Reporter, ReporterId};
+use crate::salvage;
+use crate::share;
 use crate::signature::Case;
-use crate::trust::{TRUSTED_MIN, settle};
+use crate::trust::TRUSTED_MIN;
 
 mod heard;
 mod protect;
+mod rows;
+mod settle;
 
 use heard::{Heard, Hearing};
-
-/// Rows of one key that are looked at to find cases and earlier words: a signature that more reporters spoke of has
-/// been settled long ago.
-const ROWS_MAX: usize = 64;
 
 /// Records whose cases a revocation takes along.
 const CASES_MAX: usize = 32;
@@ -70,11 +72,13 @@ pub(crate) struct Stage<'a> {
     rows: HashMap<RowKey, (u64, Row)>,
     /// Rows of keys that were read for this batch.
     journalled: HashMap<Hash128, Vec<(u64, ReporterId, Row)>>,
-    /// Keys that a trusted word of this batch has settled.
-    settled: HashSet<Hash128>,
+    /// Who spoke of a signature in this batch.
+    speakers: HashMap<Hash128, Vec<ReporterId>>,
     effects: Vec<(Key, Effect)>,
     marks: Vec<(Hash128, Mark)>,
     good_texts: Vec<u32>,
+    /// Signatures that only opinions of no weight are about.
+    weightless: HashSet<Hash128>,
     /// Signatures that the tally does not hold yet, and that this batch adds.
     fresh: HashSet<Hash128>,
     hearing: Hearing,
@@ -88,6 +92,7 @@ pub(crate) struct Outcome {
     effects: Vec<(Key, Effect)>,
     marks: Vec<(Hash128, Mark)>,
     good_texts: Vec<u32>,
+    weightless: HashSet<Hash128>,
     pub(crate) heard: Heard,
 }
 
@@ -108,10 +113,11 @@ impl<'a> Stage<'a> {
             reporters: HashMap::new(),
             rows: HashMap::new(),
             journalled: HashMap::new(),
-            settled: HashSet::new(),
+            speakers: HashMap::new(),
             effects: Vec::new(),
             marks: Vec::new(),
             good_texts: Vec::new(),
+            weightless: HashSet::new(),
             fresh: HashSet::new(),
             hearing: Hearing::new(journal.peers(), next_heard),
         }
@@ -120,6 +126,11 @@ impl<'a> Stage<'a> {
     /// New signatures that this batch adds to the tally.
     pub(crate) fn added(&self) -> u64 {
         self.fresh.len() as u64
+    }
+
+    /// Those, and the signatures that it keeps beside the tally because only opinions of no weight are about them.
+    pub(crate) fn kept(&self) -> u64 {
+        self.added() + self.weightless.len() as u64
     }
 
     /// How many signatures these cases would add to the tally; 0 where there is room for all of them anyway.
@@ -131,6 +142,19 @@ impl<'a> Stage<'a> {
         let keys = cases.iter().flat_map(|case| self.memory.keys_of(case));
         let new: HashSet<Hash128> = keys.filter(|key| self.is_new(*key)).map(|key| key.hash).collect();
         new.len() as u64
+    }
+
+    /// Signatures of these cases of which nothing is kept, be it what weighs nothing.
+    pub(crate) fn unspoken_of(&self, cases: &[Case]) -> u64 {
+        let keys = cases.iter().flat_map(|case| self.memory.keys_of(case));
+        let new: HashSet<Hash128> =
+            keys.filter(|key| self.is_unspoken_of(*key)).map(|key| key.hash).collect();
+        new.len() as u64
+    }
+
+    fn is_unspoken_of(&self, key: Key) -> bool {
+        let is_in_batch = self.fresh.contains(&key.hash) || self.weightless.contains(&key.hash);
+        !key.is_shingle() && !is_in_batch && !self.memory.is_spoken_of(key)
     }
 
     /// Whether a key is a signature that neither the tally nor this batch has.
@@ -154,23 +178,37 @@ impl<'a> Stage<'a> {
         self.memory.warm(&all_keys);
         for (case, keys) in cases.into_iter().zip(all_keys) {
             let signatures = case.len();
+            // Before the case grows: what was said decides who was right.
+            self.settle(verb, reporter, &keys, known)?;
             let case = match verb {
-                Verb::Revoke => self.whole(case, id, |_| true)?,
-                Verb::Withdraw => self.whole(case, id, |reporter| reporter == id)?,
+                Verb::Revoke => {
+                    let peers = Arc::clone(&self.hearing.peers);
+                    let counts = |whose: ReporterId, row: &Row| {
+                        whose == id || is_revoked_whole(whose, row, known, &peers)
+                    };
+                    self.together(case, id, Kind::names_message, counts)?
+                }
+                Verb::Withdraw => self.together(case, id, Kind::is_exact, |reporter, _| reporter == id)?,
+                Verb::Unprotect => self.as_protected(case)?,
                 _ => case,
             };
-            let weight = self.reporters.get(&id).unwrap_or(reporter).weight;
             let keys = if case.len() == signatures { keys } else { self.memory.keys_of(&case) };
-            if matches!(verb, Verb::Report | Verb::Revoke) && weight >= TRUSTED_MIN {
-                self.settle_earlier(id, word_of(verb), &keys, known)?;
-            }
-            self.record(verb, (id, weight), case, keys, &mut staged)?;
+            // After it has grown: no signature that a record takes along gets around the operator.
+            let voids = self.voids(verb, reporter, &keys)?;
+            // An earlier case of this write may have cost its reporter some weight.
+            let weight = self.reporters.get(&id).unwrap_or(reporter).weight;
+            self.record(verb, (id, weight), case, (&keys, &voids), &mut staged)?;
         }
         if !matches!(verb, Verb::Promote) {
             let entry = self.reporters.entry(reporter.id).or_insert_with(|| reporter.clone());
             entry.records += u64::from(staged.records);
         }
         Ok(staged)
+    }
+
+    /// A reporter as this batch leaves it; `None` where the batch does not change it.
+    pub(crate) fn reporter(&self, id: ReporterId) -> Option<&Reporter> {
+        self.reporters.get(&id)
     }
 
     /// Stages a reporter's new state.
@@ -183,23 +221,24 @@ impl<'a> Stage<'a> {
         verb: Verb,
         (id, weight): (ReporterId, u8),
         case: Case,
-        keys: Vec<Key>,
+        (keys, voids): (&[Key], &[bool]),
         staged: &mut Staged,
     ) -> Result<(), JournalError> {
         let (number, generation) = (self.next, self.generation_of(verb));
         let count = if verb == Verb::Forget { self.seen_count(&case) } else { 0 };
         let mut record =
             Record { verb, reporter: id, weight, time: self.time, count, case, befores: Vec::new() };
-        if matches!(verb, Verb::Revoke | Verb::Protect) && units_of(&record) > 0 {
+        let is_text_void = keys.iter().zip(voids).any(|(key, is_void)| key.is_shingle() && *is_void);
+        if matches!(verb, Verb::Revoke | Verb::Protect) && units_of(&record) > 0 && !is_text_void {
             self.note_good_texts(&record.case);
         }
-        let protection = self.protection(&record, number, &keys, staged)?;
-        for (place, &key) in keys.iter().enumerate() {
+        let protection = self.protection(&record, number, keys, staged)?;
+        for (place, (&key, &is_void)) in keys.iter().zip(voids).enumerate() {
             let is_known = self.memory.is_known(key);
             staged.matched += u64::from(is_known && !key.is_shingle());
             let before = match protection.get(place) {
                 Some(before) => *before,
-                None => self.row(verb, &record, key, (number, generation), is_known)?,
+                None => self.row(&record, key, is_void, (number, generation))?,
             };
             record.befores.push(before);
             let effect = Effect::of(&record, before, key.is_shingle());
@@ -223,15 +262,15 @@ impl<'a> Stage<'a> {
     /// Stages the row of a key, and says what stood there before.
     fn row(
         &mut self,
-        verb: Verb,
         record: &Record,
         key: Key,
+        is_void: bool,
         (number, generation): (u64, u64),
-        is_known: bool,
     ) -> Result<Before, JournalError> {
+        let (verb, is_known) = (record.verb, self.memory.is_known(key));
         if verb == Verb::Promote {
             self.batch.bulk(self.generation, key.hash, 0);
-            return Ok(Before { word: Word::None, weight: 0, counted: false });
+            return Ok(Before::default());
         }
         let whose = whose(verb, record.reporter, key.is_shingle());
         let row_key = row_key(key.hash, whose);
@@ -240,18 +279,28 @@ impl<'a> Stage<'a> {
             None if is_known => self.newest_row(key.hash, whose)?,
             None => None,
         };
-        if !is_known && !key.is_shingle() && verb.adds() {
+        let takes_room = share::takes_room(verb, record.reporter, record.weight) && !is_void;
+        if !is_known && !key.is_shingle() && verb.adds() && takes_room {
             self.fresh.insert(key.hash);
+        }
+        if !takes_room && self.is_unspoken_of(key) {
+            self.batch.weightless(generation, key.hash);
+            self.weightless.insert(key.hash);
         }
         let before = known.map_or((Word::None, 0), |(_, row)| (row.word, row.weight));
         let today = known.filter(|(known, _)| *known == generation).map(|(_, row)| row);
-        let (row, counted) = row_after(today, record, key, number, self.config.raw_max);
+        // What weighs nothing is not counted, either: else it would take room in the tally.
+        let raw_max = if takes_room { self.config.raw_max } else { 0 };
+        let (row, counted) = row_after(today, record, key, is_void, number, raw_max);
         self.batch.row(generation, &row_key, &row)?;
         self.rows.insert(row_key, (generation, row));
+        if key.kind.is_exact() {
+            self.speakers.entry(key.hash).or_default().push(whose);
+        }
         // What a mark was before is no weight of a signature.
         let is_mark = is_mark(whose) && !key.is_shingle();
         let (word, weight) = if is_mark { (Word::None, 0) } else { before };
-        Ok(Before { word, weight, counted })
+        Ok(Before { word, weight, counted, void: is_void })
     }
 
     /// A forget subtracts what the signature counts now.
@@ -274,20 +323,22 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The case with the signatures of all cases that share one of its exact ones, where those who reported them
-    /// count for `me`. What was reported together is revoked together.
-    fn whole(
+    /// The case with the signatures of all reports that share a key with it whose kind `binds` them together, where the
+    /// report counts for `me`. What was reported together is revoked together, and a part binds nothing: who
+    /// clears a newsletter clears the logo in it, and not the spam that the logo was in.
+    fn together(
         &mut self,
         case: Case,
         me: ReporterId,
-        counts: impl Fn(ReporterId) -> bool,
+        binds: impl Fn(Kind) -> bool,
+        counts: impl Fn(ReporterId, &Row) -> bool,
     ) -> Result<Case, JournalError> {
         let mut numbers = HashSet::new();
         for key in self.memory.keys_of(&case) {
-            if key.kind.is_exact() && self.memory.is_known(key) {
+            if binds(key.kind) && self.memory.is_known(key) {
                 for (_, reporter, row) in self.earlier_rows(key.hash, me)? {
-                    let is_asked = counts(reporter) && !is_mark(reporter);
-                    if is_asked && row.word == Word::Spam && numbers.len() < CASES_MAX {
+                    let is_bound = counts(reporter, &row) && !is_mark(reporter);
+                    if is_bound && row.word == Word::Spam && numbers.len() < CASES_MAX {
                         numbers.insert((reporter.slot().is_some(), row.number));
                     }
                 }
@@ -319,105 +370,6 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// The rows of a key, newest generation first, of this batch before any.
-    fn earlier_rows(
-        &mut self,
-        hash: Hash128,
-        me: ReporterId,
-    ) -> Result<Vec<(u64, ReporterId, Row)>, JournalError> {
-        let mut rows = match self.journalled.get(&hash) {
-            Some(rows) => rows.clone(),
-            None => self.read_rows(hash, me)?,
-        };
-        for (_, reporter, row) in &mut rows {
-            if let Some((_, newer)) = self.rows.get(&row_key(hash, *reporter)) {
-                *row = *newer;
-            }
-        }
-        Ok(rows)
-    }
-
-    /// Reads the rows of a key, once a batch: a look into the journal takes longer than all the rest.
-    fn read_rows(
-        &mut self,
-        hash: Hash128,
-        me: ReporterId,
-    ) -> Result<Vec<(u64, ReporterId, Row)>, JournalError> {
-        let mut rows = Vec::from_iter(self.lone_row(hash, me)?);
-        if rows.is_empty() {
-            for generation in self.journal.live() {
-                let found = self.journal.rows_of(generation, hash, ROWS_MAX)?;
-                rows.extend(found.into_iter().map(|(reporter, row)| (generation, reporter, row)));
-                if rows.len() >= ROWS_MAX {
-                    break;
-                }
-            }
-        }
-        self.journalled.insert(hash, rows.clone());
-        Ok(rows)
-    }
-
-    /// The reporter's own row, where the tally has nothing but it: all there is to read then. One row by its name is
-    /// looked for in those few tables whose filters know it, all rows of a key in every table.
-    fn lone_row(
-        &self,
-        hash: Hash128,
-        me: ReporterId,
-    ) -> Result<Option<(u64, ReporterId, Row)>, JournalError> {
-        let tally = self.memory.tally(hash);
-        if tally.is_saturated() || tally.spam.min(tally.ham) > 0 {
-            return Ok(None);
-        }
-        let newest = self.journal.newest_row(&row_key(hash, me))?.filter(|(_, row)| tally.is_all_of(row));
-        Ok(newest.map(|(generation, row)| (generation, me, row)))
-    }
-
-    /// A reporter's newest row on a key before this batch, and its generation.
-    fn newest_row(&self, hash: Hash128, reporter: ReporterId) -> Result<Option<(u64, Row)>, JournalError> {
-        match self.journalled.get(&hash).filter(|rows| rows.len() < ROWS_MAX) {
-            Some(rows) => {
-                let own = rows.iter().find(|(_, whose, _)| *whose == reporter);
-                Ok(own.map(|&(generation, _, row)| (generation, row)))
-            }
-            None => self.journal.newest_row(&row_key(hash, reporter)),
-        }
-    }
-
-    /// A trusted word: those who spoke before are confirmed or refuted, unless a trusted one spoke already, be it the
-    /// same: who says a thing twice confirms nobody twice.
-    fn settle_earlier(
-        &mut self,
-        me: ReporterId,
-        word: Word,
-        keys: &[Key],
-        known: &HashMap<ReporterId, Reporter>,
-    ) -> Result<(), JournalError> {
-        let (mut heard, memory) = (HashSet::from([me]), self.memory);
-        for key in keys.iter().filter(|key| key.kind.is_exact() && memory.is_known(**key)) {
-            if !self.settled.insert(key.hash) {
-                continue;
-            }
-            let mut rows = self.earlier_rows(key.hash, me)?;
-            // Peers' words settle nobody's trust here, nor are they settled.
-            let is_own = |reporter: ReporterId| !is_mark(reporter) && reporter.slot().is_none();
-            rows.retain(|(_, reporter, row)| row.word != Word::None && is_own(*reporter));
-            if rows.iter().any(|(_, _, row)| row.weight >= TRUSTED_MIN) {
-                continue;
-            }
-            for (_, reporter, row) in rows {
-                if !heard.insert(reporter) {
-                    continue;
-                }
-                if let Some(earlier) = self.reporters.get(&reporter).or_else(|| known.get(&reporter)) {
-                    let mut earlier = earlier.clone();
-                    settle(&mut earlier, row.word, word);
-                    self.reporters.insert(reporter, earlier);
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Makes everything durable.
     pub(crate) fn commit(mut self) -> Result<Outcome, JournalError> {
         for reporter in self.reporters.values() {
@@ -433,6 +385,7 @@ impl<'a> Stage<'a> {
             effects: self.effects,
             marks: self.marks,
             good_texts: self.good_texts,
+            weightless: self.weightless,
             heard: self.hearing.heard,
         })
     }
@@ -444,7 +397,8 @@ impl Outcome {
     pub(crate) fn apply(&self, memory: &Memory) -> HashSet<Hash128> {
         let mut unsettled = self.heard.exact.clone();
         for &(key, effect) in &self.effects {
-            if !unsettled.contains(&key.hash) && !memory.apply(key, effect) {
+            let is_asked = !key.is_shingle() && salvage::is_contradicted(memory, key.hash, &effect);
+            if !unsettled.contains(&key.hash) && (is_asked || !memory.apply(key, effect)) {
                 unsettled.insert(key.hash);
             }
         }
@@ -452,10 +406,26 @@ impl Outcome {
             apply_mark(memory, self.generation, hash, mark);
         }
         self.good_texts.iter().for_each(|&matched| memory.near.note_ham(matched));
+        self.weightless.iter().for_each(|&hash| memory.note_weightless(self.generation, hash));
         for &(generation, hash) in &self.heard.promoted {
             memory.promote(generation, hash);
         }
         unsettled
+    }
+}
+
+/// Whether a revocation takes along everything that was reported with this row: where the operator vouches for its
+/// reporter, or lets its site decide as much. Others could report good mail together with spam, so that clearing the
+/// one clears the other.
+fn is_revoked_whole(
+    whose: ReporterId,
+    row: &Row,
+    known: &HashMap<ReporterId, Reporter>,
+    peers: &Peers,
+) -> bool {
+    match whose.slot() {
+        Some(slot) => peers.cap(slot, Word::Spam).min(row.weight.into()) >= TRUSTED_MIN.into(),
+        None => known.get(&whose).is_some_and(Reporter::is_vouched),
     }
 }
 
@@ -483,25 +453,18 @@ pub(crate) fn apply_mark(memory: &Memory, generation: u64, hash: Hash128, mark: 
     }
 }
 
-fn word_of(verb: Verb) -> Word {
-    match verb {
-        Verb::Report => Word::Spam,
-        Verb::Revoke => Word::Ham,
-        _ => Word::None,
-    }
-}
-
-/// The row of a key after a record, and whether the record counts in raw totals. `today` is the row that the same
-/// generation had before.
+/// The row of a key after a record, which may be void on it, and whether the record counts in raw totals. `today` is
+/// the row that the same generation had before.
 pub(crate) fn row_after(
     today: Option<Row>,
     record: &Record,
     key: Key,
+    is_void: bool,
     number: u64,
     raw_max: u32,
 ) -> (Row, bool) {
     let mut row = today.unwrap_or_default();
-    let before = Before { word: Word::None, weight: 0, counted: false };
+    let before = Before { void: is_void, ..Before::default() };
     (row.word, row.weight) = match record.verb {
         Verb::Many | Verb::Forget if !key.is_shingle() => (Word::Ham, 0),
         _ => Effect::of(record, before, key.is_shingle()).now,

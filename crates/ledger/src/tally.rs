@@ -80,6 +80,36 @@ impl Tally {
         fields.iter().fold(0, |word, &(field, bits)| word << bits | u64::from(field.min(most(bits))))
     }
 
+    /// What it has beyond another one, number by number and mark by mark.
+    pub(crate) fn beyond(&self, other: &Tally) -> Tally {
+        Tally {
+            spam: self.spam.saturating_sub(other.spam),
+            ham: self.ham.saturating_sub(other.ham),
+            raw_spam: self.raw_spam.saturating_sub(other.raw_spam),
+            raw_ham: self.raw_ham.saturating_sub(other.raw_ham),
+            marks: Marks {
+                protected: self.marks.protected && !other.marks.protected,
+                many: self.marks.many && !other.marks.many,
+                forgotten: self.marks.forgotten && !other.marks.forgotten,
+            },
+        }
+    }
+
+    /// Both together: their numbers added up, the marks of either. `beyond` of one of them is the other.
+    pub(crate) fn with(&self, other: &Tally) -> Tally {
+        Tally {
+            spam: self.spam.saturating_add(other.spam),
+            ham: self.ham.saturating_add(other.ham),
+            raw_spam: self.raw_spam.saturating_add(other.raw_spam),
+            raw_ham: self.raw_ham.saturating_add(other.raw_ham),
+            marks: Marks {
+                protected: self.marks.protected || other.marks.protected,
+                many: self.marks.many || other.marks.many,
+                forgotten: self.marks.forgotten || other.marks.forgotten,
+            },
+        }
+    }
+
     /// Whether some field means "at least".
     pub(crate) fn is_saturated(&self) -> bool {
         self.spam >= most(SPAM_BITS)
@@ -134,6 +164,17 @@ mod tests {
             prop_assert!(tally.pack() < 1 << 40);
             prop_assert_eq!(Tally::unpack(tally.pack()), tally);
         }
+    }
+
+    #[test]
+    fn what_one_tally_has_beyond_another_gives_it_back() {
+        let marks = Marks { protected: true, many: false, forgotten: true };
+        let (known, lost) = (
+            Tally { spam: 10, raw_spam: 3, marks: Marks { many: true, ..marks }, ..Tally::default() },
+            Tally { spam: 7, ham: 2, raw_ham: 1, ..Tally::default() },
+        );
+        assert_eq!(known.with(&lost).beyond(&known), lost);
+        assert_eq!(known.beyond(&lost.with(&known)), Tally::default(), "nothing falls below zero");
     }
 
     #[test]

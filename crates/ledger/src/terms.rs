@@ -75,6 +75,11 @@ impl Terms {
         self.promise.capacity
     }
 
+    /// The false-positive rate that they promise.
+    pub(crate) fn rate(&self) -> f64 {
+        self.promise.rate
+    }
+
     /// Whether counts are kept under these terms.
     pub(crate) fn is_of(&self, counts: &Counts) -> bool {
         let shape = (*counts.layout(), counts.cells().split(), counts.promise(), counts.fingerprint());

@@ -81,8 +81,12 @@ pub enum Rule {
     BelowQuorum,
     /// So many recipients got it.
     Seen,
+    /// Only a filter says so whose false-positive rate is beyond its promise: that is no opinion.
+    Overfull,
     /// A MANY report or mark.
     Many,
+    /// Clients without an account say that they got it, from so many networks that it is worth telling.
+    SeenByStrangers,
     /// A line of a list that an operator keeps.
     Listed,
 }
@@ -119,6 +123,9 @@ pub struct Reason {
     /// Recipients it was seen by, of those generations that are counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<u64>,
+    /// Client networks without an account that say they got it, at least; not told where they are few.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stranger_networks: Option<u32>,
     /// Shingles known from spam, of 32.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shingles: Option<u32>,
@@ -151,6 +158,7 @@ impl Reason {
             raw: 0,
             raw_against: 0,
             seen: None,
+            stranger_networks: None,
             shingles: None,
             shingles_needed: None,
             reporters: None,

@@ -1,18 +1,19 @@
 //! The one thread that writes: it gathers what waits, journals it in one commit, changes memory, and answers.
 //!
-//! Between writes it looks at the clock, journals deltas of seen counts, lets generations age, and takes snapshots.
+//! Between writes it looks at the clock, journals deltas of seen counts, lets generations age, and takes
+//! snapshots; threads of their own make the deltas and publish the snapshots.
 //! When the journal fails, writes are refused and reads go on; the journal is opened again when it may work.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use seenit_filter::hash::Hash128;
 
 use crate::answers::{Receipt, Write};
-use crate::appoint::{Added, Standing, put_reporter};
+use crate::appoint::{Added, Appointment, put_reporter};
 use crate::clock::{Calendar, Trust};
 use crate::error::WriteError;
 use crate::exact::exact;
@@ -25,12 +26,14 @@ use crate::peers::{Batch, Peer};
 use crate::pulse::Step;
 use crate::record::Verb;
 use crate::reporter::{Reporter, ReporterId};
+use crate::salvage::Lost;
 use crate::share::{self, Shares};
 use crate::shared::Shared;
 use crate::signature::Case;
 use crate::snapshot::Head;
 use crate::stage::{Stage, Staged};
 
+mod deltas;
 mod hear;
 mod reopen;
 mod reply;
@@ -40,6 +43,7 @@ mod snapshots;
 mod tests;
 mod turn;
 
+use deltas::{Deltas, Gathering};
 pub(crate) use hear::Share;
 pub(crate) use reply::Reply;
 use snapshots::Collect;
@@ -63,7 +67,7 @@ pub(crate) enum Job {
     Promote(Case),
     PutReporter {
         name: String,
-        standing: Standing,
+        appointment: Appointment,
         reply: Reply<Reporter>,
     },
     /// What was heard from peers, and what the link keeps of it.
@@ -72,6 +76,8 @@ pub(crate) enum Job {
     Snapshot(Reply<()>),
     ConfirmClock,
     ChangeLife(LifeChange, Reply<()>),
+    /// Deltas of seen counts are there to be collected.
+    Gathered,
     Close,
 }
 
@@ -79,6 +85,8 @@ pub(crate) enum Job {
 pub(crate) struct Writer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) jobs: Receiver<Job>,
+    /// The way into its own queue, for those who work for it; none where nobody works off the queue.
+    pub(crate) wake: Option<SyncSender<Job>>,
     pub(crate) calendar: Calendar,
     /// The number of the next record.
     pub(crate) next: u64,
@@ -89,6 +97,7 @@ pub(crate) struct Writer {
     /// The last snapshot is of this process: what it says, memory said.
     pub(crate) last_is_ours: bool,
     pub(crate) publishing: Option<Publishing>,
+    pub(crate) gathering: Option<Gathering>,
     /// The highest time that is kept in the journal.
     pub(crate) kept_secs: u64,
     pub(crate) mark: HighMark,
@@ -100,8 +109,9 @@ pub(crate) struct Writer {
     pub(crate) peers: Arc<Peers>,
     /// A generation was hidden in part only: no snapshot is taken of that, so that a restart makes it right.
     pub(crate) is_unsure: bool,
-    /// Signatures whose tallies are wrong until the journal has said what they count for.
-    pub(crate) unsettled: HashSet<Hash128>,
+    /// Signatures whose tallies are wrong until the journal has said what they count for, and what lost records
+    /// add.
+    pub(crate) unsettled: HashMap<Hash128, Lost>,
     /// The horizon has moved: until there is a snapshot, a start after a kill would make tallies anew.
     pub(crate) is_snapshot_due: bool,
 }
@@ -126,6 +136,7 @@ impl Writer {
             self.shared.pulse.rest();
             let wait = next_tick.saturating_duration_since(Instant::now());
             match self.jobs.recv_timeout(wait) {
+                Ok(Job::Gathered) => {}
                 Ok(job) => {
                     if !self.work(job) {
                         break;
@@ -134,12 +145,13 @@ impl Writer {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
+            self.collect_deltas(Collect::IfDone);
             let now = Instant::now();
             if now >= next_tick {
-                self.tick();
+                self.tick(Deltas::Gather);
                 next_tick = Instant::now() + interval;
             }
-            self.collect_snapshot(Collect::IfPublished);
+            self.collect_snapshot(Collect::IfDone);
             if (now >= next_snapshot || self.is_snapshot_due) && self.publishing.is_none() {
                 self.is_snapshot_due = false;
                 self.snapshot_if_changed();
@@ -152,7 +164,8 @@ impl Writer {
             }
         }
         self.collect_snapshot(Collect::Wait);
-        self.tick();
+        self.collect_deltas(Collect::Wait);
+        self.tick(Deltas::Now);
         self.snapshot_if_changed();
         self.collect_snapshot(Collect::Wait);
     }
@@ -185,7 +198,7 @@ impl Writer {
             match job {
                 Job::Snapshot(reply) => {
                     self.collect_snapshot(Collect::Wait);
-                    self.tick();
+                    self.tick(Deltas::Now);
                     self.snapshot(reply);
                 }
                 Job::SetPeers(peers, reply) => {
@@ -194,7 +207,7 @@ impl Writer {
                 }
                 Job::ConfirmClock => {
                     self.calendar.confirm(&*self.shared.clock);
-                    self.tick();
+                    self.tick(Deltas::Now);
                 }
                 Job::ChangeLife(change, reply) => {
                     self.shared.begin(Step::Life);
@@ -229,6 +242,9 @@ impl Writer {
         let next = (self.next, self.next_heard);
         let mut stage = Stage::new((&journal, &shared.memory, &shared.config), (generation, time), next);
         let mut waiting = Waiting::default();
+        // What was heard adds to a share only where it is committed. Own shares come from the journal (`reopen`).
+        let is_heard = jobs.iter().any(|job| matches!(job, Job::Link(..)));
+        let peer_shares = is_heard.then(|| self.peer_shares.clone());
         for job in jobs {
             match &waiting.failed {
                 None => self.stage_job(&mut stage, job, &known, &mut waiting, later),
@@ -239,12 +255,15 @@ impl Writer {
         let added_now = stage.added();
         let outcome = match waiting.failed.take() {
             Some(error) => Err(error),
-            None => stage.commit().map_err(journal_error),
+            // What lost records add can be told only before the journal knows more.
+            None => stage.lost().and_then(|lost| Ok((stage.commit()?, lost))).map_err(journal_error),
         };
         match outcome {
-            Ok(outcome) => {
+            Ok((outcome, lost)) => {
                 let marks = outcome.heard.new_marks(&shared.memory, generation);
-                self.unsettled.extend(outcome.apply(&shared.memory));
+                let unsettled = outcome.apply(&shared.memory).into_iter();
+                let lost = |hash| lost.get(&hash).copied().unwrap_or(Lost::Unknown);
+                self.unsettled.extend(unsettled.map(|hash| (hash, lost(hash))));
                 let settled = self.settle(&journal);
                 (self.next, self.next_heard) = (outcome.next, outcome.heard.next);
                 shared.promoted.fetch_add(promoted.len() as u64 + marks.today, Relaxed);
@@ -259,6 +278,9 @@ impl Writer {
                 waiting.answer(&shared);
             }
             Err(error) => {
+                if let Some(before) = peer_shares {
+                    self.peer_shares = before;
+                }
                 shared.state().refused = Some(error.clone());
                 waiting.refuse(&error);
             }
@@ -284,8 +306,8 @@ impl Writer {
             Job::Promote(case) => {
                 waiting.failed = stage_promotion(stage, case, known).err().map(journal_error);
             }
-            Job::PutReporter { name, standing, reply } => {
-                match put_reporter(&shared, stage, known, &waiting.added, &name, standing) {
+            Job::PutReporter { name, appointment, reply } => {
+                match put_reporter(&shared, stage, known, &waiting.added, &name, appointment) {
                     Ok(reporter) => waiting.added.push((reporter, reply)),
                     Err(error) => reply.answer(Err(error)),
                 }
@@ -309,21 +331,21 @@ impl Writer {
             reporter.ok_or_else(|| WriteError::Reporter(format!("number {}", write.reporter.0)))?;
         let table = &self.shared.memory.table;
         let held = table.len() + stage.added();
-        let is_less = !write.verb.adds();
-        let room = table.capacity().saturating_sub(held);
-        if !is_less && held + stage.new_signatures(&write.cases, room) > table.capacity() {
-            let error = WriteError::Full { held, capacity: table.capacity() };
-            self.note_full(&error);
-            return Err(error.into());
+        if !share::takes_room(write.verb, reporter.id, reporter.weight) {
+            return self.stage_weightless(stage, write, reporter, known);
         }
-        let (id, generation) = (share::holder(reporter), self.calendar.generation());
-        let (added, most) = (self.shares.added(generation, id), share::most(&self.shared.config, reporter));
-        if !is_less && added + stage.new_signatures(&write.cases, most.saturating_sub(added)) > most {
-            return Err(WriteError::Share { reporter: reporter.name.clone(), added, most }.into());
+        if write.verb.adds() {
+            self.check_share(stage, reporter, &write.cases, known)?;
+            let room = table.capacity().saturating_sub(held);
+            if held + stage.new_signatures(&write.cases, room) > table.capacity() {
+                let error = WriteError::Full { held, capacity: table.capacity() };
+                self.note_full(&error);
+                return Err(error.into());
+            }
         }
-        let before = stage.added();
+        let before = stage.kept();
         let staged = stage.write(write.verb, reporter, write.cases, known)?;
-        self.shares.add(generation, id, stage.added() - before);
+        self.note_share(stage, reporter.id, stage.kept() - before);
         Ok((staged, write.verb))
     }
 
@@ -331,9 +353,12 @@ impl Writer {
     /// cannot be read stays noted: until it is right, writes are refused and no snapshot is taken.
     fn settle(&mut self, journal: &Journal) -> Result<(), WriteError> {
         let (memory, mut failed) = (&self.shared.memory, None);
-        self.unsettled.retain(|&hash| match exact(journal, hash) {
-            Ok(exact) => {
-                memory.put_exact(hash, &exact);
+        let read = |hash, lost: Lost| -> Result<_, JournalError> {
+            Ok((exact(journal, hash)?, lost.or_kept(memory, journal, hash)?))
+        };
+        self.unsettled.retain(|&hash, lost| match read(hash, *lost) {
+            Ok((exact, lost)) => {
+                memory.put_exact(hash, &exact, lost);
                 false
             }
             Err(error) => {
@@ -370,7 +395,7 @@ impl Writer {
     }
 
     /// The clock, deltas, aging.
-    pub(crate) fn tick(&mut self) {
+    pub(crate) fn tick(&mut self, deltas: Deltas) {
         let shared = Arc::clone(&self.shared);
         shared.begin(Step::Tick);
         let trust = self.calendar.tick(&*shared.clock);
@@ -387,7 +412,10 @@ impl Writer {
             return;
         };
         self.note_room();
-        let result = self.turn(&shared, &journal).and_then(|()| self.journal_deltas(&shared, &journal));
+        let result = self.turn(&shared, &journal).and_then(|()| match deltas {
+            Deltas::Gather => self.begin_gathering(&shared, &journal),
+            Deltas::Now => self.journal_deltas(&shared, &journal),
+        });
         let result = result.and_then(|()| Ok(self.mark.raise(self.next - 1)?));
         if let Err(error) = result {
             shared.state().refused = Some(WriteError::Journal(error.to_string()));

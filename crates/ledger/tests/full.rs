@@ -143,6 +143,26 @@ fn a_day_that_fills_the_tally_alone_is_refused_loudly_until_the_next_day() {
     assert_eq!(ledger.check(&exact(1)).verdict, Verdict::Unknown);
 }
 
+/// All whom nobody vouches for may add 80 % in one generation: what is beyond that is refused, and costs nothing.
+#[test]
+fn what_is_refused_makes_nobody_forget() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let ledger = open_with(folder.path(), &hands, small());
+    report_day(&ledger, 0);
+    next_day(&ledger, &hands);
+    let report = |account: u64, many: u64| {
+        let reporter = ledger.put_reporter(&format!("mx{account}"), None).expect("durable").id;
+        let cases = (account * 1000..account * 1000 + many).map(exact).collect();
+        ledger.write_and_wait(Write { verb: Verb::Report, reporter, cases })
+    };
+    for account in 1..=8 {
+        report(account, 100).expect("within its share");
+    }
+    let refused = report(9, 60).expect_err("beyond the share of all accounts");
+    assert!(matches!(refused, WriteError::Reserved { added: 800, most: 800 }), "{refused}");
+    assert_eq!(remembered(&ledger, 1), [0]);
+}
+
 #[test]
 fn a_tally_that_will_be_full_is_an_alarm_days_before() {
     let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));

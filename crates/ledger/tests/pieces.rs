@@ -52,6 +52,31 @@ fn a_protected_link_host_or_part_does_not_make_spam_ham() {
     }
 }
 
+/// A sender can put the lines that Pyzor reads into its spam.
+#[test]
+fn a_digest_borrowed_from_a_newsletter_neither_makes_spam_ham_nor_keeps_it_from_being_listed() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    let newsletter = pieces(&[(Kind::Exact1, 1), (Kind::Pyzor, 7)]);
+    let desk = ledger.put_reporter("desk", Some(10)).expect("durable").id;
+    let spam = pieces(&[(Kind::Exact1, 2), (Kind::Pyzor, 7)]);
+    write(&ledger, Verb::Revoke, OPERATOR, newsletter.clone()).expect("durable");
+    assert_eq!(ledger.check(&newsletter).verdict, Verdict::Ham);
+    assert_eq!(ledger.check(&spam).verdict, Verdict::Unknown, "it is not the newsletter");
+    assert_eq!(
+        ledger.check(&pieces(&[(Kind::Pyzor, 7)])).verdict,
+        Verdict::Ham,
+        "all that Pyzor's client knows"
+    );
+    write(&ledger, Verb::Report, desk, spam.clone()).expect("durable");
+    assert_eq!(ledger.check(&spam).verdict, Verdict::Spam);
+    assert_eq!(
+        ledger.check(&newsletter).verdict,
+        Verdict::Ham,
+        "its own digest is good, and the other disputed"
+    );
+}
+
 #[test]
 fn a_revoked_link_host_or_part_does_not_make_spam_ham() {
     let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
@@ -86,6 +111,45 @@ fn a_link_that_is_known_to_be_good_still_keeps_other_links_from_making_spam() {
     assert_eq!(ledger.check(&named).verdict, Verdict::Spam, "what names one message decides before");
 }
 
+/// Six good messages were called spam in the lab: people had honestly reported spam that linked to the same portal.
+#[test]
+fn a_link_host_or_part_alone_makes_no_message_spam_however_often_it_was_reported() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let ledger = open_with(folder.path(), &hands, lists_links());
+    for (kind, number) in [(Kind::Url1, 1), (Kind::RazorE8, 2), (Kind::Part1, 3)] {
+        write(&ledger, Verb::Report, OPERATOR, pieces(&[(Kind::Exact1, 200 + number), (kind, number)]))
+            .expect("durable");
+        let judgement = ledger.check(&pieces(&[(Kind::Exact1, 100 + number), (kind, number)]));
+        assert_eq!(judgement.verdict, Verdict::Unknown, "{kind}: another message");
+        let reason = &judgement.reasons[0];
+        assert_eq!(
+            (reason.verdict, reason.rule),
+            (Verdict::Spam, Rule::Reported),
+            "{kind}: the reason is told"
+        );
+        assert_eq!(answer(&ledger, &pieces(&[(kind, number)])).verdict, Verdict::Spam, "{kind}: asked alone");
+    }
+}
+
+/// A text that is half a replica of spam, and a link that spam has, are two witnesses. A common footer is none.
+#[test]
+fn a_link_beside_half_a_replica_of_spam_makes_it_spam() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let ledger = open_with(folder.path(), &hands, lists_links());
+    let with_link = |case: &Case, number: u64| {
+        let mut both = case.clone();
+        both.push(Kind::Url1, &digest::<20>(number)).expect("a digest");
+        both
+    };
+    // Of 32 shingles 13 are known: half of the 26 that make a replica while little good mail is known.
+    let (spam, resembling, another) = (near(1, 0), near(1, 19), near(2, 0));
+    write(&ledger, Verb::Report, OPERATOR, with_link(&spam, 1)).expect("durable");
+    assert_eq!(ledger.check(&with_link(&resembling, 1)).verdict, Verdict::Spam);
+    assert_eq!(ledger.check(&with_link(&resembling, 2)).verdict, Verdict::Unknown, "another link");
+    assert_eq!(ledger.check(&with_link(&near(1, 20), 1)).verdict, Verdict::Unknown, "12 shingles");
+    assert_eq!(ledger.check(&with_link(&another, 1)).verdict, Verdict::Unknown, "another text");
+}
+
 #[test]
 fn a_protected_host_is_never_spam_to_who_asks_for_it_alone() {
     let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
@@ -117,13 +181,81 @@ fn ten_points_against_none_are_below_the_quorum_and_not_disputed() {
 }
 
 #[test]
-fn what_weighs_nothing_is_below_the_quorum_and_not_unheard() {
+fn what_weighs_nothing_takes_no_room_and_is_no_reason() {
     let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
     let newcomer = ledger.admit_reporter("newcomer").expect("durable").id;
     write(&ledger, Verb::Report, newcomer, exact(1)).expect("durable");
     let judgement = ledger.check(&exact(1));
     assert_eq!(judgement.verdict, Verdict::Unknown);
+    assert!(judgement.reasons.is_empty(), "{judgement:?}");
+}
+
+#[test]
+fn a_part_of_reported_spam_lists_nothing_and_clearing_it_leaves_the_spam_spam() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    let spam = pieces(&[(Kind::Exact1, 1), (Kind::Part1, 9)]);
+    let newsletter = pieces(&[(Kind::Exact1, 2), (Kind::Part1, 9)]);
+    write(&ledger, Verb::Report, OPERATOR, spam.clone()).expect("durable");
+    assert_eq!(ledger.check(&spam).verdict, Verdict::Spam);
+    let judgement = ledger.check(&newsletter);
+    assert_eq!(judgement.verdict, Verdict::Unknown);
     let reason = &judgement.reasons[0];
-    assert_eq!((reason.rule, reason.weight, reason.raw), (Rule::BelowQuorum, 0, 1));
+    assert_eq!((reason.rule, reason.weight, reason.quorum), (Rule::BelowQuorum, 10, 100));
+    write(&ledger, Verb::Revoke, OPERATOR, newsletter.clone()).expect("durable");
+    assert_eq!(ledger.check(&newsletter).verdict, Verdict::Ham);
+    assert_eq!(ledger.check(&spam).verdict, Verdict::Spam, "a part binds nothing, and a good one is no veto");
+    write(&ledger, Verb::Withdraw, OPERATOR, pieces(&[(Kind::Part1, 9)])).expect("durable");
+    assert_eq!(ledger.check(&spam).verdict, Verdict::Spam, "its last word on the part was another");
+}
+
+#[test]
+fn ten_reporters_list_a_part_and_one_who_is_trusted_keeps_it_unlisted() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    let part = pieces(&[(Kind::Part1, 9)]);
+    for number in 0..10 {
+        assert_eq!(ledger.check(&part).verdict, Verdict::Unknown, "{number} reports");
+        let reporter = ledger.put_reporter(&format!("mx{number}"), Some(10)).expect("durable").id;
+        write(&ledger, Verb::Report, reporter, part.clone()).expect("durable");
+    }
+    assert_eq!(ledger.check(&part).verdict, Verdict::Spam);
+    let trusted = ledger.put_reporter("trusted", Some(5)).expect("durable").id;
+    write(&ledger, Verb::Revoke, trusted, part.clone()).expect("durable");
+    assert_eq!(ledger.check(&part).verdict, Verdict::Unknown);
+}
+
+/// A message of these texts, as rspamd knows them.
+fn texts(digests: &[u8]) -> Case {
+    let mut case = Case::new();
+    digests.iter().for_each(|byte| case.push(Kind::Rspamd, &[*byte; 64]).expect("a digest"));
+    case
+}
+
+#[test]
+fn texts_decide_where_all_of_them_were_reported_and_a_footer_beside_another_text_does_not() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    write(&ledger, Verb::Report, OPERATOR, texts(&[1, 9])).expect("durable");
+    let verdict = |digests: &[u8]| ledger.check(&texts(digests)).verdict;
+    assert_eq!([verdict(&[1, 9]), verdict(&[1]), verdict(&[9])], [Verdict::Spam; 3]);
+    assert_eq!([verdict(&[2, 9]), verdict(&[2])], [Verdict::Unknown; 2], "a mail of the list");
+    write(&ledger, Verb::Revoke, OPERATOR, texts(&[2, 9])).expect("durable");
+    assert_eq!(verdict(&[1, 9]), Verdict::Spam, "the footer is good and says nothing of the text above it");
+    assert_eq!([verdict(&[9]), verdict(&[3, 9])], [Verdict::Unknown; 2]);
+}
+
+#[test]
+fn razors_parts_name_a_message_together_and_a_good_name_is_no_ham() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    let parts =
+        |numbers: &[u64]| pieces(&numbers.iter().map(|number| (Kind::RazorE4, *number)).collect::<Vec<_>>());
+    write(&ledger, Verb::Report, OPERATOR, parts(&[1, 9])).expect("durable");
+    let verdict = |numbers: &[u64]| ledger.check(&parts(numbers)).verdict;
+    assert_eq!([verdict(&[1, 9]), verdict(&[9, 1])], [Verdict::Spam; 2]);
+    assert_eq!([verdict(&[2, 9]), verdict(&[1]), verdict(&[9])], [Verdict::Unknown; 3]);
+    write(&ledger, Verb::Revoke, OPERATOR, parts(&[1, 9])).expect("durable");
+    assert_eq!(verdict(&[1, 9]), Verdict::Unknown);
 }

@@ -191,9 +191,12 @@ fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
     let again = open(folder.path(), &hands);
     assert!(again.stats().incarnation > before);
     assert_eq!(again.check(&case(1)).verdict, Verdict::Spam);
-    assert_eq!(again.stats().signatures, 3, "tallies are those of the journal, not of the newer snapshot");
+    assert_eq!(again.check(&case(2)).verdict, Verdict::Spam, "the snapshot's tallies outlive the records");
+    let alarms = again.stats().alarms;
+    assert!(alarms.iter().any(|alarm| alarm.starts_with("the journal has lost records")), "{alarms:?}");
     let receipt = write(&again, Verb::Report, OPERATOR, case(3)).expect("durable");
     assert_eq!(receipt.id.number, 3, "no number is given twice");
+    assert_eq!(again.check(&case(2)).verdict, Verdict::Spam);
     assert_eq!(receipt.id.incarnation, again.stats().incarnation);
     // What was counted in the life before is frozen and still counts, in this life and after a kill of it.
     let seen = |ledger: &Ledger| ledger.check(&case(900)).reasons[0].seen;
@@ -202,6 +205,104 @@ fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
     std::thread::sleep(std::time::Duration::from_millis(200));
     let after = killed(folder.path());
     assert_eq!((seen(&again), seen(&open(after.path(), &hands))), (Some(15), Some(15)));
+    // A vouched word that contradicts what only the snapshot knows replaces it, also after a restart.
+    write(&again, Verb::Revoke, OPERATOR, case(2)).expect("durable");
+    assert_eq!(again.check(&case(2)).verdict, Verdict::Ham);
+    drop(again);
+    let again = open(folder.path(), &hands);
+    assert_eq!(
+        [1, 2, 3].map(|number| again.check(&case(number)).verdict),
+        [Verdict::Spam, Verdict::Ham, Verdict::Spam]
+    );
+    write(&again, Verb::Withdraw, OPERATOR, case(2)).expect("durable");
+    assert_eq!(again.check(&case(2)).verdict, Verdict::Unknown);
+    drop(again);
+    seenit_ledger::rebuild(folder.path(), config(), hands.clone(), || ()).expect("rebuilt");
+    let alarms = open(folder.path(), &hands).stats().alarms;
+    assert!(!alarms.iter().any(|alarm| alarm.starts_with("the journal has lost records")), "{alarms:?}");
+}
+
+/// Also where nothing was reported between the loss and the rebuild.
+#[test]
+fn a_rebuild_ends_the_alarm_of_lost_records() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
+    drop(ledger);
+    fs::remove_dir_all(folder.path().join("journal")).expect("removed");
+    let plain = || Ledger::open(folder.path(), config(), hands.clone()).expect("a ledger");
+    let is_alarm = |ledger: &Ledger| {
+        let alarms = ledger.stats().alarms;
+        alarms.iter().any(|alarm| alarm.starts_with("the journal has lost records"))
+    };
+    assert!(is_alarm(&plain()));
+    assert!(is_alarm(&plain()), "after another start");
+    seenit_ledger::rebuild(folder.path(), config(), hands.clone(), || ()).expect("rebuilt");
+    let again = plain();
+    assert!(!is_alarm(&again));
+    let receipt = write(&again, Verb::Report, OPERATOR, case(2)).expect("durable");
+    assert_eq!(receipt.id.number, 2, "no number is given twice");
+}
+
+/// What only the snapshot knows is not replaced by those who earned some weight.
+#[test]
+fn only_a_word_of_full_weight_replaces_what_lost_records_said() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let trusting = || LedgerConfig { account_weight: 7, ..config() };
+    let ledger = open_with(folder.path(), &hands, trusting());
+    write(&ledger, Verb::Report, OPERATOR, exact(1)).expect("durable");
+    drop(ledger);
+    fs::remove_dir_all(folder.path().join("journal")).expect("removed");
+    let again = open_with(folder.path(), &hands, trusting());
+    let known = again.put_reporter("known", None).expect("durable").id;
+    write(&again, Verb::Revoke, known, exact(1)).expect("durable");
+    let weights = |ledger: &Ledger| {
+        let reason = ledger.check(&exact(1)).reasons.swap_remove(0);
+        (reason.weight, reason.against)
+    };
+    assert_eq!(weights(&again), (10, 7));
+    write(&again, Verb::Revoke, OPERATOR, exact(1)).expect("durable");
+    assert_eq!(again.check(&exact(1)).verdict, Verdict::Ham);
+}
+
+/// The tally still has it, and the journal cannot tell whose it was.
+#[test]
+fn an_opinion_that_was_lost_and_is_said_again_counts_once() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let trusting = || LedgerConfig { account_weight: 7, ..config() };
+    let ledger = open_with(folder.path(), &hands, trusting());
+    let known = ledger.put_reporter("known", None).expect("durable").id;
+    write(&ledger, Verb::Report, known, exact(1)).expect("durable");
+    drop(ledger);
+    fs::remove_dir_all(folder.path().join("journal")).expect("removed");
+    let again = open_with(folder.path(), &hands, trusting());
+    let known = again.put_reporter("known", None).expect("durable").id;
+    let weight = |number| again.check(&exact(number)).reasons[0].weight;
+    for _ in 0..2 {
+        write(&again, Verb::Report, known, exact(1)).expect("durable");
+        assert_eq!((weight(1), again.check(&exact(1)).verdict), (7, Verdict::Unknown));
+    }
+    write(&again, Verb::Report, known, exact(2)).expect("durable");
+    assert_eq!(weight(2), 7, "of other messages nothing was lost");
+}
+
+/// Verdicts of the lost records last until these would have expired, and not for good.
+#[test]
+fn what_only_a_snapshot_knows_goes_when_it_would_have_expired() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
+    drop(ledger);
+    fs::remove_dir_all(folder.path().join("journal")).expect("removed");
+    let again = open(folder.path(), &hands);
+    assert_eq!(again.check(&case(1)).verdict, Verdict::Spam);
+    drop(again);
+    hands.pass(31 * DAY);
+    let again = open(folder.path(), &hands);
+    again.confirm_clock().expect("asked");
+    settle(&again);
+    drop(again);
+    assert_eq!(open(folder.path(), &hands).check(&case(1)).verdict, Verdict::Unknown);
 }
 
 /// The store opens a log with a damaged record in it as if that were its end.

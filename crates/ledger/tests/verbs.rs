@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use seenit_ledger::reporter::OPERATOR;
-use seenit_ledger::{Answer, Ledger, LedgerConfig, Verb, Verdict, Write, WriteError};
+use seenit_ledger::{Answer, Ledger, LedgerConfig, Verb, Verdict, WriteError};
 use seenit_signature::Kind;
 
 fn verdict(ledger: &seenit_ledger::Ledger, case: &seenit_ledger::Case) -> Verdict {
@@ -196,44 +196,6 @@ fn what_is_forgotten_is_not_many_any_more_and_stays_so() {
 }
 
 #[test]
-fn what_a_trusted_reporter_says_later_moves_the_weights_of_others() {
-    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
-    let ledger = open(folder.path(), &hands);
-    let new = ledger.admit_reporter("new").expect("durable").id;
-    let echo = ledger.admit_reporter("echo").expect("durable").id;
-    for number in 0..5 {
-        write(&ledger, Verb::Report, new, case(100 * number)).expect("durable");
-        write(&ledger, Verb::Report, OPERATOR, case(100 * number)).expect("durable");
-        write(&ledger, Verb::Report, echo, case(100 * number)).expect("durable");
-    }
-    let weight = |name: &str| ledger.reporter(name).expect("known").weight;
-    assert_eq!((weight("new"), weight("echo")), (1, 0), "who comes after a trusted word gains nothing");
-    assert_eq!(ledger.admit_reporter("new").expect("known").weight, 1, "a known one stays as it is");
-    write(&ledger, Verb::Report, new, case(9000)).expect("durable");
-    write(&ledger, Verb::Revoke, OPERATOR, case(9000)).expect("durable");
-    assert_eq!((weight("new"), ledger.reporter("new").expect("known").refuted), (0, 1));
-}
-
-#[test]
-fn who_says_a_thing_twice_confirms_nobody_twice() {
-    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
-    let ledger = open(folder.path(), &hands);
-    let new = ledger.admit_reporter("new").expect("durable").id;
-    let echo = ledger.admit_reporter("echo").expect("durable").id;
-    let confirmed = |name: &str| ledger.reporter(name).expect("known").confirmed;
-    write(&ledger, Verb::Report, new, case(1)).expect("durable");
-    let many = Write { verb: Verb::Report, reporter: OPERATOR, cases: vec![case(1); 20] };
-    ledger.write_and_wait(many).expect("durable");
-    assert_eq!(confirmed("new"), 1, "twenty copies in one write");
-    write(&ledger, Verb::Report, echo, case(1)).expect("durable");
-    for _ in 0..5 {
-        write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
-    }
-    assert_eq!((confirmed("new"), confirmed("echo")), (1, 0));
-    assert_eq!(ledger.reporter("new").expect("known").weight, 0);
-}
-
-#[test]
 fn everything_a_reporter_said_can_be_taken_back() {
     let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
@@ -290,7 +252,7 @@ fn raw_totals_end_at_their_limit_and_a_full_ledger_says_so() {
 fn nobody_fills_the_ledger_alone() {
     let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let config = LedgerConfig { capacity: 1000, reporter_percent: 10, ..config() };
-    let ledger = open_with(folder.path(), &hands, config);
+    let ledger = open_with(folder.path(), &hands, config.clone());
     let greedy = ledger.put_reporter("greedy", None).expect("durable").id;
     for number in 0..100 {
         write(&ledger, Verb::Report, greedy, exact(number)).expect("durable");
@@ -302,11 +264,44 @@ fn nobody_fills_the_ledger_alone() {
     write(&ledger, Verb::Report, greedy, exact(100)).expect("known by now");
     hands.pass(DAY);
     settle(&ledger);
-    write(&ledger, Verb::Report, greedy, exact(101)).expect("a new generation");
+    let share = |ledger: &Ledger| match write(ledger, Verb::Report, greedy, exact(101)) {
+        Err(WriteError::Share { added, .. }) => added,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(share(&ledger), 100, "records last longer than a generation, and so does the share");
+    drop(ledger);
+    let ledger = open_with(folder.path(), &hands, config);
+    assert_eq!(share(&ledger), 100, "a restart forgets nothing of it");
+    let vouched = ledger.put_reporter("vouched", Some(10)).expect("durable").id;
+    for number in 1000..1200 {
+        write(&ledger, Verb::Report, vouched, exact(number)).expect("no limit but the capacity");
+    }
+    for _ in 0..30 {
+        hands.pass(DAY);
+        settle(&ledger);
+    }
+    write(&ledger, Verb::Report, greedy, exact(101)).expect("what it added has expired");
+}
+
+/// The last fifth of a generation is for those whom the operator vouches for: only older ones can be forgotten.
+#[test]
+fn accounts_that_nobody_vouches_for_leave_a_reserve() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let config = LedgerConfig { capacity: 1000, reporter_percent: 50, ..config() };
+    let ledger = open_with(folder.path(), &hands, config);
+    let many = |name: &str, from: u64| {
+        let account = ledger.put_reporter(name, None).expect("durable").id;
+        (from..from + 500).find_map(|number| write(&ledger, Verb::Report, account, exact(number)).err())
+    };
+    assert_eq!(many("one", 0), None);
+    assert_eq!(many("other", 1000), Some(WriteError::Reserved { added: 800, most: 800 }));
+    for number in 5000..5200 {
+        write(&ledger, Verb::Report, OPERATOR, exact(number)).expect("the reserve");
+    }
 }
 
 #[test]
-fn all_whose_word_weighs_nothing_have_one_share_together() {
+fn all_whose_word_weighs_nothing_have_one_share_together_and_take_no_room() {
     let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let config = LedgerConfig { capacity: 1000, ..config() };
     let ledger = open_with(folder.path(), &hands, config);
@@ -319,6 +314,18 @@ fn all_whose_word_weighs_nothing_have_one_share_together() {
     let third = ledger.admit_reporter("third").expect("durable").id;
     let refused = write(&ledger, Verb::Report, third, exact(100)).expect_err("used up by the others");
     assert_eq!(refused, WriteError::Share { reporter: "third".into(), added: 100, most: 100 });
+    assert_eq!(ledger.stats().signatures, 0, "the tally holds nothing of it");
+    // What a weighty opinion puts there is counted without theirs, now and after everything is made anew.
+    write(&ledger, Verb::Report, OPERATOR, exact(7)).expect("durable");
+    let said = |ledger: &Ledger| {
+        let reason = ledger.check(&exact(7)).reasons.swap_remove(0);
+        (ledger.stats().signatures, reason.weight, reason.raw)
+    };
+    assert_eq!(said(&ledger), (1, 10, 1));
+    drop(ledger);
+    let config = LedgerConfig { capacity: 1000, ..common::config() };
+    seenit_ledger::rebuild(folder.path(), config.clone(), hands.clone(), || ()).expect("rebuilt");
+    assert_eq!(said(&open_with(folder.path(), &hands, config)), (1, 10, 1));
 }
 
 #[test]
@@ -332,15 +339,4 @@ fn words_without_weight_make_no_good_texts_known() {
         write(&ledger, Verb::Revoke, OPERATOR, near(number + 100, 0)).expect("durable");
     }
     assert_eq!((ledger.stats().near_ham, ledger.stats().near_spam), (5, 0));
-}
-
-/// By default an account's words are settled by what the operator says.
-#[test]
-fn a_default_account_that_the_operator_contradicts_loses_weight() {
-    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
-    let ledger = open(folder.path(), &hands);
-    let liar = ledger.put_reporter("liar", None).expect("durable");
-    write(&ledger, Verb::Report, liar.id, case(1)).expect("durable");
-    write(&ledger, Verb::Revoke, OPERATOR, case(1)).expect("durable");
-    assert_eq!(ledger.reporter("liar").expect("known").weight, liar.weight / 2);
 }

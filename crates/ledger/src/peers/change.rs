@@ -12,6 +12,7 @@ use crate::exact::{exact_of, last_words};
 use crate::journal::{Batch, Journal, JournalError, LASTING, row_key};
 use crate::memory::Memory;
 use crate::reporter::ReporterId;
+use crate::salvage::Lost;
 
 /// What is deleted between commits.
 const TOGETHER: usize = 10_000;
@@ -34,7 +35,8 @@ pub(crate) fn follow(
             return Ok(());
         }
         if rows.iter().all(|(_, _, row)| !row.is_shingle) {
-            memory.put_exact(hash, &exact_of(rows, new));
+            let lost = Lost::beyond(memory, hash, &exact_of(rows, old));
+            memory.put_exact(hash, &exact_of(rows, new), lost);
             return Ok(());
         }
         for (reporter, row) in last_words(rows).filter(|(reporter, _)| differs(*reporter)) {

@@ -10,6 +10,7 @@ use seenit_filter::delta::CountGain;
 use seenit_filter::hash::{Fingerprint, Hash128, SipKey};
 use seenit_filter::{AnyLayout, GeometryError};
 
+use super::room::{NoRoom, Room};
 use crate::signature::SignatureRef;
 use crate::terms::Counts;
 
@@ -78,6 +79,14 @@ impl Generation {
         self.live.is_some() || self.others.is_some()
     }
 
+    /// Whether any part counts a hash.
+    pub(crate) fn is_counted(&self, hash: Hash128) -> bool {
+        let is = |counts: &SharedCounts| counts.count(hash).value > 0;
+        self.live.as_ref().is_some_and(|live| is(&live.own))
+            || self.others.as_ref().is_some_and(|others| is(others))
+            || self.frozen.iter().any(|part| is(&part.counts))
+    }
+
     /// Adds recipients that got the signature in this generation; never below the truth.
     #[inline]
     pub(crate) fn count(&self, hashes: &mut Hashes<'_>, sum: &mut Count) {
@@ -108,21 +117,25 @@ pub(crate) struct Live {
     sequence: AtomicU64,
     /// Something was counted since.
     pub(crate) changed: AtomicBool,
+    /// What own cells hold.
+    pub(crate) room: Arc<Room>,
 }
 
 impl Live {
     pub(crate) fn new(own: Counts, sequence: u64) -> Result<Self, GeometryError> {
+        let room = Arc::new(Room::of(&own)?);
         let own = own.share();
         let journalled = Mutex::new((own.snapshot()?, sequence));
         let (sequence, changed) = (sequence.into(), AtomicBool::new(false));
-        Ok(Live { own: Arc::new(own), journalled, sequence, changed })
+        Ok(Live { own: Arc::new(own), journalled, sequence, changed, room })
     }
 
     /// The same cells in another life, which has told nothing of them yet. They stay the very same: refined insertion
     /// loses counts where cells are added to each other one by one while somebody inserts.
     pub(crate) fn carried_over(&self, nothing: Counts) -> Self {
         let (own, changed) = (Arc::clone(&self.own), AtomicBool::new(self.is_touched()));
-        Live { own, journalled: Mutex::new((nothing, 0)), sequence: 0.into(), changed }
+        let room = Arc::clone(&self.room);
+        Live { own, journalled: Mutex::new((nothing, 0)), sequence: 0.into(), changed, room }
     }
 
     /// A delta is durable.
@@ -140,9 +153,19 @@ impl Live {
         self.journalled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn add(&self, hash: Hash128, recipients: u64) {
+    /// Whether there is room for so many more of a signature.
+    pub(crate) fn check(&self, hash: Hash128, recipients: u64) -> Result<(), NoRoom> {
+        self.room.check(self.own.count(hash).value, recipients).inspect_err(|_| self.room.note_refused())
+    }
+
+    /// Counts so many more, where there is room for them.
+    pub(crate) fn add(&self, hash: Hash128, recipients: u64) -> Result<(), NoRoom> {
+        let before = self.own.count(hash).value;
+        self.room.check(before, recipients).inspect_err(|_| self.room.note_refused())?;
         self.own.insert_weighted(hash, recipients);
+        self.room.note(before, recipients);
         self.changed.store(true, Release);
+        Ok(())
     }
 
     /// Whether anything was ever counted in them.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use seenit_filter::hash::Hash128;
 
-use super::{Stage, many_taken_back, row_after, whose};
+use super::{Mark, Stage, many_taken_back, row_after, whose};
+use crate::exact::exact;
 use crate::journal::heard::{Body, Origin};
 use crate::journal::{JournalError, Row, RowKey, row_key};
 use crate::keys::Key;
@@ -14,6 +15,9 @@ use crate::open::BulkMarks;
 use crate::peers::table::Peers;
 use crate::record::{Before, Record, Verb, Word};
 use crate::reporter::ReporterId;
+use crate::salvage::{self, Lost};
+use crate::tally::Tally;
+use crate::trust::POINTS_MAX;
 
 /// What a batch keeps of peers' records while it is made.
 pub(crate) struct Hearing {
@@ -97,6 +101,42 @@ impl Stage<'_> {
         gain
     }
 
+    /// What lost records add to the signatures that this batch may take from the journal: what the tallies have
+    /// beyond the journal before the commit. It is staged, too. A word of full weight that contradicts lost
+    /// records ends what they say.
+    pub(crate) fn lost(&mut self) -> Result<HashMap<Hash128, Lost>, JournalError> {
+        let (memory, mut lost) = (self.memory, HashMap::<Hash128, Tally>::new());
+        if !memory.has_lost_records {
+            return Ok(HashMap::new());
+        }
+        let is_asked = |(key, effect): &&(Key, Effect)| {
+            !key.is_shingle() && (effect.now.1 >= POINTS_MAX || memory.tally(key.hash).is_saturated())
+        };
+        let own = self.effects.iter().filter(is_asked).map(|(key, _)| key.hash);
+        let marked = self.marks.iter().map(|(hash, _)| *hash);
+        let mut asked: HashSet<Hash128> = self.hearing.heard.exact.iter().copied().collect();
+        asked.extend(own.chain(marked));
+        // Of most signatures nobody has said anything: then the journal need not be read.
+        for hash in asked.into_iter().filter(|hash| memory.table.get(*hash) != 0) {
+            lost.insert(hash, memory.tally(hash).beyond(&exact(self.journal, hash)?.tally));
+        }
+        for (key, effect) in self.effects.iter().filter(is_asked) {
+            if salvage::is_contradicted(memory, key.hash, effect) {
+                lost.insert(key.hash, Tally::default());
+            }
+        }
+        for (hash, mark) in &self.marks {
+            let marks = lost.get_mut(hash).map(|tally| &mut tally.marks);
+            match (mark, marks) {
+                (Mark::Protected(false), Some(marks)) => marks.protected = false,
+                (Mark::Forgotten(_), Some(marks)) => marks.many = false,
+                _ => {}
+            }
+        }
+        lost.iter().for_each(|(hash, tally)| self.batch.lost(*hash, tally));
+        Ok(lost.into_iter().map(|(hash, tally)| (hash, Lost::Known(tally))).collect())
+    }
+
     /// Stages what was heard. The record of a body that is counted gets its befores here.
     pub(crate) fn hear(
         &mut self,
@@ -145,7 +185,7 @@ impl Stage<'_> {
                 self.hearing.heard.promoted.insert((generation, hash));
             }
         }
-        Before { word: Word::None, weight: 0, counted: false }
+        Before::default()
     }
 
     /// A peer's word on a signature.
@@ -161,7 +201,7 @@ impl Stage<'_> {
         if let Some((row_key, row)) = many_taken_back(record, key, serial) {
             self.put_heard_row(generation, row_key, row)?;
         }
-        let before = Before { word: Word::None, weight: 0, counted };
+        let before = Before { counted, ..Before::default() };
         let is_fresh = self.is_new(key);
         if is_fresh && record.verb.adds() {
             self.fresh.insert(key.hash);
@@ -221,7 +261,7 @@ impl Stage<'_> {
         let weigh = |said| self.hearing.peers.weigh(record.reporter, said, true);
         let effect = Effect { before: weigh(said), now: weigh((row.word, row.weight)), raw: (0, 0) };
         self.effects.push((key, effect));
-        Ok(Before { word: said.0, weight: said.1, counted: false })
+        Ok(Before { word: said.0, weight: said.1, ..Before::default() })
     }
 
     /// Stages the row of a key, and says whether the record counts in raw totals.
@@ -239,7 +279,7 @@ impl Stage<'_> {
             None if is_known => self.journal.row(generation, &row_id)?,
             None => None,
         };
-        let (row, counted) = row_after(today, record, key, serial, self.config.raw_max);
+        let (row, counted) = row_after(today, record, key, false, serial, self.config.raw_max);
         self.put_heard_row(generation, row_id, row)?;
         Ok((row, counted))
     }

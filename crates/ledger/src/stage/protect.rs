@@ -1,12 +1,28 @@
 //! Staging protections: their rows are counts, and lie in the generation that does not age.
 
 use super::{Stage, Staged};
-use crate::journal::{JournalError, LASTING};
+use crate::journal::{JournalError, LASTING, PROTECTED_MESSAGE, row_key};
 use crate::keys::Key;
 use crate::protection::{Turn, follow, is_protection, message_hash};
 use crate::record::{Before, Record, Verb, Word};
+use crate::signature::Case;
 
 impl Stage<'_> {
+    /// The case of the record that protects this message, so that its end takes back what it protected, whichever
+    /// signatures a version makes of a message; the case itself where nothing protects it.
+    pub(super) fn as_protected(&self, case: Case) -> Result<Case, JournalError> {
+        let message = row_key(message_hash(&case, &self.memory.sip), PROTECTED_MESSAGE);
+        let row = match self.rows.get(&message) {
+            // What was protected in this very batch was protected by this version.
+            Some(_) => None,
+            None => self.journal.row(LASTING, &message)?,
+        };
+        let Some(row) = row.filter(|row| row.word == Word::Ham) else {
+            return Ok(case);
+        };
+        Ok(self.journal.record(row.number)?.map_or(case, |(_, record)| record.case))
+    }
+
     /// Stages the rows of a record that protects a message or ends that, and says for each key what the record keeps
     /// of the time before; nothing for any other record. Rows are read whatever memory knows: it does not know shingles
     /// that weigh nothing, and they are counted.

@@ -59,13 +59,19 @@ impl Writer {
         }
         let last = journal.last_number().map_err(text)?;
         let last_heard = journal.last_heard().map_err(text)?;
-        let reporters = crate::open::reporters(&journal).map_err(|error| error.to_string())?;
+        let reporters = crate::open_reporters::reporters(&journal, &shared.config);
+        let reporters = reporters.map_err(|error| error.to_string())?;
+        // What the batch that failed had noted is there or not: the journal knows.
+        let shares = journal.shares(self.horizon.before).map_err(text)?;
+        let weightless = journal.weightless_since(self.horizon.before).map_err(text)?;
         // A change of peers whose commit failed may be in the journal. Memory counts by the table before it.
         let stored = journal.peers();
         let is_changed = stored.tag != self.peers.tag;
         if is_changed {
             journal.count_peers(Arc::clone(&self.peers));
         }
+        self.shares = shares;
+        shared.memory.put_weightless(weightless);
         let (now, threshold) = (self.calendar.generation(), shared.config.bulk_threshold);
         let mut replay = Replay::new(&shared.memory, &journal, now, threshold);
         heard.iter().for_each(|(generation, body)| replay.heard(*generation, body));

@@ -9,17 +9,20 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use seenit_filter::hash::Hash128;
 
-use super::{Job, Share, Writer};
+use super::{Job, Problem, Share, Writer};
 use crate::age::{self, low_water};
+use crate::answers::Write;
 use crate::error::WriteError;
 use crate::journal::horizon::{MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError};
 use crate::peers::Batch;
 use crate::pulse::Step;
 use crate::record::{Record, Verb};
+use crate::reporter::{Reporter, ReporterId};
 use crate::share;
 use crate::shared::Shared;
 use crate::signature::Case;
+use crate::stage::{Stage, Staged};
 
 /// The least bytes of a signature in a record: its number, a length, and the shortest digest.
 const SIGNATURE_BYTES_MIN: usize = 11;
@@ -93,10 +96,14 @@ impl Writer {
         let moved = self.horizon.moved(to, next, known.unwrap_or(0));
         let mut batch = journal.batch();
         batch.horizon(&moved)?;
+        // Their share is free again from then on, so they must not outlast it.
+        batch.forget_weightless(before)?;
         batch.commit()?;
         let hidden_before = self.horizon.before;
         // From now on a restart hides them.
         self.horizon = moved;
+        self.shares.forget_before(before);
+        shared.memory.forget_weightless(before);
         self.is_snapshot_due = true;
         for generation in journal.generations() {
             if (hidden_before..before).contains(&generation) {
@@ -109,23 +116,95 @@ impl Writer {
         Ok(())
     }
 
-    /// New signatures of those jobs that will not be refused for the share of whom they come from.
+    /// Refuses what is beyond the share of whom it comes from.
+    pub(super) fn check_share(
+        &self,
+        stage: &Stage<'_>,
+        reporter: &Reporter,
+        cases: &[Case],
+        known: &HashMap<ReporterId, Reporter>,
+    ) -> Result<(), WriteError> {
+        let config = &self.shared.config;
+        let (added, most) =
+            (self.shares.added(self.horizon.before, reporter.id), share::most(config, reporter));
+        if added + stage.new_signatures(cases, most.saturating_sub(added)) > most {
+            return Err(WriteError::Share { reporter: reporter.name.clone(), added, most });
+        }
+        if share::is_vouched(reporter) {
+            return Ok(());
+        }
+        let (added, most) = (self.added_by_others(known), share::of_others(config));
+        if added + stage.new_signatures(cases, most.saturating_sub(added)) > most {
+            return Err(WriteError::Reserved { added, most });
+        }
+        Ok(())
+    }
+
+    /// What all whom nobody vouches for added in the present generation.
+    fn added_by_others(&self, known: &HashMap<ReporterId, Reporter>) -> u64 {
+        let is_other = |who: &ReporterId| {
+            *who != share::WEIGHTLESS && known.get(who).is_none_or(|who| !share::is_vouched(who))
+        };
+        self.shares.added_by(self.calendar.generation(), is_other)
+    }
+
+    /// Notes what somebody added, in memory and in the commit that adds it: later writes of the batch must know.
+    /// Where the commit fails, memory is wrong until the journal is opened again; no write is taken before that.
+    pub(super) fn note_share(&mut self, stage: &mut Stage<'_>, who: ReporterId, more: u64) {
+        if more > 0 {
+            let generation = self.calendar.generation();
+            let added = self.shares.add(generation, who, more);
+            stage.batch.share(generation, who, added);
+        }
+    }
+
+    /// Stages opinions that weigh nothing: they are kept, and take no room in the tally.
+    pub(super) fn stage_weightless(
+        &mut self,
+        stage: &mut Stage<'_>,
+        write: Write,
+        reporter: &Reporter,
+        known: &HashMap<ReporterId, Reporter>,
+    ) -> Result<(Staged, Verb), Problem> {
+        let (added, most) = (
+            self.shares.added(self.horizon.before, share::WEIGHTLESS),
+            share::most(&self.shared.config, reporter),
+        );
+        let more = stage.unspoken_of(&write.cases);
+        if added + more > most {
+            return Err(WriteError::Share { reporter: reporter.name.clone(), added, most }.into());
+        }
+        let staged = stage.write(write.verb, reporter, write.cases, known)?;
+        self.note_share(stage, share::WEIGHTLESS, more);
+        Ok((staged, write.verb))
+    }
+
+    /// New signatures of those jobs that will not be refused for the share of whom they come from: what is refused
+    /// makes nobody forget.
     fn wanted(&self, shared: &Shared, journal: &Journal, jobs: &[Job]) -> u64 {
-        let generation = self.calendar.generation();
         let (mut fresh, mut asked) = (HashSet::new(), HashMap::new());
         let known = shared.reporters.read().unwrap_or_else(PoisonError::into_inner);
+        let (mut of_others, most_of_others) =
+            (self.added_by_others(&known), share::of_others(&shared.config));
         for job in jobs {
             match job {
                 Job::Write(write, _) if write.verb.adds() => {
                     let Some(reporter) = known.get(&write.reporter) else {
                         continue;
                     };
-                    let holder = share::holder(reporter);
+                    if !share::takes_room(write.verb, reporter.id, reporter.weight) {
+                        continue;
+                    }
+                    let holder = reporter.id;
                     let new: HashSet<Hash128> =
                         write.cases.iter().flat_map(|case| new_keys(shared, case)).collect();
-                    let asked = asked.entry(holder).or_insert_with(|| self.shares.added(generation, holder));
-                    if *asked + new.len() as u64 <= share::most(&shared.config, reporter) {
-                        *asked += new.len() as u64;
+                    let asked =
+                        asked.entry(holder).or_insert_with(|| self.shares.added(self.horizon.before, holder));
+                    let (more, is_vouched) = (new.len() as u64, share::is_vouched(reporter));
+                    let is_within = *asked + more <= share::most(&shared.config, reporter);
+                    if is_within && (is_vouched || of_others + more <= most_of_others) {
+                        *asked += more;
+                        of_others += if is_vouched { 0 } else { more };
                         fresh.extend(new);
                     }
                 }

@@ -24,11 +24,11 @@ struct Handed {
     reply: Reply<()>,
 }
 
-/// Whether to wait for a snapshot that is on its way.
+/// Whether to wait for what another thread makes for the writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Collect {
     Wait,
-    IfPublished,
+    IfDone,
 }
 
 impl Writer {

@@ -16,6 +16,9 @@ use crate::record::Record;
 use crate::reporter::{LOCAL, OPERATOR};
 use crate::signature::Case;
 
+mod deltas;
+mod shares;
+
 /// A writer without its thread: tests hand it jobs themselves.
 struct Bench {
     writer: Writer,
@@ -63,7 +66,7 @@ impl Bench {
 
     fn appoint(&mut self, name: String) -> ReporterId {
         let (reply, told) = reply();
-        self.work(vec![Job::PutReporter { name, standing: Standing::Fixed(10), reply }]);
+        self.work(vec![Job::PutReporter { name, appointment: Appointment::Fixed(10), reply }]);
         told.try_recv().expect("an answer").expect("durable").id
     }
 
@@ -157,7 +160,7 @@ fn a_batch_whose_staging_fails_answers_every_job() {
             Job::Link(link(2), for_link),
             report,
             other,
-            Job::PutReporter { name, standing: Standing::Usual, reply: for_reporter },
+            Job::PutReporter { name, appointment: Appointment::ByHand, reply: for_reporter },
             Job::SetPeers(Vec::new(), for_peers),
             Job::Snapshot(for_snapshot),
             Job::ChangeLife(LifeChange::Renew { after: 0 }, for_life),
@@ -254,7 +257,7 @@ fn a_new_signature_that_two_report_in_one_batch_is_counted_once() {
 fn a_snapshot_is_not_written_again_while_nothing_changes() {
     let mut bench = Bench::new();
     let taken = |bench: &mut Bench| {
-        bench.writer.tick();
+        bench.writer.tick(Deltas::Now);
         bench.writer.snapshot_if_changed();
         bench.writer.collect_snapshot(Collect::Wait);
         let file = bench.writer.shared.folder.join("snapshot");
@@ -276,7 +279,7 @@ fn a_snapshot_is_not_written_again_while_nothing_changes() {
     let seen = one(Kind::Pyzor, 2);
     let (memory, generation) = (&bench.writer.shared.memory, bench.writer.calendar.generation());
     let (signature, hash) = (seen.iter().next().expect("one"), memory.keys_of(&seen)[0].hash);
-    memory.seen.add(generation, (signature, hash), 3);
+    memory.seen.add(generation, (signature, hash), 3).expect("room");
     is_another(&mut bench, "a seen count");
     let peer = Peer { slot: 1, site: [1; 32], name: "other".into(), spam: 10, ham: 10, seen: 0 };
     bench.writer.set_peers(&[peer]).expect("durable");
@@ -319,4 +322,24 @@ fn stats_know_the_number_of_bulk_marks_without_reading_the_journal() {
     *ledger.shared.journal.write().expect("nobody panicked") = journal;
     drop(ledger);
     assert_eq!(open().stats().bulk, 3, "a start counts them");
+}
+
+/// An account that signs in again while it is refuted would else keep its weight.
+#[test]
+fn what_a_batch_settles_is_not_undone_by_an_appointment_in_the_same_batch() {
+    let mut bench = Bench::new();
+    let by_hand = || {
+        let (reply, told) = reply();
+        (Job::PutReporter { name: "known".into(), appointment: Appointment::ByHand, reply }, told)
+    };
+    let (job, told) = by_hand();
+    bench.work(vec![job]);
+    let known = told.try_recv().expect("an answer").expect("durable");
+    let lie = one(Kind::Pyzor, 1);
+    bench.write(Verb::Report, known.id, lie.clone()).expect("durable");
+    let (refutation, _durable) = write(Verb::Revoke, OPERATOR, lie);
+    let (again, told) = by_hand();
+    bench.work(vec![refutation, again]);
+    let after = told.try_recv().expect("an answer").expect("durable");
+    assert_eq!((after.refuted, after.weight), (1, known.weight / 2));
 }

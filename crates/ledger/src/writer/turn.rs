@@ -20,6 +20,7 @@ impl Writer {
         let no_memory = |error: seenit_filter::GeometryError| JournalError::Rows(error.to_string());
         shared.memory.seen.advance(now).map_err(no_memory)?;
         shared.memory.clear_bulk(shared.generation(), now);
+        self.peer_shares.forget_before(now);
         self.hide_old(shared, journal, now)?;
         self.drop_old(shared, journal, now)?;
         self.count_bulk(journal)?;
@@ -59,6 +60,11 @@ impl Writer {
             }
         }
         let mut batch = journal.batch();
+        journal.each_share(|generation, who, _| {
+            if generation < kept {
+                batch.remove_share(generation, who);
+            }
+        })?;
         journal.each_bulk(|generation, hash, slot| {
             if generation + BULK_GENERATIONS <= now {
                 batch.remove_bulk(generation, hash, slot);

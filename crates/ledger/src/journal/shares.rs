@@ -1,0 +1,92 @@
+//! What each account has added to memory, by generation, and the signatures of opinions that weigh nothing: kept in the
+//! commits that add them, so that a restart forgets nothing of them.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use seenit_filter::hash::Hash128;
+
+use super::{Batch, Journal, JournalError, bulk_key, hash_of, odd_row};
+use crate::reporter::ReporterId;
+use crate::share::Shares;
+
+/// What its rows in `meta` begin with; the generation (8 bytes) and the account (4) follow, highest first.
+const PREFIX: &[u8] = b"share-";
+
+fn key(generation: u64, who: ReporterId) -> Vec<u8> {
+    [PREFIX, &generation.to_be_bytes(), &who.0.to_be_bytes()].concat()
+}
+
+impl Journal {
+    /// Calls `visit` with each: generation, account, signatures added.
+    pub(crate) fn each_share(&self, mut visit: impl FnMut(u64, ReporterId, u64)) -> Result<(), JournalError> {
+        for item in self.meta.prefix(PREFIX) {
+            let (key, value) = item.into_inner()?;
+            let (generation, who) = key[PREFIX.len()..].split_first_chunk::<8>().ok_or_else(odd_row)?;
+            let who = ReporterId(u32::from_be_bytes(who.try_into().map_err(|_| odd_row())?));
+            let added = u64::from_be_bytes(value.as_ref().try_into().map_err(|_| odd_row())?);
+            visit(u64::from_be_bytes(*generation), who, added);
+        }
+        Ok(())
+    }
+
+    /// What each has added since a generation began. Before it nothing counts.
+    pub(crate) fn shares(&self, since: u64) -> Result<Shares<ReporterId>, JournalError> {
+        let mut shares = Shares::default();
+        self.each_share(|generation, who, added| {
+            if generation >= since {
+                shares.add(generation, who, added);
+            }
+        })?;
+        Ok(shares)
+    }
+
+    /// Signatures that only opinions of no weight are about, since a generation began, and the newest
+    /// generation of each.
+    pub(crate) fn weightless_since(&self, since: u64) -> Result<HashMap<Hash128, u64>, JournalError> {
+        let mut newest = HashMap::new();
+        self.each_weightless(since..u64::MAX, |generation, hash| {
+            newest.insert(hash, generation);
+        })?;
+        Ok(newest)
+    }
+
+    /// Calls `visit` with every signature that only opinions of no weight are about, in these generations, and
+    /// the generation of one.
+    fn each_weightless(
+        &self,
+        generations: Range<u64>,
+        mut visit: impl FnMut(u64, Hash128),
+    ) -> Result<(), JournalError> {
+        let Range { start, end } = generations;
+        for item in self.weightless.range(start.to_be_bytes()..end.to_be_bytes()) {
+            let key = item.key()?;
+            let (generation, hash) = key.split_first_chunk::<8>().ok_or_else(odd_row)?;
+            let hash: [u8; 16] = hash.try_into().map_err(|_| odd_row())?;
+            visit(u64::from_be_bytes(*generation), hash_of(hash));
+        }
+        Ok(())
+    }
+}
+
+impl Batch<'_> {
+    pub(crate) fn weightless(&mut self, generation: u64, hash: Hash128) {
+        self.batch.insert(&self.journal.weightless, bulk_key(generation, hash, 0), []);
+    }
+
+    /// Deletes the signatures of opinions of no weight from before a generation.
+    pub(crate) fn forget_weightless(&mut self, before: u64) -> Result<(), JournalError> {
+        let journal = self.journal;
+        journal.each_weightless(0..before, |generation, hash| {
+            self.batch.remove(&journal.weightless, bulk_key(generation, hash, 0));
+        })
+    }
+
+    pub(crate) fn share(&mut self, generation: u64, who: ReporterId, added: u64) {
+        self.batch.insert(&self.journal.meta, key(generation, who), added.to_be_bytes());
+    }
+
+    pub(crate) fn remove_share(&mut self, generation: u64, who: ReporterId) {
+        self.batch.remove(&self.journal.meta, key(generation, who));
+    }
+}
