@@ -30,6 +30,7 @@ pub(crate) async fn watch(state: Arc<State>, mut stop: watch::Receiver<bool>) {
 
 /// Everything that somebody should look at.
 fn all(state: &State) -> Vec<String> {
+    state.ledger.probe_filters();
     let mut alarms = state.ledger.stats().alarms;
     alarms.extend(of_site(state));
     alarms

@@ -5,12 +5,14 @@
 //! nor clients. All names are logged as quoted text, so that none of them can end a line and forge the next one.
 
 use std::net::IpAddr;
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use lru::LruCache;
 use seenit_ledger::Receipt;
 use seenit_ledger::error::WriteError;
 use seenit_ledger::ledger::Ledger;
@@ -19,6 +21,7 @@ use seenit_ledger::signature::Case;
 use seenit_ledger::verdict::Verdict;
 
 use crate::metrics::FrontEnd;
+use crate::network::Network;
 use crate::owner::Uid;
 
 /// Lines that wait for the thread. A disk that stalls for a second or two loses none at a thousand writes a second.
@@ -33,9 +36,15 @@ const CLOSE_WAIT: Duration = Duration::from_secs(2);
 /// How often it looks.
 const CLOSE_LOOK: Duration = Duration::from_millis(10);
 
-/// Refused logins that are logged one by one in each window; the others are counted. Enough to see who it is, too few
-/// to fill a disk: 2 MB a day.
+/// Refused logins of one network that are logged one by one in each window; the others are counted. Enough to see who
+/// it is, and a network that guesses passwords hides no other's refusals.
 const REFUSED_LINES_MAX: u64 = 10;
+
+/// The same for all networks together: too few to fill a disk, 40 MB a day.
+const REFUSED_LINES_ALL_MAX: u64 = 200;
+
+/// Networks whose refusals are told apart in a window: more than have lines in it.
+const REFUSED_NETWORKS_MAX: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
 
 /// How long a window of refused logins is.
 const REFUSED_WINDOW: Duration = Duration::from_secs(60);
@@ -112,17 +121,25 @@ struct Window {
     began: Instant,
     logged: u64,
     counted: u64,
+    /// Those that were logged, by where they came from.
+    networks: LruCache<Network, u64>,
 }
 
 impl Window {
+    fn new(began: Instant) -> Self {
+        Window { began, logged: 0, counted: 0, networks: LruCache::new(REFUSED_NETWORKS_MAX) }
+    }
+
     /// Whether one more is logged, and how many of the window before this one were only counted.
-    fn add(&mut self, now: Instant) -> (bool, u64) {
+    fn add(&mut self, network: Network, now: Instant) -> (bool, u64) {
         let before = self.turn(now);
-        let is_logged = self.logged < REFUSED_LINES_MAX;
+        let of_network = self.networks.get_or_insert_mut(network, || 0);
+        let is_logged = *of_network < REFUSED_LINES_MAX && self.logged < REFUSED_LINES_ALL_MAX;
         if is_logged {
-            self.logged += 1
+            *of_network += 1;
+            self.logged += 1;
         } else {
-            self.counted += 1
+            self.counted += 1;
         }
         (is_logged, before)
     }
@@ -133,7 +150,7 @@ impl Window {
             return 0;
         }
         let counted = self.counted;
-        *self = Window { began: now, logged: 0, counted: 0 };
+        *self = Window::new(now);
         counted
     }
 }
@@ -146,7 +163,7 @@ impl Audit {
         let of_thread = Arc::clone(&load);
         let thread = thread::Builder::new().name("seenit-audit".into());
         let thread = thread.spawn(move || log_lines(&waiting, &of_thread))?;
-        let refused = Mutex::new(Window { began: Instant::now(), logged: 0, counted: 0 });
+        let refused = Mutex::new(Window::new(Instant::now()));
         Ok(Audit { lines, thread: Mutex::new(Some(thread)), refused, load })
     }
 
@@ -158,7 +175,7 @@ impl Audit {
     /// Leaves a line about somebody who is not who they say, or may not do what they ask for.
     pub(crate) fn refused(&self, origin: Origin, name: &str, why: &'static str) {
         let mut window = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let (is_logged, before) = window.add(Instant::now());
+        let (is_logged, before) = window.add(Network::of(origin.address), Instant::now());
         drop(window);
         self.leave_counted(before);
         if is_logged {
@@ -277,12 +294,25 @@ mod tests {
     #[test]
     fn many_refused_logins_are_counted_and_not_logged_one_by_one() {
         let began = Instant::now();
-        let mut window = Window { began, logged: 0, counted: 0 };
-        let logged = (0..1000).filter(|_| window.add(began).0).count() as u64;
+        let (mut window, one) = (Window::new(began), Network::of([192, 0, 2, 1].into()));
+        let logged = (0..1000).filter(|_| window.add(one, began).0).count() as u64;
         assert_eq!((logged, window.counted), (REFUSED_LINES_MAX, 1000 - REFUSED_LINES_MAX));
+        assert!(window.add(Network::of([192, 0, 3, 1].into()), began).0, "another network is still logged");
         assert_eq!(window.turn(began), 0, "the window is not over");
-        assert_eq!(window.add(began + REFUSED_WINDOW), (true, 1000 - REFUSED_LINES_MAX));
+        assert_eq!(window.add(one, began + REFUSED_WINDOW), (true, 1000 - REFUSED_LINES_MAX));
         assert_eq!(window.turn(began + REFUSED_WINDOW * 2), 0, "none was left to tell");
+    }
+
+    #[test]
+    fn whoever_has_many_networks_fills_no_disk() {
+        let (began, network) = (Instant::now(), |number: u16| {
+            let [high, low] = number.to_be_bytes();
+            Network::of([10, high, low, 1].into())
+        });
+        let mut window = Window::new(began);
+        let logged = (0..10_000).filter(|&number| window.add(network(number), began).0).count() as u64;
+        assert_eq!(logged, REFUSED_LINES_ALL_MAX);
+        assert!(window.networks.len() <= REFUSED_NETWORKS_MAX.get());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! `udp` moves datagrams, each protocol's module says what they mean, `desk` is what all of them ask. The bytes are
 //! read and written by the wire room.
 
+mod credit;
 mod dcc;
 mod desk;
 mod fuzzy;

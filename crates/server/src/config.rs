@@ -1,5 +1,6 @@
 //! One TOML file with every key; a missing key has its default, an unknown one is an error that names its line.
 
+mod credential;
 mod document;
 mod files;
 mod ledger_keys;
@@ -107,10 +108,11 @@ impl Config {
 
     /// Reads text and checks every value.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        let config: Config = toml::from_str(text).map_err(|error| match gone(text) {
+        let mut config: Config = toml::from_str(text).map_err(|error| match gone(text) {
             Some(wrong) => place::of_key(text, &wrong),
             None => place::of_error(text, &error),
         })?;
+        config.find_credentials().map_err(|wrong| place::of_key(text, &wrong))?;
         config.check().map_err(|wrong| place::of_key(text, &wrong))?;
         Ok(config)
     }

@@ -3,7 +3,7 @@
 mod accounts;
 mod answer;
 mod ask;
-mod binary;
+pub(crate) mod binary;
 pub(crate) mod blocking;
 mod body;
 mod check;
@@ -12,13 +12,16 @@ mod deadline;
 mod explain;
 mod forwarded;
 mod guard;
-mod json;
-mod problem;
-mod query;
+mod held;
+pub(crate) mod json;
+pub(crate) mod pace;
+pub(crate) mod problem;
+pub(crate) mod query;
 mod receipt;
 mod route;
 mod secrets;
 mod service;
+mod shared;
 mod state;
 mod who;
 mod write;
@@ -27,7 +30,9 @@ mod write;
 mod tests;
 
 pub(crate) use blocking::Queues;
+pub(crate) use held::{Hold, Holder, Memory};
 pub(crate) use service::serve;
+pub(crate) use shared::Shared;
 pub(crate) use state::{Peer, State};
 
 /// Signatures of one check: a second's work of a large site, and a few hundred microseconds of ours.

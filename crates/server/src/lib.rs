@@ -23,7 +23,11 @@ mod alarms;
 mod audit;
 mod clients;
 pub mod config;
+mod descriptors;
+pub mod dumps;
 pub mod engine;
+#[doc(hidden)]
+pub mod fuzzed;
 mod http;
 mod limits;
 mod link;

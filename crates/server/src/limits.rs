@@ -1,25 +1,28 @@
 //! How much anybody may ask and say: token buckets, one pair for each account and each network.
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use governor::clock::Clock;
-use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use governor::{DefaultDirectRateLimiter, InsufficientCapacity, Quota, RateLimiter};
 use lru::LruCache;
+use tokio::sync::Semaphore;
 
 use seenit_ledger::signature::Case;
 
 use crate::config::Limits;
+use crate::http::pace::Pace;
 use crate::http::{CASES_MAX, SIGNATURES_MAX};
 use crate::network::Network;
 
 /// What is spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spending {
-    /// Signatures that are checked.
+    /// Signatures that are checked, and the bytes of messages that are signed.
     Checks,
-    /// Cases that are seen, reported, revoked, withdrawn; a case of unusually many signatures is several.
+    /// Cases that are seen, reported, revoked, withdrawn; a case of unusually many signatures is several, and so is a
+    /// sighting of unusually many recipients.
     Writes,
 }
 
@@ -31,9 +34,29 @@ pub(crate) fn cost_of(cases: &[Case]) -> usize {
     cases.iter().map(|case| case.len().div_ceil(CASE_SIGNATURES).max(1)).sum()
 }
 
+/// Bytes of a message whose signing costs as much as a check: a megabyte is 4,096 of them, so that a network that may
+/// check 20,000 signatures in a second may have five megabytes signed, which is less than one processor's work.
+const CHECK_BYTES: usize = 256;
+
+/// What signing a message of so many bytes spends.
+pub(crate) fn cost_of_bytes(bytes: usize) -> usize {
+    bytes.div_ceil(CHECK_BYTES).max(1)
+}
+
 /// What counting so many signatures by themselves spends.
 pub(crate) fn cost_of_signatures(signatures: usize) -> usize {
     signatures.div_ceil(CASE_SIGNATURES)
+}
+
+/// Recipients of a sighting that count as one case: few messages have more. Else one sighting of a million recipients
+/// would cost as little as one of a single one.
+const CASE_RECIPIENTS: u64 = 100;
+
+/// What a sighting spends: by its signatures, and more where it claims many recipients; never more than a burst lets
+/// through.
+pub(crate) fn cost_of_sighting(cost: usize, recipients: u64) -> usize {
+    let factor = usize::try_from(recipients.div_ceil(CASE_RECIPIENTS)).unwrap_or(usize::MAX);
+    cost.saturating_mul(factor.max(1)).min(COST_MAX.max(cost))
 }
 
 /// The most that one write can spend: a burst lets it through.
@@ -54,9 +77,18 @@ pub(crate) struct Budget {
     checks: Option<DefaultDirectRateLimiter>,
     writes: Option<DefaultDirectRateLimiter>,
     names: [&'static str; 2],
+    /// Pieces of work at a time, known once there is one.
+    turns: OnceLock<Arc<Semaphore>>,
+    status: Pace,
 }
 
 impl Budget {
+    /// That of this machine's own users without an account, all together: they check as much as they like, and write
+    /// as much as a network does.
+    pub(crate) fn of_this_machine(limits: &Limits) -> Self {
+        Budget { checks: None, ..Budget::of_network(limits) }
+    }
+
     pub(crate) fn of_account(limits: &Limits) -> Self {
         let names = ["account_checks_per_sec", "account_writes_per_sec"];
         Budget::new(limits, limits.account_checks_per_sec, limits.account_writes_per_sec, names)
@@ -77,7 +109,19 @@ impl Budget {
             checks: limiter(checks, crate::http::SIGNATURES_MAX),
             writes: limiter(writes, COST_MAX),
             names,
+            turns: OnceLock::new(),
+            status: Pace::of_one(),
         }
+    }
+
+    /// The turns of its work, so many at a time.
+    pub(crate) fn turns(&self, at_a_time: usize) -> Arc<Semaphore> {
+        Arc::clone(self.turns.get_or_init(|| Arc::new(Semaphore::new(at_a_time))))
+    }
+
+    /// How fast its questions about the site follow each other.
+    pub(crate) fn status_pace(&self) -> &Pace {
+        &self.status
     }
 
     /// Spends so many, or says how long to wait. Nothing is spent then.
@@ -96,7 +140,8 @@ impl Budget {
             Ok(Err(not_until)) => {
                 Err(UsedUp { limit, wait: not_until.wait_time_from(limiter.clock().now()) })
             }
-            // Batches are bounded below any burst before they come here.
+            // A message larger than any burst takes all of one. Batches are bounded below that.
+            Err(InsufficientCapacity(burst)) if burst < number.get() => self.spend(what, burst as usize),
             Err(_) => Err(UsedUp { limit, wait: Duration::from_secs(1) }),
         }
     }
@@ -151,6 +196,13 @@ mod tests {
     }
 
     #[test]
+    fn a_sighting_is_charged_by_its_signatures_and_its_recipients() {
+        assert_eq!(cost_of_sighting(cost_of_signatures(10_000), 1), 625);
+        assert_eq!([1, 100, 101, 1_000].map(|recipients| cost_of_sighting(1, recipients)), [1, 1, 2, 10]);
+        assert_eq!(cost_of_sighting(3, 1_000_000), COST_MAX, "a burst lets it through");
+    }
+
+    #[test]
     fn the_table_is_bounded_and_forgets_the_quietest() {
         let networks = Networks::new(&limits());
         networks.budget(network(0)).spend(Spending::Writes, COST_MAX).expect("the first batch");
@@ -159,6 +211,14 @@ mod tests {
             assert!(networks.budget(network(0)).spend(Spending::Writes, 10).is_err(), "still remembered");
         }
         assert_eq!(networks.len(), 16);
+    }
+
+    #[test]
+    fn a_message_costs_by_its_size_and_the_largest_is_let_through_alone() {
+        assert_eq!([0, 1, 256, 257, 1 << 20].map(cost_of_bytes), [1, 1, 1, 2, 4096]);
+        let budget = Budget::of_network(&limits());
+        budget.spend(Spending::Checks, cost_of_bytes(1 << 30)).expect("all of the burst");
+        budget.spend(Spending::Checks, cost_of_bytes(1 << 20)).expect_err("nothing is left");
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl Site {
             leave(ledger);
             return Ok(None);
         };
-        let secret = SiteSecret::from_bytes(ledger.site_secret());
+        let secret = SiteSecret::from_bytes(*ledger.site_secret());
         let pace = Pace { began: Instant::now(), secs: clock.now_secs() };
         let (handle, arrived, link) = open(config, (network, &secret), ledger, pace, runtime)?;
         let first_reach = Arc::new(ArcSwap::from_pointee(first_reach(&link, pace.millis())));

@@ -1,9 +1,9 @@
 //! Sockets: connections are accepted, bounded in number and time, encrypted where told so, and closed in peace.
 
 mod crowd;
+mod unread;
 
-use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,14 +13,20 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use crate::http::{self, Peer, State};
-pub(crate) use crowd::Crowd;
+pub(crate) use crowd::{Crowd, Doing, Guest, Seat};
+#[cfg(test)]
+pub(crate) use crowd::{UNREAD_MILLIS, now_millis};
+pub(crate) use unread::{Unread, Watched};
 
 /// Bytes that are read at once: a head that is larger by far ends the connection.
 const BUFFER_BYTES: usize = 64 << 10;
+
+/// Bytes that TLS encrypts ahead of a peer that does not read: one record.
+const TLS_BUFFER_BYTES: usize = 16 << 10;
 
 /// A pause after a failed accept: with no file descriptors left, the next try would fail as well.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -28,16 +34,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// What all listeners share.
 pub(crate) struct Listening {
     pub(crate) state: Arc<State>,
-    room: Arc<Semaphore>,
-    crowd: Arc<Crowd>,
 }
 
 impl Listening {
     pub(crate) fn new(state: Arc<State>) -> Self {
-        let http = &state.config.http;
-        let room = Arc::new(Semaphore::new(http.connections_max as usize));
-        let crowd = Arc::new(Crowd::new(http.connections_per_network_max));
-        Listening { state, room, crowd }
+        Listening { state }
     }
 
     /// Accepts connections until told to stop, then waits for those that are open.
@@ -50,12 +51,22 @@ impl Listening {
         let open = GracefulShutdown::new();
         loop {
             let accepted = tokio::select! {
-                accepted = self.accept(&listener) => accepted,
+                accepted = listener.accept() => accepted,
                 _ = stop.wait_for(|stop| *stop) => break,
             };
             match accepted {
-                Ok((stream, address, permit)) => {
-                    self.spawn(stream, address, permit, tls.clone(), open.watcher())
+                Ok((stream, address)) => {
+                    let seat = tokio::select! {
+                        seat = self.state.crowd.enter(address.ip()) => seat,
+                        _ = stop.wait_for(|stop| *stop) => break,
+                    };
+                    match seat {
+                        Some(seat) => self.spawn(stream, address, seat, tls.clone(), open.watcher()),
+                        None => {
+                            self.state.metrics.connections_refused.inc();
+                            tracing::debug!(client = %address.ip(), "too many connections from its network");
+                        }
+                    }
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -67,34 +78,33 @@ impl Listening {
         open.shutdown().await;
     }
 
-    async fn accept(
-        &self,
-        listener: &TcpListener,
-    ) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-        let permit = Arc::clone(&self.room).acquire_owned().await.map_err(io::Error::other)?;
-        let (stream, address) = listener.accept().await?;
-        Ok((stream, address, permit))
-    }
-
     fn spawn(
         self: &Arc<Self>,
         stream: TcpStream,
         address: SocketAddr,
-        permit: OwnedSemaphorePermit,
+        seat: Seat,
         tls: Option<TlsAcceptor>,
         watcher: Watcher,
     ) {
-        let Some(seat) = self.crowd.enter(address.ip()) else {
-            self.state.metrics.connections_refused.inc();
-            tracing::debug!(client = %address.ip(), "too many connections from its network");
-            return;
-        };
         let this = Arc::clone(self);
         tokio::spawn(async move {
-            let _held_while_open = (permit, seat);
+            let guest = Arc::clone(&seat.guest);
             this.state.metrics.connections.inc();
-            if let Err(error) = this.serve(stream, address.ip(), tls, watcher).await {
-                tracing::debug!(client = %address.ip(), error, "a connection ended badly");
+            // What has arrived is looked at before the connection is closed: it may be a request.
+            tokio::select! {
+                biased;
+                served = this.serve(stream, address, seat, tls, watcher) => {
+                    if guest.leaves_after_answer() {
+                        this.state.metrics.connections_closed.inc();
+                    }
+                    if let Err(error) = served {
+                        tracing::debug!(client = %address.ip(), error, "a connection ended badly");
+                    }
+                }
+                () = guest.told_to_leave() => {
+                    this.state.metrics.connections_closed.inc();
+                    tracing::debug!(client = %address.ip(), "an idle connection made room for another one");
+                }
             }
             this.state.metrics.connections.dec();
         });
@@ -103,20 +113,23 @@ impl Listening {
     async fn serve(
         &self,
         stream: TcpStream,
-        address: IpAddr,
+        address: SocketAddr,
+        seat: Seat,
         tls: Option<TlsAcceptor>,
         watcher: Watcher,
     ) -> Result<(), String> {
         // Answers are small and written at once: there is nothing to wait for.
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
         let local = stream.local_addr().map_err(|error| error.to_string())?;
-        let peer = Arc::new(Peer::new(&self.state, address, local.ip()));
+        let peer = Arc::new(Peer::new(&self.state, address.ip(), local.ip(), seat));
         let Some(tls) = tls else {
             return self.speak(stream, peer, watcher).await;
         };
-        let handshake = tokio::time::timeout(self.head_time(), tls.accept(stream));
+        let accept = tls.accept_with(stream, |tls| tls.set_buffer_limit(Some(TLS_BUFFER_BYTES)));
+        let handshake = tokio::time::timeout(self.head_time(), Box::pin(accept));
         let stream = handshake.await.map_err(|_| "the TLS handshake took too long")?;
-        self.speak(stream.map_err(|error| error.to_string())?, peer, watcher).await
+        // In a box of its own: most connections have no TLS, and would have room for its state all the same.
+        Box::pin(self.speak(stream.map_err(|error| error.to_string())?, peer, watcher)).await
     }
 
     async fn speak(
@@ -125,12 +138,13 @@ impl Listening {
         peer: Arc<Peer>,
         watcher: Watcher,
     ) -> Result<(), String> {
+        let time = Duration::from_secs(self.state.config.http.answer_secs);
+        let stream = Watched::new(stream, Arc::clone(&peer.unread), time);
         let service = service_fn(|request| http::serve(Arc::clone(&self.state), Arc::clone(&peer), request));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.head_time())
             .max_buf_size(BUFFER_BYTES)
-            .pipeline_flush(true)
             .serve_connection(TokioIo::new(stream), service);
         watcher.watch(connection).await.map_err(|error| error.to_string())
     }

@@ -1,5 +1,6 @@
 //! Counters and gauges, in the OpenMetrics text format.
 
+mod filters;
 mod sites;
 mod verdicts;
 
@@ -43,10 +44,14 @@ pub(crate) struct Metrics {
     pub(crate) written: Counter,
     /// Questions about the site that were refused because their queue was full for too long.
     pub(crate) status_refused: Counter,
+    /// Answers about the site that were worked out; all others were shared.
+    pub(crate) status_computed: Counter,
     /// Connections that are open.
     pub(crate) connections: Gauge,
     /// Connections that were closed because their network has too many.
     pub(crate) connections_refused: Counter,
+    /// Idle connections that were closed to make room for others.
+    pub(crate) connections_closed: Counter,
     networks: Gauge,
     client_requests: Family<Labels, Counter>,
     client_answers: Family<Labels, Counter>,
@@ -105,8 +110,12 @@ impl Metrics {
         let written = counter("written_cases", "Cases written and acknowledged");
         let status_refused =
             counter("http_status_refused", "Questions about the site refused: their queue was full");
+        let status_computed =
+            counter("http_status_computed", "Answers of /v1/stats and /metrics worked out, not shared");
         let connections_refused =
             counter("http_connections_refused", "Connections of networks with too many");
+        let connections_closed =
+            counter("http_connections_closed", "Idle connections closed to make room for others");
         let mut gauge = |name: &str, help: &str| {
             let gauge: Gauge = Gauge::default();
             registry.register(name, help, gauge.clone());
@@ -125,8 +134,10 @@ impl Metrics {
             seen,
             written,
             status_refused,
+            status_computed,
             connections,
             connections_refused,
+            connections_closed,
             networks,
             client_requests,
             client_answers,
@@ -170,6 +181,7 @@ impl Metrics {
         let mut text = String::new();
         let mut add = |registry: &Registry| encode_registry(&mut text, registry);
         add(&self.registry).expect(WRITABLE);
+        add(&filters::registry(&stats.filters)).expect(WRITABLE);
         sites.map(sites::registry).iter().for_each(|registry| add(registry).expect(WRITABLE));
         encode_eof(&mut text).expect(WRITABLE);
         text

@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use seenit_ledger::ClientNetwork;
+
 /// Whoever has one address of an IPv4 network of this length has them all.
 const V4_BITS: u32 = 24;
 
@@ -18,6 +20,15 @@ impl Network {
         Network(match plain(address) {
             IpAddr::V4(v4) => IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & (u32::MAX << (32 - V4_BITS)))),
             IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << (128 - V6_BITS)))),
+        })
+    }
+}
+
+impl From<Network> for ClientNetwork {
+    fn from(network: Network) -> Self {
+        ClientNetwork(match network.0 {
+            IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+            IpAddr::V6(v6) => v6,
         })
     }
 }

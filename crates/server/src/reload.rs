@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::clients::{List, ListError};
-use crate::config::{Config, ConfigError, Wrong};
-use crate::http::State;
+use crate::config::{Config, ConfigError, Http, Wrong};
+use crate::http::{Memory, State};
 use crate::log;
 use crate::tls::{Certificate, TlsError};
 
@@ -48,6 +48,11 @@ pub(crate) enum ReloadError {
     List(#[from] ListError),
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error(
+        "http.message_bytes_max = {message}, http.body_bytes_max = {body}: the memory of bodies is sized at start, and \
+         the largest body may be half of it ({half} bytes): restart the server, or make it smaller"
+    )]
+    Body { message: u64, body: u64, half: u64 },
     #[error("tls.certificate: the server was started without one, so this holds from the next start on")]
     NoTls,
     /// A configuration that was read can be written, and what was written can be read.
@@ -95,6 +100,7 @@ impl Reloader {
         let new = self.file.as_deref().map(Config::read).transpose()?.unwrap_or_else(|| self.read.clone());
         let live = Live::of(merged(&state.live().config, &new)?)?;
         live.config.check()?;
+        check_bodies(&state.memory, &live.config.http)?;
         let read = merged(&self.read, &new)?;
         let pair = match (certificate, live.config.tls.is_set()) {
             (Some(certificate), _) => Some((certificate, Certificate::read(&live.config.tls)?)),
@@ -111,6 +117,15 @@ impl Reloader {
         self.read = read;
         Ok(unchanged)
     }
+}
+
+/// Refuses bodies for which there could never be room.
+fn check_bodies(memory: &Memory, http: &Http) -> Result<(), ReloadError> {
+    if memory.fits(http) {
+        return Ok(());
+    }
+    let half = memory.bytes_max() / 2;
+    Err(ReloadError::Body { message: http.message_bytes_max, body: http.body_bytes_max, half })
 }
 
 /// A configuration with what a reload changes taken from another.
@@ -180,5 +195,14 @@ mod tests {
         assert_eq!((both.dcc.server_id, both.ledger.capacity), (200, running.ledger.capacity));
         let later = differing(&merged(&running, &new).expect("merged"), &new).expect("tables");
         assert_eq!(later, ["ledger.capacity", "dcc.server_id", "limits.burst_secs"]);
+    }
+
+    #[test]
+    fn bodies_that_would_never_find_room_are_refused_with_a_sentence() {
+        let http = |bytes: u64| Http { message_bytes_max: bytes, ..Http::default() };
+        let memory = Memory::new(&Http::default());
+        check_bodies(&memory, &http(64 << 20)).expect("half of what there is");
+        let refused = check_bodies(&memory, &http(1 << 30)).expect_err("too large").to_string();
+        assert!(refused.contains("1073741824") && refused.contains("67108864"), "{refused}");
     }
 }

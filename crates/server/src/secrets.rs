@@ -7,6 +7,8 @@
 mod protocol;
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -17,11 +19,30 @@ use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
 use seenit_ledger::private::{self as private_file, PrivateError};
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
 
 use crate::accounts::{ACCOUNTS_MAX, Accounts};
 
 pub(crate) use protocol::random_key;
 pub use protocol::{DCC_NAME, Protocol, Unfit};
+
+/// A secret that was opened. Overwritten when it is dropped, and never printed.
+#[derive(PartialEq, Eq)]
+pub struct Secret(Zeroizing<Vec<u8>>);
+
+impl Deref for Secret {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
 
 /// The sealed secrets in the data folder.
 const FILE: &str = "secrets.json";
@@ -102,7 +123,7 @@ impl Secrets {
                 serde_json::from_slice(&bytes).map_err(|error| damaged(&file, error.to_string()))?
             }
         };
-        let cipher = XChaCha20Poly1305::new(&key.into());
+        let cipher = XChaCha20Poly1305::new(key.as_slice().try_into().expect("a key has as many bytes"));
         let sealed = ArcSwap::from_pointee(sealed);
         Ok(Secrets { file, cipher, sealed, changing: Mutex::new(()), changes: Default::default() })
     }
@@ -136,14 +157,14 @@ impl Secrets {
     }
 
     /// The secret of an account for a protocol.
-    pub fn get(&self, account: &str, protocol: Protocol) -> Result<Option<Vec<u8>>, SecretError> {
+    pub fn get(&self, account: &str, protocol: Protocol) -> Result<Option<Secret>, SecretError> {
         let all = self.sealed.load();
         let sealed = all.0.get(account).and_then(|of_account| of_account.get(&protocol));
         sealed.map(|sealed| self.unseal(account, protocol, sealed)).transpose()
     }
 
     /// The accounts with a secret for a protocol, and the secrets. One that does not open is nobody's.
-    pub fn of_protocol(&self, protocol: Protocol) -> Vec<(String, Vec<u8>)> {
+    pub fn of_protocol(&self, protocol: Protocol) -> Vec<(String, Secret)> {
         let all = self.sealed.load();
         let sealed = all.0.iter().filter_map(|(account, secrets)| Some((account, secrets.get(&protocol)?)));
         let opened = sealed.filter_map(|(account, sealed)| {
@@ -201,7 +222,7 @@ impl Secrets {
         for (other, secrets) in all.0.iter().filter(|(other, _)| *other != account) {
             let sealed = secrets.get(&protocol);
             if sealed
-                .is_some_and(|sealed| self.unseal(other, protocol, sealed).is_ok_and(|its| its == secret))
+                .is_some_and(|sealed| self.unseal(other, protocol, sealed).is_ok_and(|its| *its == *secret))
             {
                 return Err(SecretError::IsAnothers(other.clone()));
             }
@@ -218,14 +239,14 @@ impl Secrets {
         Ok(const_hex::encode([nonce.as_slice(), &sealed].concat()))
     }
 
-    fn unseal(&self, account: &str, protocol: Protocol, sealed: &str) -> Result<Vec<u8>, SecretError> {
+    fn unseal(&self, account: &str, protocol: Protocol, sealed: &str) -> Result<Secret, SecretError> {
         let open = || {
             let bytes = const_hex::decode(sealed).ok()?;
             let (nonce, msg) = bytes.split_first_chunk::<NONCE_BYTES>()?;
             self.cipher.decrypt(nonce.into(), Payload { msg, aad: &place(account, protocol) }).ok()
         };
         let failed = || SecretError::Sealed { account: account.to_owned(), protocol };
-        open().ok_or_else(failed)
+        open().map(|secret| Secret(Zeroizing::new(secret))).ok_or_else(failed)
     }
 
     /// Changes the secrets of protocols: first on disk, then here.
@@ -253,16 +274,17 @@ fn place(account: &str, protocol: Protocol) -> Vec<u8> {
     [length.as_slice(), account.as_bytes(), protocol.as_str().as_bytes()].concat()
 }
 
-fn read_or_make_key(path: &Path) -> Result<[u8; KEY_BYTES], SecretError> {
+fn read_or_make_key(path: &Path) -> Result<Zeroizing<[u8; KEY_BYTES]>, SecretError> {
     if let Some(bytes) = private_file::read(path, KEY_BYTES as u64)? {
+        let bytes = Zeroizing::new(bytes);
+        let key = <[u8; KEY_BYTES]>::try_from(bytes.as_slice()).map(Zeroizing::new);
         let length = bytes.len();
-        let key = bytes.try_into();
         return key
             .map_err(|_| damaged(path, format!("has {length} bytes, and a key has {KEY_BYTES}")).into());
     }
-    let mut key = [0; KEY_BYTES];
-    getrandom::fill(&mut key)?;
-    private_file::write(path, &key)?;
+    let mut key = Zeroizing::new([0; KEY_BYTES]);
+    getrandom::fill(key.as_mut_slice())?;
+    private_file::write(path, key.as_slice())?;
     Ok(key)
 }
 

@@ -22,8 +22,9 @@ use crate::alarms;
 use crate::audit::Audit;
 use crate::clients::{ClientAddresses, Clients, Desk, ListError, Sockets};
 use crate::config::{Config, Wrong};
-use crate::http::{Queues, State};
-use crate::limits::Networks;
+use crate::descriptors::Descriptors;
+use crate::http::{Memory, Queues, Shared, State};
+use crate::limits::{Budget, Networks};
 use crate::link::{LinkError, Site};
 use crate::listen::Listening;
 use crate::metrics::Metrics;
@@ -229,6 +230,8 @@ impl Server {
     }
 
     pub(crate) fn open(&self) -> Result<Arc<State>, StartError> {
+        let descriptors = Descriptors::raise();
+        descriptors.warn_of_few(&self.config.http);
         let ledger = Arc::new(Ledger::open(&self.data, self.config.ledger.clone(), Arc::clone(&self.clock))?);
         let reporter = |name: &str| match ledger.reporter(name) {
             Some(reporter) => Ok(reporter.id),
@@ -251,6 +254,11 @@ impl Server {
             clock: Arc::clone(&self.clock),
             started: Instant::now(),
             queues: Queues::new(self.config.http.at_a_time),
+            crowd: Arc::new(descriptors.crowd(&self.config.http)),
+            memory: Memory::new(&self.config.http),
+            stats: Shared::default(),
+            scrape: Shared::default(),
+            local: Arc::new(Budget::of_this_machine(&self.config.limits)),
             live: ArcSwap::from_pointee(Live::of(self.config.clone())?),
             config: self.config.clone(),
             ledger,

@@ -5,13 +5,17 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
 
 /// What every token begins with, so that people and scanners know one when they see it.
 pub const PREFIX: &str = "seenit_";
 
-/// A token, on its way to whoever will hold it.
+/// The bytes of a token as text: room for all of them at once, so that none is left behind where it grew.
+const TOKEN_BYTES: usize = PREFIX.len() + 43;
+
+/// A token, on its way to whoever will hold it. Overwritten when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct Token(Zeroizing<String>);
 
 /// What is kept of a token. Equal hashes are equal tokens; nobody finds the token from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,9 +24,12 @@ pub struct TokenHash([u8; 32]);
 impl Token {
     /// A new one. Fails where the system has no randomness.
     pub fn random() -> Result<Self, getrandom::Error> {
-        let mut bits = [0; 32];
-        getrandom::fill(&mut bits)?;
-        Ok(Token(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bits))))
+        let mut bits = Zeroizing::new([0; 32]);
+        getrandom::fill(bits.as_mut_slice())?;
+        let mut text = Zeroizing::new(String::with_capacity(TOKEN_BYTES));
+        text.push_str(PREFIX);
+        URL_SAFE_NO_PAD.encode_string(bits.as_slice(), &mut text);
+        Ok(Token(text))
     }
 
     /// The text to show, once.

@@ -37,7 +37,7 @@ impl Network {
         let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
         let secrets = folders.each_ref().map(|folder| {
             let secret = seenit_ledger::site_secret(&folder.path().join("data"), &SystemClock::default());
-            SiteSecret::from_bytes(secret.expect("a site"))
+            SiteSecret::from_bytes(*secret.expect("a site"))
         });
         let admin = AdminSecret::from_bytes([7; 32]);
         let introduced = ["one", "two"]

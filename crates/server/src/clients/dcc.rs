@@ -73,19 +73,18 @@ impl Datagrams for Dcc {
             return;
         };
         let reply = Reply { server: self.server, to: &request.header, password: caller.password.as_ref() };
+        if caller.password.is_some() {
+            asked.prove();
+        }
         let question = Question { request: &request, asked, caller: &caller, reply };
         match request.body {
-            // Larger than the question, so limited as writing is.
+            // What a client asks before it asks anything else.
             Body::Nop if self.may(&question, Spending::Writes, 1) => reply.ok(&self.brand, 0, out),
             Body::Nop => {}
             Body::Query(sums) => self.query(sums, &question, out),
             Body::Report(targets, sums) => self.report(targets, sums, &question, out),
             Body::Delete { date, sum } => self.delete(date, sum, &question, out),
             Body::Admin(admin) => self.command(admin, &question, out),
-        }
-        // Whoever forges a sender gains nothing by it.
-        if caller.is_stranger() && out.len() > asked.datagram.len() && request.body != Body::Nop {
-            out.clear();
         }
     }
 }
@@ -126,13 +125,9 @@ impl Dcc {
     /// Counts a message, and says the totals. What came before is said again.
     fn report(&self, targets: Targets, sums: Sums<'_>, question: &Question<'_>, out: &mut Vec<u8>) {
         let reply = &question.reply;
-        let speaker = if targets.many { self.speaker(Role::Report, question) } else { None };
-        if targets.many && speaker.is_none() {
+        if targets.many && !question.caller.who.may_say(Role::Report) {
             return reply.error("MANY needs an account", out);
         }
-        // A mark has no weight: whoever is not trusted with one has reported it, and no more.
-        let is_marked = speaker.is_some_and(|speaker| self.desk.is_trusted(speaker));
-        let targets = Targets { many: is_marked, ..targets };
         if !self.may(question, Spending::Writes, 1) {
             return;
         }
@@ -144,7 +139,12 @@ impl Dcc {
             Some(Earlier::UnderWay | Earlier::Done) => return,
             None => {}
         }
-        let totals = match self.counted(targets, sums) {
+        // Behind the limits and for no copy, because it costs a question to the kernel.
+        let speaker = if targets.many { self.speaker(Role::Report, question) } else { None };
+        // A mark has no weight: whoever is not trusted with one has reported it, and no more.
+        let is_marked = speaker.is_some_and(|speaker| self.desk.is_trusted(speaker));
+        let targets = Targets { many: is_marked, ..targets };
+        let totals = match self.counted(targets, sums, question) {
             Ok(totals) => totals,
             Err(error) => {
                 self.answered.fail(which);
@@ -244,7 +244,7 @@ impl Dcc {
 
     /// Statistics are told; other commands are not served. Strangers are told nothing.
     fn command(&self, admin: Admin, question: &Question<'_>, out: &mut Vec<u8>) {
-        if question.caller.is_stranger() || !self.may(question, Spending::Writes, 1) {
+        if question.caller.is_stranger(&self.desk) || !self.may(question, Spending::Writes, 1) {
             return;
         }
         if admin.command != Admin::STATISTICS {
@@ -269,13 +269,26 @@ impl Dcc {
         }
     }
 
-    /// Counts recipients of every checksum that is counted.
-    fn counted(&self, targets: Targets, sums: Sums<'_>) -> Result<[Totals; SUMS_MAX], WriteError> {
-        let (mut totals, recipients) = ([Totals::NO_OPINION; SUMS_MAX], u64::from(targets.recipients));
+    /// Counts recipients of every checksum that is counted. Those of strangers are kept apart: they are told totals
+    /// that they do not change.
+    fn counted(
+        &self,
+        targets: Targets,
+        sums: Sums<'_>,
+        question: &Question<'_>,
+    ) -> Result<[Totals; SUMS_MAX], WriteError> {
+        let (mut totals, mut recipients) = ([Totals::NO_OPINION; SUMS_MAX], u64::from(targets.recipients));
+        let is_by_stranger = question.caller.is_stranger(&self.desk) && recipients > 0;
+        if is_by_stranger {
+            recipients = 0;
+        }
         for (totals, sum) in totals.iter_mut().zip(sums.iter()) {
             *totals = match self.known(&sum) {
                 Ok(totals) => totals,
                 Err(kind) => {
+                    if is_by_stranger {
+                        self.desk.see_by_stranger(kind, &sum.digest, question.asked.from.ip());
+                    }
                     let before = self.desk.sightings(kind, &sum.digest);
                     // What others count in between is in both totals, so that they differ by this report.
                     let total = match recipients {
@@ -289,7 +302,9 @@ impl Dcc {
                 }
             };
         }
-        self.desk.state.metrics.seen.inc();
+        if !is_by_stranger {
+            self.desk.state.metrics.seen.inc();
+        }
         Ok(totals)
     }
 
@@ -340,7 +355,9 @@ fn kind_of(kind: dcc::Kind) -> Option<Kind> {
 /// Why something was not remembered.
 fn refusal(error: &WriteError) -> &'static str {
     match error {
-        WriteError::Busy { .. } | WriteError::Share { .. } => "too many reports",
+        WriteError::Busy { .. } | WriteError::Share { .. } | WriteError::Reserved { .. } => {
+            "too many reports"
+        }
         WriteError::Empty => "checksums of nothing",
         _ => "not remembered",
     }

@@ -15,11 +15,11 @@ use seenit_signature::Kind;
 use crate::accounts::{Account, Role};
 use crate::audit::{Origin, Written};
 use crate::http::State;
-use crate::limits::Spending;
+use crate::limits::{Spending, cost_of};
 use crate::metrics::FrontEnd;
-use crate::network::plain;
+use crate::network::{Network, plain};
 use crate::owner::{Owners, Uid};
-use crate::secrets::{Protocol, SecretError};
+use crate::secrets::{Protocol, Secret, SecretError};
 
 /// The longest digest that a client sends: rspamd's shingles.
 const DIGEST_BYTES_MAX: usize = 256;
@@ -31,14 +31,14 @@ pub(crate) struct Desk {
 }
 
 /// An account, and what whoever claims to be it must prove to know.
-pub(crate) type Known = (Arc<Account>, Vec<u8>);
+pub(crate) type Known = (Arc<Account>, Secret);
 
 /// Whoever sent a request.
 #[derive(Clone)]
 pub(crate) enum Who {
     /// Somebody of this machine without an account: the operator or the built-in `local`, by their user.
     Local,
-    /// Somebody beyond it without an account: may check and see.
+    /// Somebody beyond it without an account: may check, and what it sees is kept apart.
     Stranger,
     /// An account, by a proof of its secret.
     Account(Arc<Account>),
@@ -48,6 +48,15 @@ impl Who {
     /// Whoever is at an address and shows nothing.
     pub(crate) fn at(address: IpAddr) -> Self {
         if plain(address).is_loopback() { Who::Local } else { Who::Stranger }
+    }
+
+    /// Whether it may say something that takes a role. As whom it speaks, [`Desk::speaker`] finds out.
+    pub(crate) fn may_say(&self, role: Role) -> bool {
+        match self {
+            Who::Local => true,
+            Who::Stranger => false,
+            Who::Account(account) => account.roles.allow(role),
+        }
     }
 
     /// A name for the log.
@@ -144,17 +153,45 @@ impl Desk {
         with_signature(kind, digest, |signature| self.state.ledger.sightings(signature)).unwrap_or_default()
     }
 
-    /// Counts that so many got a message with one signature, and says how many did by now.
+    /// Counts that so many got a message with one signature, and says how many did by now. What finds no room in the
+    /// counts is answered with the count of before.
     pub(crate) fn see(&self, kind: Kind, digest: &[u8], recipients: u64) -> Result<u64, WriteError> {
-        with_signature(kind, digest, |signature| self.state.ledger.see_one(signature, recipients))
-            .unwrap_or(Ok(0))
+        let ledger = &self.state.ledger;
+        let see = |signature: SignatureRef<'_>| match ledger.see_one(signature, recipients) {
+            Err(WriteError::SeenFull { .. }) => Ok(ledger.sightings(signature).recipients),
+            counted => counted,
+        };
+        with_signature(kind, digest, see).unwrap_or(Ok(0))
+    }
+
+    /// Somebody without an account says that they got a message with one signature. Anybody can forge an address, so
+    /// it counts nobody.
+    pub(crate) fn see_by_stranger(&self, kind: Kind, digest: &[u8], address: IpAddr) {
+        with_signature(kind, digest, |signature| {
+            self.state.ledger.see_by_stranger(std::iter::once(signature), Network::of(address).into());
+        });
+    }
+
+    /// Whether what somebody sees is kept apart: those beyond this machine without an account, and accounts that
+    /// clients registered for themselves, which anybody can.
+    pub(crate) fn is_stranger(&self, who: &Who) -> bool {
+        match who {
+            Who::Local => false,
+            Who::Stranger => true,
+            Who::Account(account) => self.state.ledger.is_stranger(account.reporter),
+        }
     }
 
     /// Counts one recipient for a check whose protocol says that a message arrived. Where writes are refused, or this
     /// network or account counts too much, nothing is counted: the check is answered all the same.
     pub(crate) fn see_checked(&self, kind: Kind, digest: &[u8], who: &Who, address: IpAddr) {
         let is_counted = self.state.config.clients.see && kind.is_exact();
-        if is_counted && self.may(who, address, Spending::Writes, 1) && self.see(kind, digest, 1).is_ok() {
+        if !is_counted || !self.may(who, address, Spending::Writes, 1) {
+            return;
+        }
+        if self.is_stranger(who) {
+            self.see_by_stranger(kind, digest, address);
+        } else if self.see(kind, digest, 1).is_ok() {
             self.state.metrics.seen.inc();
         }
     }
@@ -170,6 +207,10 @@ impl Desk {
     ) {
         let (state, number) = (&self.state, cases.len() as u64);
         let (Speaker { reporter, uid }, counter) = (speaker, state.metrics.written.clone());
+        // Users of this machine write as much as one network does: the journal keeps repeats, too.
+        if reporter == LOCAL && state.local.spend(Spending::Writes, cost_of(&cases)).is_err() {
+            return done(Err(WriteError::Busy { waiting: cases.len() }));
+        }
         let account = state.ledger.name_of(reporter).unwrap_or_default();
         let written = Written { account, origin: place.origin(uid), verb, cases: cases.clone() };
         let pending = state.audit.begun(&state.ledger, written);

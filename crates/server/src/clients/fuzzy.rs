@@ -6,10 +6,12 @@ mod labels;
 mod saying;
 mod seals;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use seenit_ledger::error::WriteError;
-use seenit_ledger::verdict::Verdict;
+use seenit_ledger::verdict::{Answer, Verdict};
 use seenit_signature::Kind;
 use seenit_wire::fuzzy::{
     Action, Command, DATAGRAM_BYTES_MAX, Packet, Refusal, Reply, SHINGLES, SHINGLES_HALF, SecretKey,
@@ -33,6 +35,10 @@ pub(crate) const NAME: &str = "Fuzzy";
 /// The digest of no text: some clients send it for want of one.
 const NO_DIGEST: [u8; 64] = [0; 64];
 
+/// rspamd asks about all parts of a message at once, from a port that it opens for that message. What comes from one
+/// port within this time is of one message: a burst takes far less, and another message gets the same port far later.
+const MESSAGE_WITHIN: Duration = Duration::from_millis(500);
+
 /// The protocol of rspamd's fuzzy storage.
 pub(crate) struct Fuzzy {
     desk: Arc<Desk>,
@@ -41,6 +47,8 @@ pub(crate) struct Fuzzy {
     /// Checks, and what was said, that came a moment ago. Apart, so that many checks do not displace a report.
     checked: Recent,
     said: Recent,
+    /// From where somebody asked a moment ago about a part that nobody reported.
+    unreported: Recent,
 }
 
 /// Whoever asks has asked too much lately.
@@ -49,7 +57,8 @@ struct TooMuch;
 impl Fuzzy {
     pub(crate) fn new(desk: Arc<Desk>, key: SecretKey) -> Self {
         let rules = desk.state.config.fuzzy.clone();
-        Fuzzy { desk, rules, seals: Seals::new(key), checked: Recent::new(), said: Recent::new() }
+        let unreported = Recent::within(MESSAGE_WITHIN);
+        Fuzzy { desk, rules, seals: Seals::new(key), checked: Recent::new(), said: Recent::new(), unreported }
     }
 }
 
@@ -67,10 +76,6 @@ impl Datagrams for Fuzzy {
             Ok(None) => {}
             Err(TooMuch) => {
                 envelope.write(&Reply::refused(&command, Refusal::Forbidden), out);
-                // Beyond its budget a network gets no more than it sends: whoever forges a sender gains nothing by it.
-                if out.len() > asked.datagram.len() {
-                    out.clear();
-                }
             }
         }
     }
@@ -88,6 +93,9 @@ impl Fuzzy {
                 let (command, opener) = self.seals.open(&sealed, &self.desk.state.secrets, may)?;
                 let account = opener.account.and_then(|name| self.desk.state.accounts.get(&name));
                 let who = account.map_or(anybody, Who::Account);
+                if matches!(who, Who::Account(_)) {
+                    asked.prove();
+                }
                 Some((command, Envelope { form: command.form, key: Some(opener.key) }, who))
             }
         }
@@ -121,7 +129,7 @@ impl Fuzzy {
                 if !self.checked.is_copy(asked.from, &what_is_said(command)) {
                     self.desk.see_checked(Kind::Rspamd, &command.digest, who, asked.from.ip());
                 }
-                let (verdict, reply) = self.check(command);
+                let (verdict, reply) = self.check(command, asked.from);
                 self.desk.state.metrics.verdicts.count(FrontEnd::Fuzzy, verdict);
                 Ok(Some(reply))
             }
@@ -136,13 +144,17 @@ impl Fuzzy {
 
     /// What is known: raw totals, and nothing while the verdict is neither spam nor ham. Of several flags the one with
     /// the highest value is answered.
-    fn check(&self, command: &Command) -> (Verdict, Reply) {
+    fn check(&self, command: &Command, from: SocketAddr) -> (Verdict, Reply) {
         let known = self.desk.look_up(Kind::Rspamd, &command.digest);
         if known.protected {
+            self.unreported.note(from, &[]);
             return (known.verdict, Reply::refused(command, Refusal::Skipped));
         }
-        let judged = match known.verdict {
-            Verdict::Spam => Some((&self.rules.spam_flags, known.raw)),
+        let is_reported = self.is_reported(&known);
+        let near = if is_reported || known.good { None } else { self.check_near(command) };
+        let is_listed = self.is_listed(command, &known, is_reported || near.is_some(), from);
+        let judged = match is_listed {
+            true if is_reported => Some((&self.rules.spam_flags, known.raw)),
             // A digest of rspamd is of one part: it is good, without the message being so.
             _ if known.good => Some((&self.rules.ham_flags, known.raw_against)),
             _ => None,
@@ -163,13 +175,29 @@ impl Fuzzy {
             let judged = Label { flag: meant.map_or(first, |meant| meant.flag), value };
             best = best.filter(|best| best.value > judged.value).or(Some(judged));
         }
+        let verdict = if is_listed { Verdict::Spam } else { known.verdict };
         match best {
-            Some(best) => (known.verdict, hit(command, best.flag, best.value, 1.0)),
-            None => match self.check_near(command) {
-                Some(near) => (Verdict::Spam, near),
-                None => (known.verdict, Reply::miss(command)),
-            },
+            Some(best) => (verdict, hit(command, best.flag, best.value, 1.0)),
+            None => (verdict, near.filter(|_| is_listed).unwrap_or_else(|| Reply::miss(command))),
         }
+    }
+
+    /// Whether a digest was reported by the quorum of one that names a message.
+    fn is_reported(&self, known: &Answer) -> bool {
+        let config = &self.desk.state.config.ledger;
+        known.verdict == Verdict::Spam
+            || config.outweighs(config.quorum, known.weight.into(), known.against.into())
+    }
+
+    /// Whether a part is spam. A digest names no message: it needs the quorum of what many messages share, unless it is
+    /// of a text (a logo has no shingles) that no unknown part came before (a footer follows the text of its mail).
+    fn is_listed(&self, command: &Command, known: &Answer, is_known: bool, from: SocketAddr) -> bool {
+        if !is_known {
+            self.unreported.note(from, &[]);
+            return false;
+        }
+        let is_text = command.shingles.is_some();
+        known.verdict == Verdict::Spam || (is_text && !self.unreported.has(from, &[]))
     }
 
     /// Whether the text resembles what was reported. How much it does is how many of its shingles are known.
@@ -193,22 +221,26 @@ impl Fuzzy {
         who: &Who,
         asked: &Asked<'_>,
     ) -> Result<Option<Reply>, TooMuch> {
-        let Some(speaker) = self.desk.speaker(who, saying.role, |owners| asked.owner(owners)) else {
+        if !who.may_say(saying.role) {
             self.desk.refused(asked.place(FrontEnd::Fuzzy), who.name(), "role-missing");
             return Ok(Some(Reply::refused(command, Refusal::Forbidden)));
-        };
+        }
         if !self.desk.may(who, asked.from.ip(), Spending::Writes, saying.cases.len()) {
             return Err(TooMuch);
         }
         if self.said.is_copy(asked.from, &what_is_said(command)) {
             return Ok(None);
         }
+        // Last, because it costs a question to the kernel.
+        let Some(speaker) = self.desk.speaker(who, saying.role, |owners| asked.owner(owners)) else {
+            return Ok(None);
+        };
         let (command, envelope, way_back) = (*command, envelope.clone(), asked.way_back());
         self.desk.say(saying.verb, speaker, asked.place(FrontEnd::Fuzzy), saying.cases, move |result| {
             let reply = match result {
                 Ok(_) => Reply::done(&command),
                 Err(WriteError::Empty) => Reply::refused(&command, Refusal::Skipped),
-                Err(WriteError::Busy { .. } | WriteError::Share { .. }) => {
+                Err(WriteError::Busy { .. } | WriteError::Share { .. } | WriteError::Reserved { .. }) => {
                     Reply::refused(&command, Refusal::Forbidden)
                 }
                 Err(_) => Reply::refused(&command, Refusal::Broken),

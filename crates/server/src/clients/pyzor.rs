@@ -49,10 +49,6 @@ impl Datagrams for Pyzor {
         };
         if let Some(answer) = answer {
             answer.write(thread, out);
-            // Whoever forges a sender gains nothing by it.
-            if out.len() > asked.datagram.len() {
-                out.clear();
-            }
         }
     }
 }
@@ -100,7 +96,10 @@ impl Pyzor {
         };
         let key = HashedKey::of(user, &String::from_utf8_lossy(&secret));
         match request.signature(&key, self.desk.state.clock.now_secs()) {
-            Signature::Good => Ok(Who::Account(account)),
+            Signature::Good => {
+                asked.prove();
+                Ok(Who::Account(account))
+            }
             Signature::Anonymous | Signature::Bad => {
                 self.desk.refused(asked.place(FrontEnd::Pyzor), user, "bad-signature");
                 Err(Refusal::BadSignature)
@@ -113,7 +112,8 @@ impl Pyzor {
     }
 
     /// Raw totals; no reports where the verdict is not spam, because clients call anything above zero spam, and no
-    /// whitelistings where it is, because clients call nothing spam that anybody has whitelisted, whoever that was.
+    /// whitelistings where it is not ham, because clients call nothing spam that anybody has whitelisted, whoever that
+    /// was.
     fn counts(&self, request: &Request<'_>, who: &Who, asked: &Asked<'_>) -> Result<Counts, Refusal> {
         let digest = request.digests().next().ok_or(Refusal::BadDigest)?;
         if !self.desk.may(who, asked.from.ip(), Spending::Checks, 1) {
@@ -123,7 +123,8 @@ impl Pyzor {
         self.desk.state.metrics.verdicts.count(FrontEnd::Pyzor, known.verdict);
         Ok(match known.verdict {
             Verdict::Spam => Counts { reports: known.raw.into(), whitelistings: 0 },
-            _ => Counts { reports: 0, whitelistings: known.raw_against.into() },
+            Verdict::Ham => Counts { reports: 0, whitelistings: known.raw_against.into() },
+            Verdict::Bulk | Verdict::Unknown | Verdict::NoOpinion => Counts { reports: 0, whitelistings: 0 },
         })
     }
 
@@ -144,10 +145,10 @@ impl Pyzor {
         who: &Who,
         asked: &Asked<'_>,
     ) -> Option<Answer> {
-        let Some(speaker) = self.desk.speaker(who, role, |owners| asked.owner(owners)) else {
+        if !who.may_say(role) {
             self.desk.refused(asked.place(FrontEnd::Pyzor), who.name(), "role-missing");
             return Some(Answer::Refused(Refusal::Forbidden));
-        };
+        }
         let cases: Vec<Case> = request
             .digests()
             .take(DIGESTS_MAX + 1)
@@ -166,12 +167,16 @@ impl Pyzor {
         if self.said.is_copy(asked.from, asked.datagram) {
             return None;
         }
+        // Last, because it costs a question to the kernel.
+        let speaker = self.desk.speaker(who, role, |owners| asked.owner(owners))?;
         let (thread, way_back) = (request.thread, asked.way_back());
         self.desk.say(verb, speaker, asked.place(FrontEnd::Pyzor), cases, move |result| {
             let answer = match result {
                 Ok(_) => Answer::Done,
                 Err(WriteError::Empty) => Answer::Refused(Refusal::EmptyMessage),
-                Err(WriteError::Busy { .. } | WriteError::Share { .. }) => Answer::Refused(Refusal::TooMany),
+                Err(WriteError::Busy { .. } | WriteError::Share { .. } | WriteError::Reserved { .. }) => {
+                    Answer::Refused(Refusal::TooMany)
+                }
                 Err(_) => Answer::Refused(Refusal::Internal),
             };
             let mut out = Vec::new();

@@ -1,5 +1,6 @@
 //! Razor's connections: one request at a time, and the server speaks first.
 
+mod arrival;
 mod conversation;
 mod peer;
 mod registration;
@@ -10,14 +11,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use seenit_wire::razor::Decoder;
+use seenit_wire::razor::{Command, Decoder, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::desk::Desk;
-use crate::listen::Crowd;
+use crate::descriptors::Descriptors;
+use crate::listen::{Crowd, Doing, Seat};
+use arrival::Arrival;
 use conversation::{Conversation, Said};
 use peer::{Ends, Peer};
 use registration::Registrations;
@@ -31,8 +34,8 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// How long a conversation may last: a client that reports a folder of mail takes minutes, none takes an hour.
 const CONVERSATION: Duration = Duration::from_secs(3600);
 
-/// Bytes that are read at once.
-const READ_BYTES: usize = 16 << 10;
+/// Bytes that are read at once. Every connection has as many of its own.
+const READ_BYTES: usize = 4 << 10;
 
 /// A pause after a failed accept: with no file descriptors left, the next try would fail as well.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -41,45 +44,38 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) struct Razor {
     desk: Arc<Desk>,
     registrations: Arc<Registrations>,
-    room: Arc<Semaphore>,
     crowd: Arc<Crowd>,
 }
 
 impl Razor {
     pub(crate) fn new(desk: Arc<Desk>) -> Self {
         let http = &desk.state.config.http;
-        let room = Arc::new(Semaphore::new(http.connections_max as usize));
-        let crowd = Arc::new(Crowd::new(http.connections_per_network_max));
+        let crowd = Arc::new(Descriptors::raise().crowd(http));
         let (per_day, networks_max) =
             (desk.state.config.razor.registrations_per_day, desk.state.config.limits.networks_max);
         let registrations = Arc::new(Registrations::new(per_day, networks_max));
-        Razor { desk, registrations, room, crowd }
+        Razor { desk, registrations, crowd }
     }
 
     /// Accepts connections until told to stop.
     pub(crate) async fn run(self, listener: TcpListener, mut stop: watch::Receiver<bool>) {
         loop {
-            let Ok(permit) = Arc::clone(&self.room).acquire_owned().await else {
-                return;
-            };
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
                 _ = stop.wait_for(|stop| *stop) => return,
             };
             match accepted {
                 Ok((stream, address)) => {
-                    let Some(seat) = self.crowd.enter(address.ip()) else {
-                        self.desk.state.metrics.connections_refused.inc();
-                        continue;
+                    let seat = tokio::select! {
+                        seat = self.crowd.enter(address.ip()) => seat,
+                        _ = stop.wait_for(|stop| *stop) => return,
                     };
-                    let (desk, registrations) = (Arc::clone(&self.desk), Arc::clone(&self.registrations));
-                    tokio::spawn(async move {
-                        let _held_while_open = (permit, seat);
-                        let talk = converse(stream, address, desk, registrations);
-                        if let Ok(Err(error)) = timeout(CONVERSATION, talk).await {
-                            tracing::debug!(client = %address.ip(), %error, "a Razor connection ended badly");
+                    match seat {
+                        Some(seat) => self.spawn(stream, address, seat),
+                        None => {
+                            self.desk.state.metrics.connections_refused.inc();
                         }
-                    });
+                    }
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
@@ -88,12 +84,31 @@ impl Razor {
             }
         }
     }
+
+    fn spawn(&self, stream: TcpStream, address: SocketAddr, seat: Seat) {
+        let (desk, registrations) = (Arc::clone(&self.desk), Arc::clone(&self.registrations));
+        let (guest, closed) = (Arc::clone(&seat.guest), desk.state.metrics.connections_closed.clone());
+        tokio::spawn(async move {
+            let talk = timeout(CONVERSATION, converse(stream, address, seat, desk, registrations));
+            // What has arrived is looked at before the connection is closed: it may be a request.
+            tokio::select! {
+                biased;
+                talk = talk => if let Ok(Err(error)) = talk {
+                    tracing::debug!(client = %address.ip(), %error, "a Razor connection ended badly");
+                },
+                () = guest.told_to_leave() => {
+                    closed.inc();
+                }
+            }
+        });
+    }
 }
 
 /// Answers one client until it leaves, or says what cannot be read.
 async fn converse(
     mut stream: TcpStream,
     peer: SocketAddr,
+    seat: Seat,
     desk: Arc<Desk>,
     registrations: Arc<Registrations>,
 ) -> io::Result<()> {
@@ -101,14 +116,16 @@ async fn converse(
     stream.set_nodelay(true)?;
     let own: SocketAddr = stream.local_addr()?;
     let counts = desk.state.metrics.client(NAME);
-    let mut conversation =
-        Conversation::new(Arc::clone(&desk), own, Peer::new(desk, registrations, Ends { peer, own }));
+    let mut arrival = Arrival::new(Arc::clone(&desk.state), Arc::clone(&seat.guest));
+    let peer = Peer::new(Arc::clone(&desk), registrations, Ends { peer, own });
+    let mut conversation = Conversation::new(desk, own, peer);
     let (mut decoder, mut out) = (Decoder::new(), Vec::new());
     conversation.greet(&mut out)?;
-    stream.write_all(&out).await?;
-    let mut buffer = vec![0; READ_BYTES];
+    send(&mut stream, &out).await?;
+    let (mut buffer, mut is_introduced) = (vec![0; READ_BYTES], false);
     loop {
-        let read = timeout(SILENCE, stream.read(&mut buffer)).await.map_err(io::Error::other)??;
+        let read =
+            timeout(arrival.patience(), stream.read(&mut buffer)).await.map_err(io::Error::other)??;
         if read == 0 {
             return Ok(());
         }
@@ -119,18 +136,50 @@ async fn converse(
             while let Some(request) = decoder.next_request().map_err(io::Error::other)? {
                 out.clear();
                 counts.requests.inc();
-                match conversation.answer(request, &mut out).await? {
+                is_introduced = is_introduced || introduces(&request);
+                if !is_introduced || is_foreign(&request) && !conversation.is_proved() {
+                    return Err(io::Error::other("a line that is none of Razor's"));
+                }
+                let is_proof = matches!(request, Request::Query(Ok(Command::Authenticate { .. })));
+                seat.progress(Doing::Working);
+                let said = conversation.answer(request, &mut out).await?;
+                seat.progress(Doing::Waiting);
+                if is_proof && conversation.is_known() {
+                    seat.guest.is_known();
+                }
+                match said {
                     Said::Answer => {
-                        stream.write_all(&out).await?;
+                        send(&mut stream, &out).await?;
                         counts.answers.inc();
                     }
                     Said::Nothing => {}
                     Said::Farewell => return Ok(()),
                 }
+                if seat.guest.leaves_after_answer() {
+                    return Ok(());
+                }
+                arrival.ends();
                 decoder.take_messages(conversation.takes_messages());
             }
+            arrival.goes_on(decoder.pending_bytes(), || conversation.holder()).await?;
         }
     }
+}
+
+/// Whether a connection begins as clients of Razor begin it: with who they are, or with a question for servers. A web
+/// page can make a browser send any bytes to this port, but not as the first line: that is HTTP's, or TLS's.
+fn introduces(request: &Request<'_>) -> bool {
+    matches!(request, Request::Query(Ok(Command::Client | Command::Get(_) | Command::Quit)))
+}
+
+/// Whether a line is another protocol's. A client that has proved who it is gets an answer all the same.
+fn is_foreign(request: &Request<'_>) -> bool {
+    matches!(request, Request::Query(Err(malformed)) if malformed.is_foreign())
+}
+
+/// Writes an answer to a client that reads.
+async fn send(stream: &mut TcpStream, answer: &[u8]) -> io::Result<()> {
+    timeout(SILENCE, stream.write_all(answer)).await.map_err(io::Error::other)?
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use serde::Serialize;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
+use super::credit::Credit;
 use super::dcc::Dcc;
 use super::desk::Desk;
 use super::fuzzy::{self, Fuzzy};
@@ -57,7 +58,7 @@ pub(crate) struct Sockets {
     pyzor: Option<Arc<UdpSocket>>,
     razor: Option<TcpListener>,
     dcc: Option<Arc<UdpSocket>>,
-    fuzzy: Option<Arc<UdpSocket>>,
+    fuzzy: Option<UdpSocket>,
 }
 
 /// What a client must know to be answered.
@@ -92,8 +93,13 @@ impl Sockets {
         let dcc = bind("DCC", config.dcc.listen, is_default, UdpSocket::bind)?;
         let is_default = asked.fuzzy.is_none() && config.fuzzy.listen == defaults.fuzzy.listen;
         let fuzzy = bind(fuzzy::NAME, config.fuzzy.listen, is_default, UdpSocket::bind)?;
-        Ok(Sockets { pyzor: pyzor.map(Arc::new), razor, dcc: dcc.map(Arc::new), fuzzy: fuzzy.map(Arc::new) })
+        Ok(Sockets { pyzor: pyzor.map(Arc::new), razor, dcc: dcc.map(Arc::new), fuzzy })
     }
+}
+
+/// Threads of a protocol.
+fn threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Takes the port of a protocol; none where it is off, or where a default port is not free.
@@ -141,15 +147,18 @@ impl Clients {
         let mut clients =
             Clients { stop: Arc::default(), threads: Vec::new(), addresses: Vec::new(), fuzzy_key: None };
         if let Some(socket) = sockets.pyzor {
-            clients.serve("Pyzor", socket, Arc::new(Pyzor::new(Arc::clone(&desk))), &desk)?;
+            clients.serve("Pyzor", vec![socket], Arc::new(Pyzor::new(Arc::clone(&desk))), &desk)?;
         }
         if let Some(socket) = sockets.dcc {
-            clients.serve("DCC", socket, Arc::new(Dcc::new(Arc::clone(&desk))?), &desk)?;
+            clients.serve("DCC", vec![socket], Arc::new(Dcc::new(Arc::clone(&desk))?), &desk)?;
         }
         if let Some(socket) = sockets.fuzzy {
             let key = fuzzy::key_in(data)?;
             clients.fuzzy_key = Some(key.public().to_string());
-            clients.serve(fuzzy::NAME, socket, Arc::new(Fuzzy::new(Arc::clone(&desk), key)), &desk)?;
+            let sockets = udp::by_sender(socket, threads())
+                .map_err(|error| StartError::System(format!("more sockets for {}: {error}", fuzzy::NAME)))?;
+            let sockets = sockets.into_iter().map(Arc::new).collect();
+            clients.serve(fuzzy::NAME, sockets, Arc::new(Fuzzy::new(Arc::clone(&desk), key)), &desk)?;
         }
         if let Some(listener) = sockets.razor {
             let system = |error: io::Error| StartError::System(error.to_string());
@@ -162,22 +171,26 @@ impl Clients {
         Ok(clients)
     }
 
+    /// Serves a protocol with a thread for each processor, which share its sockets.
     fn serve(
         &mut self,
         name: &'static str,
-        socket: Arc<UdpSocket>,
+        sockets: Vec<Arc<UdpSocket>>,
         protocol: Arc<dyn Datagrams>,
         desk: &Desk,
     ) -> Result<(), StartError> {
         let system = |error: io::Error| StartError::System(error.to_string());
-        self.addresses.push((name, socket.local_addr().map_err(system)?));
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        for _ in 0..threads {
+        if let Some(socket) = sockets.first() {
+            self.addresses.push((name, socket.local_addr().map_err(system)?));
+        }
+        let credit = Arc::new(Credit::new());
+        for socket in sockets.iter().cycle().take(threads()) {
             let (socket, protocol, stop) =
-                (Arc::clone(&socket), Arc::clone(&protocol), Arc::clone(&self.stop));
+                (Arc::clone(socket), Arc::clone(&protocol), Arc::clone(&self.stop));
+            let credit = Arc::clone(&credit);
             let builder = thread::Builder::new().name(format!("seenit-{}", name.to_lowercase()));
             let counts = desk.state.metrics.client(name);
-            let serving = builder.spawn(move || udp::serve(&socket, &*protocol, &counts, &stop));
+            let serving = builder.spawn(move || udp::serve(&socket, &*protocol, &credit, &counts, &stop));
             self.threads.push(serving.map_err(system)?);
         }
         Ok(())

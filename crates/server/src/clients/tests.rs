@@ -1,6 +1,7 @@
 //! Who may do what, of strangers and of accounts beyond this machine. The protocols are asked without a network: from
 //! an address that nobody has.
 
+use std::cell::Cell;
 use std::fs;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -13,13 +14,16 @@ use seenit_ledger::record::Verb;
 use seenit_signature::Kind;
 use sha1::{Digest, Sha1};
 
+use super::credit::Credit;
 use super::dcc::Dcc;
 use super::desk::{Desk, Place, case_of};
 use super::pyzor::Pyzor;
 use super::udp::{Asked, Datagrams};
 use crate::accounts::{Role, Roles};
 use crate::config::Config;
+use crate::limits::Spending;
 use crate::metrics::{ClientCounts, FrontEnd};
+use crate::owner::Uid;
 use crate::secrets::Protocol;
 use crate::server::Server;
 
@@ -72,7 +76,10 @@ impl Office {
     /// What a datagram is answered at once.
     pub(super) fn ask(&self, protocol: &dyn Datagrams, from: SocketAddr, datagram: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        protocol.answer(&Asked { datagram, from, socket: &self.socket, counts: &self.counts }, &mut out);
+        let (socket, counts, is_proved) = (&self.socket, &self.counts, Cell::new(false));
+        let asked = Asked { datagram, from, socket, counts, is_proved };
+        // Everybody asks for the first time.
+        asked.answer(protocol, &Credit::new(), &mut out);
         out
     }
 
@@ -173,6 +180,33 @@ fn an_answer_that_finds_no_room_in_its_socket_does_not_stop_the_thread_that_writ
     assert_eq!(office.counts.dropped.get(), 1);
 }
 
+#[test]
+fn users_of_this_machine_write_as_much_as_one_network_and_the_operator_without_a_limit() {
+    let mut config = Config::default();
+    // A token takes longer than the test.
+    config.limits.network_writes_per_sec = 1;
+    let office = Office::open_with(config);
+    let local = &office.desk.state.local;
+    for step in [100, 1] {
+        while local.spend(Spending::Writes, step).is_ok() {}
+    }
+    let say = |uid: Option<Uid>| {
+        let (done, is_done) = mpsc::channel();
+        let (speaker, place) = (
+            office.desk.local_speaker(uid),
+            Place { front_end: FrontEnd::Pyzor, address: [127, 0, 0, 1].into() },
+        );
+        let case = case_of(Kind::Pyzor, &[8; 20]).expect("a case");
+        office.desk.say(Verb::Report, speaker, place, vec![case], move |result| {
+            done.send(result.is_ok()).expect("somebody waits");
+        });
+        is_done.recv_timeout(DURABLE).expect("an answer")
+    };
+    assert!(!say(None), "nothing is left");
+    assert!(say(Some(Uid(0))), "the operator's");
+    local.spend(Spending::Checks, 1_000_000).expect("checks have no limit");
+}
+
 /// The first request of a capture with this operation.
 fn captured(name: &str, operation: u8) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wire/tests/vectors/dcc").join(name);
@@ -200,12 +234,14 @@ fn a_stranger_may_count_with_dcc_and_nothing_more() {
     let ask = |name, operation| {
         let request = captured(name, operation);
         let answer = office.ask(&dcc, abroad(), &request);
-        assert!(answer.len() <= request.len() || operation == NOP, "{name}: larger than the question");
+        assert!(answer.len() <= request.len(), "{name}: larger than the question");
         answer.get(OPERATION).copied()
     };
     assert_eq!(ask("03-query-anon-unknown.hex", QUERY), Some(ANSWER));
     assert_eq!(ask("04-report-anon-first.hex", REPORT), Some(ANSWER));
-    assert_eq!(ask("01-nop-anon.hex", NOP), Some(OK));
+    assert_eq!(ask("01-nop-anon.hex", NOP), None, "the answer is longer than the question");
+    let at_home = office.ask(&dcc, home(), &captured("01-nop-anon.hex", NOP));
+    assert_eq!(at_home.get(OPERATION), Some(&OK));
     assert_eq!(ask("02-admn-stats-anon.hex", ADMIN), None, "statistics are no stranger's business");
     assert_eq!(ask("07-report-spam.hex", REPORT), Some(ERROR), "MANY");
     assert_eq!(ask("11-admin-delete.hex", DELETE), None);

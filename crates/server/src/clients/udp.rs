@@ -1,6 +1,7 @@
 //! Datagrams in and out, many at a time: one thread for each processor, no allocation for a datagram.
 
-use std::io::{IoSlice, IoSliceMut};
+use std::cell::Cell;
+use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
@@ -8,9 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmmsg, sendto};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, MultiHeaders, SockFlag, SockType, SockaddrStorage, bind, recvmmsg, sendmmsg,
+    sendto, setsockopt, socket, sockopt,
+};
 use prometheus_client::metrics::counter::Counter;
 
+use super::credit::Credit;
 use super::desk::Place;
 use crate::metrics::{ClientCounts, FrontEnd};
 use crate::owner::{Owners, Uid};
@@ -43,9 +48,23 @@ pub(crate) struct Asked<'a> {
     pub(crate) from: SocketAddr,
     pub(super) socket: &'a Arc<UdpSocket>,
     pub(super) counts: &'a ClientCounts,
+    pub(super) is_proved: Cell<bool>,
 }
 
 impl Asked<'_> {
+    /// Whoever sent it has proved to be an account: the answer may be longer than the question.
+    pub(crate) fn prove(&self) {
+        self.is_proved.set(true);
+    }
+
+    /// Writes the answer into `out`, unless somebody who proved nothing would get more bytes than it sent.
+    pub(super) fn answer(&self, protocol: &dyn Datagrams, credit: &Credit, out: &mut Vec<u8>) {
+        protocol.answer(self, out);
+        if !self.is_proved.get() && !credit.allows(self.from.ip(), self.datagram.len(), out.len()) {
+            out.clear();
+        }
+    }
+
     /// Which user of this machine sent it, if there is no doubt.
     pub(crate) fn owner(&self, owners: &Owners) -> Option<Uid> {
         owners.of_datagram(self.from, self.socket.local_addr().ok()?.port())
@@ -81,10 +100,28 @@ impl WayBack {
     }
 }
 
+/// A socket for each of so many threads, on the address of the first. The kernel gives all datagrams of one sender to
+/// one of them, so that they are answered in the order in which they came.
+pub(crate) fn by_sender(first: UdpSocket, threads: usize) -> io::Result<Vec<UdpSocket>> {
+    // The first was bound without it: another process that has the port is told from our own threads.
+    setsockopt(&first, sockopt::ReusePort, &true)?;
+    let address = first.local_addr()?;
+    let family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let mut sockets = vec![first];
+    while sockets.len() < threads {
+        let socket = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+        setsockopt(&socket, sockopt::ReusePort, &true)?;
+        bind(socket.as_raw_fd(), &SockaddrStorage::from(address))?;
+        sockets.push(UdpSocket::from(socket));
+    }
+    Ok(sockets)
+}
+
 /// Answers datagrams until told to stop.
 pub(crate) fn serve(
     socket: &Arc<UdpSocket>,
     protocol: &dyn Datagrams,
+    credit: &Credit,
     counts: &ClientCounts,
     stop: &AtomicBool,
 ) {
@@ -96,7 +133,7 @@ pub(crate) fn serve(
     while !stop.load(Relaxed) {
         match post.receive(socket) {
             Ok(number) => {
-                post.answer(number, socket, protocol, counts);
+                post.answer(number, socket, protocol, credit, counts);
                 counts.requests.inc_by(number as u64);
                 post.send(number, socket, counts);
             }
@@ -159,6 +196,7 @@ impl Post {
         number: usize,
         socket: &Arc<UdpSocket>,
         protocol: &dyn Datagrams,
+        credit: &Credit,
         counts: &ClientCounts,
     ) {
         let received = self.received.iter().zip(&self.buffers).zip(&mut self.answers).take(number);
@@ -167,7 +205,9 @@ impl Post {
             let Some(from) = from.filter(|_| bytes < buffer.len()) else {
                 continue;
             };
-            protocol.answer(&Asked { datagram: &buffer[..bytes], from, socket, counts }, answer);
+            let is_proved = Cell::new(false);
+            let asked = Asked { datagram: &buffer[..bytes], from, socket, counts, is_proved };
+            asked.answer(protocol, credit, answer);
         }
     }
 
@@ -206,5 +246,37 @@ fn address_of(address: SockaddrStorage) -> Option<SocketAddr> {
     match address.as_sockaddr_in() {
         Some(v4) => Some(SocketAddrV4::from(*v4).into()),
         None => address.as_sockaddr_in6().map(|v6| SocketAddrV6::from(*v6).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_datagrams_of_one_sender_arrive_at_one_socket_and_nobody_else_gets_the_port() {
+        let first = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let address = first.local_addr().expect("an address");
+        let sockets = by_sender(first, 4).expect("the same port");
+        assert!(UdpSocket::bind(address).is_err(), "taken");
+        let senders: Vec<UdpSocket> =
+            (0..16).map(|_| UdpSocket::bind("127.0.0.1:0").expect("a port")).collect();
+        for sender in &senders {
+            for number in 0..4_u8 {
+                sender.send_to(&[number], address).expect("sent");
+            }
+        }
+        let mut found = 0;
+        for socket in &sockets {
+            socket.set_nonblocking(true).expect("set");
+            let mut last = std::collections::HashMap::new();
+            let mut place = [0; 8];
+            while let Ok((_, from)) = socket.recv_from(&mut place) {
+                let before = last.insert(from, place[0]);
+                assert_eq!(before.map_or(0, |before| before + 1), place[0], "in their order, and all here");
+                found += 1;
+            }
+        }
+        assert_eq!(found, 16 * 4);
     }
 }

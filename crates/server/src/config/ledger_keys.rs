@@ -4,7 +4,13 @@
 pub(super) const KEYS: &[(&str, &[&str])] = &[
     ("capacity", &["Signatures that the tally of records holds. Memory is taken for all of them at start."]),
     ("rate", &["The false-positive rate of filters: of a seen count, of a bulk mark."]),
-    ("seen_capacity", &["Signatures that are seen in one generation."]),
+    (
+        "seen_capacity",
+        &[
+            "Signatures that are seen in one generation; beyond that new ones are not counted. A tenth of them",
+            "may have 8 recipients or more.",
+        ],
+    ),
     ("bulk_capacity", &["Signatures that become bulk in one generation."]),
     ("near_capacity", &["Texts (`near1` and `rspamd-near`) whose shingles the tallies hold."]),
     ("bulk_threshold", &["Recipients from which a signature is bulk."]),
@@ -12,7 +18,10 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
     ("seen_generations", &["Generations that seen counts are kept."]),
     ("record_generations", &["Generations that records are kept."]),
     ("quorum", &["Points that make a verdict of kinds that name one message."]),
-    ("quorum_shared", &["Points that make a verdict of kinds that many messages share: links and hosts."]),
+    (
+        "quorum_shared",
+        &["Points that make a verdict of what many messages share: links, hosts, and parts of messages."],
+    ),
     ("ratio", &["How many times the ham weight the spam weight must exceed, and the other way round."]),
     ("near_threshold", &["Shingles of 32 that make a replica."]),
     ("near_threshold_careful", &["The same while little ham is known."]),
@@ -21,14 +30,15 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
     (
         "reporter_percent",
         &[
-            "New signatures that one account may add in a generation, in percent of `capacity`: nobody fills it alone.",
+            "Signatures that one account may have added to all that is kept, in percent of `capacity`: nobody fills it",
+            "alone. Those whom the operator vouches for have no such limit.",
         ],
     ),
     (
         "account_weight",
         &[
-            "Points that a new account begins with: one less than makes it trusted, so that its words can be confirmed",
-            "or refuted by those whom the operator trusts (`seenit account weight NAME 10`).",
+            "Points that an account begins with that the operator made: it earns more, slowly and never a quorum,",
+            "where those whom the operator vouches for say the same (docs/trust.md).",
         ],
     ),
     (
@@ -37,6 +47,11 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
             "Bytes that stay free where the journal lies: below that, writes are refused. The default is 256 MiB.",
         ],
     ),
-    ("delta_millis", &["Milliseconds between deltas of seen counts: what a crash may cost."]),
+    (
+        "delta_millis",
+        &[
+            "Milliseconds between deltas of seen counts: what a crash may cost, with the time that a delta takes.",
+        ],
+    ),
     ("snapshot_secs", &["Seconds between snapshots; none is taken where nothing changed."]),
 ];

@@ -28,7 +28,7 @@ section! {
         pub anonymous_beyond_loopback: bool = false,
         /// Whether to listen beyond loopback without TLS: only where something else encrypts.
         pub insecure_plaintext: bool = false,
-        /// Connections at a time; more wait.
+        /// Connections at a time, and as many of Razor's: for more, others are closed, strangers' idle ones first.
         pub connections_max: u32 = 1024,
         /// Connections at a time from one network (IPv4 /24, IPv6 /56) beyond loopback; more are closed.
         pub connections_per_network_max: u32 = 128,
@@ -37,6 +37,8 @@ section! {
         pub head_secs: u64 = 30,
         /// Seconds in which the body of a request must arrive.
         pub body_secs: u64 = 30,
+        /// Seconds in which a client must take an answer.
+        pub answer_secs: u64 = 30,
         /// Seconds in which a write must be durable before the answer is that it is not known to be.
         pub write_secs: u64 = 30,
         /// Seconds that requests under way get when the server is stopped.
@@ -45,8 +47,12 @@ section! {
         pub message_bytes_max: u64 = 32 << 20,
         /// Bytes of any other body. The default is 4 MiB.
         pub body_bytes_max: u64 = 4 << 20,
-        /// Messages that are signed, and cases that are judged, at a time; more wait. Questions about the site have a
-        /// queue of their own.
+        /// Bytes of bodies and answers that are held at a time, beyond the first 16 KiB of each. An account, a network
+        /// or this machine holds no more than is left for all others, half of them if it is alone; for more, its
+        /// slowest connections are closed. The default is 128 MiB, and twice the largest body always fits.
+        pub held_bytes_max: u64 = 128 << 20,
+        /// Messages that are signed, and cases that are judged, at a time; more wait. An account, a network or this
+        /// machine has half of them at most. Questions about the site have a queue of their own.
         pub at_a_time: u32 = 16,
     }
 }
@@ -88,8 +94,8 @@ section! {
     pub struct Razor {
         /// The address of its connections, or "off".
         pub listen: Listen = Listen::at_loopback(RAZOR_PORT),
-        /// Accounts that a network beyond loopback may register in a day: their word weighs nothing until trusted
-        /// accounts have confirmed it. 0 refuses.
+        /// Accounts that a network beyond loopback may register in a day: their word weighs nothing until the
+        /// operator gives them another standing. 0 refuses.
         pub registrations_per_day: u32 = 3,
     }
 }
@@ -154,11 +160,13 @@ section! {
     pub struct Limits {
         /// Signatures that a network (IPv4 /24, IPv6 /56) may check in a second, on average.
         pub network_checks_per_sec: u32 = 20_000,
-        /// Cases that a network may see, report, revoke or withdraw in a second, on average.
+        /// Cases that a network may see, report, revoke or withdraw in a second, on average. Each 16 signatures of a
+        /// case count as one, and of a sighting each 100 recipients.
         pub network_writes_per_sec: u32 = 200,
         /// Signatures that an account may check in a second, on average.
         pub account_checks_per_sec: u32 = 100_000,
-        /// Cases that an account may see, report, revoke or withdraw in a second, on average.
+        /// Cases that an account may see, report, revoke or withdraw in a second, on average. Each 16 signatures of a
+        /// case count as one, and of a sighting each 100 recipients.
         pub account_writes_per_sec: u32 = 1_000,
         /// Seconds of silence that are saved up for a burst. The largest batch is always let through at once.
         pub burst_secs: u32 = 10,
@@ -219,10 +227,13 @@ impl Http {
         within("http.connections_per_network_max", per_network, 1, 1 << 20, "must be from 1 to 1048576")?;
         within("http.head_secs", self.head_secs, 1, 3600, SECS)?;
         within("http.body_secs", self.body_secs, 1, 3600, SECS)?;
+        within("http.answer_secs", self.answer_secs, 1, 3600, SECS)?;
         within("http.write_secs", self.write_secs, 1, 3600, SECS)?;
         within("http.shutdown_secs", self.shutdown_secs, 1, 3600, SECS)?;
         within("http.message_bytes_max", self.message_bytes_max, 1024, 1 << 30, BYTES)?;
         within("http.body_bytes_max", self.body_bytes_max, 1024, 1 << 30, BYTES)?;
+        let held_max = "must be from 1048576 (1 MiB) to 1099511627776 (1 TiB)";
+        within("http.held_bytes_max", self.held_bytes_max, 1 << 20, 1 << 40, held_max)?;
         within("http.at_a_time", self.at_a_time.into(), 1, 256, "must be from 1 to 256")?;
         match self.names.iter().find(|name| !is_host_name(name)) {
             Some(name) => Err(Wrong::of("http.names", name, "is no host name in lower case, without a port")),

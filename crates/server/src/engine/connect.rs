@@ -15,6 +15,7 @@ use rustls::{ClientConfig, RootCertStore};
 use seenit_ledger::private as private_file;
 use seenit_sites::key::EngineSecret;
 use tokio::sync::mpsc;
+use zeroize::Zeroizing;
 
 use super::{EngineError, nkey};
 
@@ -158,10 +159,11 @@ impl Login {
         };
         let text = private_file::read(path, CREDENTIALS_BYTES_MAX).map_err(EngineError::of)?;
         let text = text.ok_or_else(|| EngineError::file(path, "there is no such file"))?;
-        let text = String::from_utf8(text).map_err(|_| EngineError::file(path, "it is no text"))?;
+        let text = Zeroizing::new(text);
+        let text = std::str::from_utf8(&text).map_err(|_| EngineError::file(path, "it is no text"))?;
         let line = text.trim_end();
         if text.contains("-----BEGIN") {
-            return options.credentials(&text).map_err(|error| EngineError::file(path, error));
+            return options.credentials(text).map_err(|error| EngineError::file(path, error));
         }
         if line.starts_with("SU") && line.bytes().all(|letter| letter.is_ascii_alphanumeric()) {
             return Ok(options.nkey(line.to_owned()));

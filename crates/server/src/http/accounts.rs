@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hyper::Request;
 use hyper::body::Incoming;
-use seenit_ledger::reporter::Reporter;
+use seenit_ledger::reporter::{Reporter, Standing};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -12,6 +12,7 @@ use serde_json::json;
 use super::answer::{self, Answered};
 use super::problem::Problem;
 use super::state::State;
+use super::who::Caller;
 use super::{blocking, body};
 use crate::accounts::{Account, AccountError, LOCAL_NAME, OPERATOR_NAME, Role, Roles};
 use crate::secrets::Protocol;
@@ -32,6 +33,12 @@ struct Wanted {
 #[serde(deny_unknown_fields)]
 struct Weight {
     weight: u8,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stand {
+    standing: Standing,
 }
 
 /// An account as it is shown. The token is there when it is new, and never again.
@@ -93,8 +100,12 @@ pub(crate) async fn show(state: &Arc<State>, name: &str) -> Result<Answered, Pro
 }
 
 /// Makes an account and shows its token.
-pub(crate) async fn add(state: &Arc<State>, request: Request<Incoming>) -> Result<Answered, Problem> {
-    let wanted: Wanted = parse(&body::read_json(state, request).await?)?;
+pub(crate) async fn add(
+    state: &Arc<State>,
+    caller: &Caller,
+    request: Request<Incoming>,
+) -> Result<Answered, Problem> {
+    let wanted: Wanted = parse(&body::read_json(state, caller, request).await?)?;
     wanted.weight.map_or(Ok(()), check_weight)?;
     let shown = blocking::care(state, move |state| {
         state.accounts.check_new(&wanted.name, wanted.roles)?;
@@ -139,16 +150,38 @@ pub(crate) async fn renew(state: &Arc<State>, name: &str) -> Result<Answered, Pr
 /// Fixes the weight of an account's word.
 pub(crate) async fn weigh(
     state: &Arc<State>,
+    caller: &Caller,
     name: &str,
     request: Request<Incoming>,
 ) -> Result<Answered, Problem> {
-    let Weight { weight } = parse(&body::read_json(state, request).await?)?;
+    let Weight { weight } = parse(&body::read_json(state, caller, request).await?)?;
     check_weight(weight)?;
     let name = name.to_owned();
     let shown = blocking::care(state, move |state| {
         Shown::find(state, &name)?;
         state.ledger.put_reporter(&name, Some(weight))?;
         tracing::info!(account = name, weight, "an account's weight was fixed");
+        Shown::find(state, &name)
+    });
+    Ok(answer::json(&shown.await??))
+}
+
+/// Gives an account a standing, and the weight that this begins with.
+pub(crate) async fn stand(
+    state: &Arc<State>,
+    caller: &Caller,
+    name: &str,
+    request: Request<Incoming>,
+) -> Result<Answered, Problem> {
+    let Stand { standing } = parse(&body::read_json(state, caller, request).await?)?;
+    if name == OPERATOR_NAME && standing != Standing::Vouched {
+        return Err(Problem::bad_body("the operator is always vouched for".to_owned()));
+    }
+    let name = name.to_owned();
+    let shown = blocking::care(state, move |state| {
+        Shown::find(state, &name)?;
+        state.ledger.set_standing(&name, standing)?;
+        tracing::info!(account = name, ?standing, "an account's standing was chosen");
         Shown::find(state, &name)
     });
     Ok(answer::json(&shown.await??))

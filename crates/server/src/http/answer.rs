@@ -8,9 +8,18 @@ use seenit_ledger::verdict::{ANSWER_BYTES, Answer, Verdict};
 use serde::Serialize;
 
 use super::counting::Counted;
+use super::held::{Held, Memory};
+use super::who::Caller;
 
 /// A response with all of its body.
-pub(crate) type Answered = Response<Full<Bytes>>;
+pub(crate) type Answered = Response<Bytes>;
+
+/// The same as it is sent: its bytes count as held until the peer has taken them.
+pub(crate) type Sent = Response<Full<Held>>;
+
+/// Marks an answer whose bytes all connections share.
+#[derive(Clone, Copy)]
+struct Shared;
 
 /// The content type of binary bodies.
 pub(crate) const BINARY: &str = "application/vnd.seenit.v1";
@@ -20,10 +29,30 @@ pub(crate) const JSON: &str = "application/json";
 
 /// A body of a content type, with status 200. Answers change with every report: nobody may keep them.
 pub(crate) fn of(content_type: &'static str, body: impl Into<Bytes>) -> Answered {
-    let mut response = Response::new(Full::new(body.into()));
+    let mut response = Response::new(body.into());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+/// A document that all connections share: however many ask for it, there is one.
+pub(crate) fn shared(content_type: &'static str, body: impl Into<Bytes>) -> Answered {
+    let mut response = of(content_type, body);
+    response.extensions_mut().insert(Shared);
+    response
+}
+
+/// An answer as it is sent: it takes room until the peer has read it.
+pub(crate) fn held(memory: &Memory, caller: &Caller, answered: Answered) -> Sent {
+    if answered.extensions().get::<Shared>().is_some() {
+        return free(answered);
+    }
+    answered.map(|bytes| Full::new(memory.hold_answer(caller.holder(), caller.guest(), bytes)))
+}
+
+/// An answer as it is sent that takes no room: a few bytes, or shared ones.
+pub(crate) fn free(answered: Answered) -> Sent {
+    answered.map(|bytes| Full::new(Held::free(bytes)))
 }
 
 /// A value as JSON.

@@ -13,6 +13,7 @@ use serde_json::json;
 use super::answer::{self, Answered};
 use super::problem::Problem;
 use super::state::State;
+use super::who::Caller;
 use super::{blocking, receipt};
 use crate::alarms;
 use crate::clients::Served;
@@ -27,9 +28,9 @@ const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-
 const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
 
 /// What a record did, and what holds now.
-pub(crate) async fn receipt(state: &Arc<State>, id: &str) -> Result<Answered, Problem> {
+pub(crate) async fn receipt(state: &Arc<State>, caller: &Caller, id: &str) -> Result<Answered, Problem> {
     let id: RecordId = id.parse().map_err(|error| Problem::not_found(format!("{error}")))?;
-    let found = blocking::status(state, move |state| {
+    let found = blocking::status(state, caller.budget(state), move |state| {
         let reach = || state.site.get().and_then(|site| site.reach(&state.ledger, id));
         state.ledger.receipt(id).map(|receipt| (receipt, reach()))
     });
@@ -50,20 +51,19 @@ struct Told<'a> {
 
 /// How the ledger is doing, and where clients are answered.
 pub(crate) async fn stats(state: &Arc<State>) -> Result<Answered, Problem> {
-    let stats = blocking::status(state, |state| {
+    let stats = state.stats.get(state, |state| {
         let mut stats = state.ledger.stats();
         stats.alarms.extend(alarms::of_site(state));
-        stats
+        let uptime_secs = state.started.elapsed().as_secs();
+        let (version, served) = (env!("CARGO_PKG_VERSION"), state.served.get());
+        answer::json(&Told { version, uptime_secs, served, stats }).into_body()
     });
-    let stats = stats.await?;
-    let uptime_secs = state.started.elapsed().as_secs();
-    let (version, served) = (env!("CARGO_PKG_VERSION"), state.served.get());
-    Ok(answer::json(&Told { version, uptime_secs, served, stats }))
+    Ok(answer::shared(answer::JSON, stats.await?))
 }
 
 /// How the other sites are doing.
-pub(crate) async fn sites(state: &Arc<State>) -> Result<Answered, Problem> {
-    let sites = blocking::status(state, |state| match state.site.get() {
+pub(crate) async fn sites(state: &Arc<State>, caller: &Caller) -> Result<Answered, Problem> {
+    let sites = blocking::status(state, caller.budget(state), |state| match state.site.get() {
         Some(site) => site.status(),
         None => Sites::alone(state.ledger.incarnation()),
     });
@@ -90,17 +90,17 @@ pub(crate) fn ready(state: &State) -> Result<Answered, Problem> {
 
 /// Counters and gauges.
 pub(crate) async fn metrics(state: &Arc<State>) -> Result<Answered, Problem> {
-    let text = blocking::status(state, |state| {
+    let text = state.scrape.get(state, |state| {
         let stats = state.ledger.stats();
         let sites = state.site.get().map(Site::status);
-        state.metrics.encode(&stats, state.networks.len(), sites.as_ref())
+        state.metrics.encode(&stats, state.networks.len(), sites.as_ref()).into()
     });
-    Ok(answer::of(METRICS, text.await?))
+    Ok(answer::shared(METRICS, text.await?))
 }
 
 /// The contract for machines.
 pub(crate) fn openapi() -> Answered {
-    answer::of(answer::JSON, OPENAPI)
+    answer::shared(answer::JSON, OPENAPI)
 }
 
 /// Accepts the present time after a jump of the clock.

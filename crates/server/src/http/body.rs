@@ -10,8 +10,11 @@ use hyper::{HeaderMap, Request, StatusCode};
 use seenit_filter::readable;
 
 use super::answer::{BINARY, JSON};
+use super::held::Held;
 use super::problem::Problem;
 use super::state::State;
+use super::who::Caller;
+use crate::listen::Doing;
 
 /// What a body is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,21 +45,29 @@ impl Media {
 }
 
 /// The body of a verb.
-pub(crate) async fn read(state: &State, request: Request<Incoming>) -> Result<(Media, Bytes), Problem> {
+pub(crate) async fn read(
+    state: &State,
+    caller: &Caller,
+    request: Request<Incoming>,
+) -> Result<(Media, Held), Problem> {
     let media = Media::of(request.headers())?;
     let bytes_max = match media {
         Media::Message => state.live().config.http.message_bytes_max,
         Media::Json | Media::Binary => state.live().config.http.body_bytes_max,
     };
-    Ok((media, within(state, request.into_body(), bytes_max).await?))
+    Ok((media, within(state, caller, request.into_body(), bytes_max).await?))
 }
 
 /// The body of a request that only takes JSON.
-pub(crate) async fn read_json(state: &State, request: Request<Incoming>) -> Result<Bytes, Problem> {
+pub(crate) async fn read_json(
+    state: &State,
+    caller: &Caller,
+    request: Request<Incoming>,
+) -> Result<Held, Problem> {
     match Media::of(request.headers())? {
         Media::Json => {
             let bytes_max = state.live().config.http.body_bytes_max;
-            within(state, request.into_body(), bytes_max).await
+            within(state, caller, request.into_body(), bytes_max).await
         }
         _ => Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -66,17 +77,26 @@ pub(crate) async fn read_json(state: &State, request: Request<Incoming>) -> Resu
     }
 }
 
-async fn within(state: &State, body: Incoming, bytes_max: u64) -> Result<Bytes, Problem> {
+async fn within(state: &State, caller: &Caller, body: Incoming, bytes_max: u64) -> Result<Held, Problem> {
     let secs = state.config.http.body_secs;
     let late = |_| {
         let why = format!("the body did not arrive within {secs} s");
         Problem::new(StatusCode::REQUEST_TIMEOUT, "late-body", why)
     };
     // A timer is only set where the body is not there yet.
-    tokio::time::timeout(Duration::from_secs(secs), collect(body, bytes_max)).await.map_err(late)?
+    caller.guest().set(Doing::Sending);
+    let collected = collect(state, caller, body, bytes_max);
+    let read = tokio::time::timeout(Duration::from_secs(secs), collected).await;
+    caller.guest().set(Doing::Working);
+    read.map_err(late)?
 }
 
-async fn collect(mut body: Incoming, bytes_max: u64) -> Result<Bytes, Problem> {
+async fn collect(
+    state: &State,
+    caller: &Caller,
+    mut body: Incoming,
+    bytes_max: u64,
+) -> Result<Held, Problem> {
     let too_large = || {
         let why = format!("the body has more than {}", readable::bytes(bytes_max));
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", why)
@@ -85,25 +105,27 @@ async fn collect(mut body: Incoming, bytes_max: u64) -> Result<Bytes, Problem> {
         return Err(too_large());
     }
     let mut first = Bytes::new();
-    let mut all = BytesMut::new();
+    // It grows as bytes arrive: what a head says of its length is only said.
+    let (mut all, mut hold) = (BytesMut::new(), state.memory.hold(caller.holder(), caller.guest()));
     while let Some(frame) = body.frame().await {
         let cut_off = |error: hyper::Error| Problem::bad_body(format!("the body cannot be read: {error}"));
         let Ok(data) = frame.map_err(cut_off)?.into_data() else {
             continue;
         };
-        if (first.len() + all.len() + data.len()) as u64 > bytes_max {
+        let bytes = first.len() + all.len() + data.len();
+        if bytes as u64 > bytes_max {
             return Err(too_large());
         }
+        hold.make_room(bytes).await?;
         // Most bodies come in one piece, which is used as it is.
         if first.is_empty() && all.is_empty() {
             first = data;
             continue;
         }
         if all.is_empty() {
-            all.reserve((body.size_hint().lower() as usize).saturating_add(first.len() + data.len()));
             all.extend_from_slice(&std::mem::take(&mut first));
         }
         all.extend_from_slice(&data);
     }
-    Ok(if all.is_empty() { first } else { all.freeze() })
+    Ok(Held::body(if all.is_empty() { first } else { all.freeze() }, hold))
 }

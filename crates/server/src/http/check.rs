@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Request, StatusCode};
 use seenit_ledger::ledger::Ledger;
@@ -16,13 +15,14 @@ use super::answer::{self, Answered};
 use super::body::{self, Media};
 use super::counting::{Counted, Counting};
 use super::deadline::{Deadline, Late};
+use super::held::Held;
 use super::json::{self, Shape};
 use super::problem::Problem;
 use super::state::State;
 use super::who::Caller;
 use super::write::read_cases;
 use super::{RECIPIENTS_MAX, binary, blocking, query};
-use crate::limits::{Spending, cost_of_signatures};
+use crate::limits::{Spending, cost_of, cost_of_bytes, cost_of_sighting, cost_of_signatures};
 use crate::metrics::FrontEnd;
 
 /// Signatures that are looked up between two looks at the clock: some tens of microseconds, unless their memory has to
@@ -39,14 +39,14 @@ pub(crate) async fn check(
     request: Request<Incoming>,
 ) -> Result<Answered, Problem> {
     let [see] = query::parse(request.uri(), ["see"])?;
-    let counting = Counting::of_query(see)?;
-    let (media, body) = body::read(state, request).await?;
+    let counting = Counting::of_query(see, caller)?;
+    let (media, body) = body::read(state, caller, request).await?;
     let options = CheckOptions { deadline: Deadline::from_now(&state.config.check), counting };
     match media {
         Media::Message => {
-            caller.spend(Spending::Checks, 1)?;
+            caller.spend(Spending::Checks, cost_of_bytes(body.len()))?;
             options.spend(caller, 1);
-            check_message(state, &options, body).await
+            check_message(state, caller, &options, body).await
         }
         Media::Binary => {
             let signatures = binary::signatures(&body)?;
@@ -74,9 +74,9 @@ pub(super) struct CheckOptions {
 }
 
 impl CheckOptions {
-    fn spend(&self, caller: &Caller, cases: usize) {
+    fn spend(&self, caller: &Caller, cost: usize) {
         if let Some(counting) = &self.counting {
-            counting.spend(caller, cases);
+            counting.spend(caller, cost);
         }
     }
 
@@ -140,10 +140,10 @@ async fn check_json(
     }
     let cases = request.cases()?;
     let number = cases.len();
-    options.spend(caller, number);
+    options.spend(caller, cost_of(&cases));
     state.metrics.checked.inc_by(request.len() as u64);
     let counting = options.counting.clone();
-    let judged = blocking::check(state, options.deadline, move |state| {
+    let judged = blocking::check(state, caller.budget(state), options.deadline, move |state| {
         if let Some(counting) = counting {
             counting.count_cases(state, &cases);
         }
@@ -161,9 +161,14 @@ async fn check_json(
     }
 }
 
-async fn check_message(state: &Arc<State>, options: &CheckOptions, mail: Bytes) -> Result<Answered, Problem> {
+async fn check_message(
+    state: &Arc<State>,
+    caller: &Caller,
+    options: &CheckOptions,
+    mail: Held,
+) -> Result<Answered, Problem> {
     let counting = options.counting.clone();
-    let judged = blocking::check(state, options.deadline, move |state| {
+    let judged = blocking::check(state, caller.budget(state), options.deadline, move |state| {
         let case = Case::of_message(&mail, &Ep4::default());
         state.metrics.checked.inc_by(case.len() as u64);
         if let Some(counting) = counting {
@@ -219,13 +224,18 @@ pub(crate) async fn see(
 ) -> Result<Answered, Problem> {
     let [asked] = query::parse(request.uri(), ["recipients"])?;
     let asked = asked.map(recipients_of_query).transpose()?;
-    let (cases, written) = read_cases(state, request).await?;
+    let (cases, written) = read_cases(state, caller, request).await?;
     asked.into_iter().chain(written).try_for_each(check_recipients)?;
     // The address of a request is what proxies and logs show: it counts before the body.
     let recipients = asked.or(written).unwrap_or(1);
-    caller.spend(Spending::Writes, cases.len())?;
-    state.ledger.see(&cases, recipients)?;
-    state.metrics.seen.inc_by(cases.len() as u64);
+    caller.spend(Spending::Writes, cost_of_sighting(cost_of(&cases), recipients))?;
+    match caller.stranger() {
+        Some(network) => state.ledger.see_by_stranger(cases.iter().flat_map(Case::iter), network.into()),
+        None => {
+            state.ledger.see(&cases, recipients)?;
+            state.metrics.seen.inc_by(cases.len() as u64);
+        }
+    }
     Ok(answer::json_with(StatusCode::ACCEPTED, &json!({"accepted": cases.len()})))
 }
 

@@ -13,13 +13,16 @@ use super::RECIPIENTS_MAX;
 use super::problem::Problem;
 use super::state::State;
 use super::who::Caller;
-use crate::limits::Spending;
+use crate::limits::{Spending, cost_of_sighting};
+use crate::network::Network;
 
 /// The recipients that one check is to count, and what became of them. The work that counts and the request that waits
 /// for it share it: whichever of the two is first decides whether they are counted.
 #[derive(Clone)]
 pub(crate) struct Counting {
     recipients: u64,
+    /// Whoever counts, where that is a stranger.
+    stranger: Option<Network>,
     outcome: Arc<Mutex<Outcome>>,
 }
 
@@ -40,7 +43,7 @@ pub(crate) struct Counted {
 
 impl Counting {
     /// What `see=N` asks for; nothing where N is 0 or not given.
-    pub(crate) fn of_query(text: Option<&str>) -> Result<Option<Self>, Problem> {
+    pub(crate) fn of_query(text: Option<&str>, caller: &Caller) -> Result<Option<Self>, Problem> {
         let Some(text) = text else {
             return Ok(None);
         };
@@ -51,14 +54,19 @@ impl Counting {
             let why = format!("see={text}: must be a number of recipients from 0 to {RECIPIENTS_MAX}");
             Problem::new(StatusCode::BAD_REQUEST, "recipients", why)
         })?;
-        let counting = || Counting { recipients, outcome: Arc::new(Mutex::new(Outcome::NotYet)) };
+        let counting = || Counting {
+            recipients,
+            stranger: caller.stranger(),
+            outcome: Arc::new(Mutex::new(Outcome::NotYet)),
+        };
         Ok((recipients > 0).then(counting))
     }
 
-    /// Spends what a `see` of so many cases does. Where the limit is used up nothing is counted, and the check is
+    /// Spends what a `see` of this cost does. Where the limit is used up nothing is counted, and the check is
     /// answered all the same: mail must not go unchecked because too much of it is counted.
-    pub(crate) fn spend(&self, caller: &Caller, cases: usize) {
-        if let Err(used_up) = caller.spend(Spending::Writes, cases) {
+    pub(crate) fn spend(&self, caller: &Caller, cost: usize) {
+        let cost = cost_of_sighting(cost, self.recipients);
+        if let Err(used_up) = caller.spend(Spending::Writes, cost) {
             self.put(Outcome::Refused(used_up.why().to_owned()));
         }
     }
@@ -66,6 +74,9 @@ impl Counting {
     /// Counts recipients of every message, unless that was refused or nobody waits any more.
     pub(crate) fn count_cases(&self, state: &State, cases: &[Case]) {
         let is_counted = |case: &Case| case.iter().any(|signature| signature.kind().is_exact());
+        if let Some(network) = self.stranger {
+            return self.keep_apart(state, cases.iter().flat_map(Case::iter), network);
+        }
         self.count(state, cases.iter().filter(|case| is_counted(case)).count(), |ledger| {
             ledger.see(cases, self.recipients)
         });
@@ -80,20 +91,46 @@ impl Counting {
         answers: &mut [Answer],
         seen: &mut [u64],
     ) {
+        if let Some(network) = self.stranger {
+            return self.keep_apart(state, signatures.iter().copied(), network);
+        }
         let exact = signatures.iter().filter(|signature| signature.kind().is_exact()).count();
         let bulk_at = state.config.ledger.bulk_threshold;
         self.count(state, exact, |ledger| {
+            let mut refused = Ok(());
             for ((signature, answer), seen) in signatures.iter().zip(answers).zip(seen) {
                 if signature.kind().is_exact() {
-                    *seen = ledger.see_one(*signature, self.recipients)?;
+                    // What finds no room in the counts has those of before, and the others are counted all the same.
+                    *seen = ledger.see_one(*signature, self.recipients).unwrap_or_else(|error| {
+                        refused = Err(error);
+                        ledger.sightings(*signature).recipients
+                    });
                     // The count is known before the mark of it is durable.
-                    if *seen >= bulk_at && answer.verdict == Verdict::Unknown && !answer.good {
+                    let is_bulk =
+                        signature.kind().names_message() && *seen >= bulk_at && ledger.believes_counts();
+                    if is_bulk && answer.verdict == Verdict::Unknown && !answer.good {
                         answer.verdict = Verdict::Bulk;
                     }
                 }
             }
-            Ok(())
+            refused
         });
+    }
+
+    /// What a stranger sees is a reason of later answers, and no recipient is counted.
+    fn keep_apart<'a>(
+        &self,
+        state: &State,
+        signatures: impl Iterator<Item = SignatureRef<'a>>,
+        network: Network,
+    ) {
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*outcome, Outcome::NotYet) {
+            state.ledger.see_by_stranger(signatures, network.into());
+            let why = "only accounts that the operator made count recipients: what others saw is kept apart, one \
+                       for each client network";
+            *outcome = Outcome::Refused(why.to_owned());
+        }
     }
 
     fn count(

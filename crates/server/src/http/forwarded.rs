@@ -10,7 +10,20 @@ use super::state::{Peer, State};
 use crate::network::plain;
 
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
-const X_FORWARDED: &str = "x-forwarded-";
+
+/// Fields that only proxies add: whoever sends one came through a proxy, or wants us to believe it. Names that end in a
+/// hyphen stand for all that begin with them.
+const MARKS: [&str; 9] = [
+    "forwarded",
+    "x-forwarded-",
+    "via",
+    "x-real-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "cf-connecting-ip",
+    "true-client-ip",
+    "fastly-client-ip",
+];
 
 /// Proxies that a request may have gone through: longer chains are somebody playing.
 const HOPS_MAX: usize = 16;
@@ -19,11 +32,10 @@ const HOPS_MAX: usize = 16;
 ///
 /// The addresses are read from the end, where the proxy next to us wrote; the first that is no trusted proxy is the
 /// client. Headers of anybody else are refused, not ignored: a proxy that nobody told us of would be taken for the
-/// client, and if it is on this machine, for a local one.
+/// client, and if it is on this machine, for a local one. An address is taken from Forwarded or X-Forwarded-For alone:
+/// the other fields may be the client's own, handed on.
 pub(crate) fn client(state: &State, peer: &Peer, headers: &HeaderMap) -> Result<Option<IpAddr>, Problem> {
-    let Some(name) =
-        headers.keys().find(|name| **name == FORWARDED || name.as_str().starts_with(X_FORWARDED))
-    else {
+    let Some(name) = headers.keys().find(|name| is_mark(name.as_str())) else {
         return Ok(None);
     };
     if !state.is_trusted_proxy(peer.address) {
@@ -34,6 +46,10 @@ pub(crate) fn client(state: &State, peer: &Peer, headers: &HeaderMap) -> Result<
     hops.reverse();
     let client = hops.iter().copied().find(|address| !state.is_trusted_proxy(*address));
     Ok(client.or(hops.last().copied()))
+}
+
+fn is_mark(name: &str) -> bool {
+    MARKS.iter().any(|mark| if mark.ends_with('-') { name.starts_with(mark) } else { name == *mark })
 }
 
 fn hops(headers: &HeaderMap) -> Result<Vec<IpAddr>, Problem> {

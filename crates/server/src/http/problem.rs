@@ -16,6 +16,10 @@ use crate::secrets::SecretError;
 /// How long to wait after a refused write, in seconds: disks are not freed, and queues are worked off, at once.
 const WRITES_RETRY_SECS: u64 = 5;
 
+/// The most characters of the sentence for people. Parsers quote what they refuse, which may be a whole body: the
+/// answer to megabytes is not megabytes.
+const WHY_CHARS_MAX: usize = 500;
+
 /// A request that is refused.
 #[derive(Debug)]
 pub(crate) struct Problem {
@@ -34,7 +38,12 @@ struct Told<'a> {
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, code: &'static str, why: impl Into<String>) -> Self {
-        Problem { status, code, why: why.into(), retry_secs: None, allow: None }
+        let mut why = why.into();
+        if let Some((end, _)) = why.char_indices().nth(WHY_CHARS_MAX) {
+            why.truncate(end);
+            why.push_str("...");
+        }
+        Problem { status, code, why, retry_secs: None, allow: None }
     }
 
     pub(crate) fn bad_body(why: impl Into<String>) -> Self {
@@ -140,7 +149,8 @@ impl From<SignatureError> for Problem {
     }
 }
 
-/// A share begins anew with the generation, which may be a day away: there is no point in asking more often.
+/// A share and the seen counts begin anew with the generation, which may be a day away: there is no point in asking
+/// more often.
 const SHARE_RETRY_SECS: u64 = 3600;
 
 impl From<WriteError> for Problem {
@@ -151,8 +161,12 @@ impl From<WriteError> for Problem {
             WriteError::TooMany { .. } => Problem::batch(why),
             WriteError::Reporter(_) => Problem::not_found(why),
             WriteError::Reporters(_) => Problem::new(StatusCode::CONFLICT, "too-many-reporters", why),
-            WriteError::Share { .. } => {
+            WriteError::Share { .. } | WriteError::Reserved { .. } => {
                 let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "share-used-up", why);
+                Problem { retry_secs: Some(SHARE_RETRY_SECS), ..problem }
+            }
+            WriteError::SeenFull { .. } => {
+                let problem = Problem::unavailable("seen-full", why);
                 Problem { retry_secs: Some(SHARE_RETRY_SECS), ..problem }
             }
             _ => Problem::unavailable("writes-refused", why),
@@ -190,5 +204,40 @@ impl From<AccountError> for Problem {
             AccountError::Reporter(error) => error.into(),
             AccountError::Random(_) | AccountError::File(_) => Problem::unavailable("accounts-file", why),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::json::Request;
+    use super::*;
+
+    /// The longest answer: each character of the sentence as six of JSON, and what is around it.
+    const ANSWER_BYTES_MAX: usize = 6 * WHY_CHARS_MAX + 100;
+
+    #[test]
+    fn the_answer_to_a_megabyte_of_bad_body_is_short() {
+        let megabyte = |text: &str| text.repeat((1 << 20) / text.len());
+        let bodies = [
+            format!("{{\"{}\":1}}", megabyte("k")),
+            format!("{{\"case\":\"{}\"}}", megabyte("\u{1f600}")),
+            format!("{{\"case\":[{{\"kind\":\"{}\"}}]}}", megabyte("\\u0001")),
+            format!("{{\"case\":[{{\"kind\":\"pyzor\",\"digest\":\"{}\"}}]}}", megabyte("x")),
+            format!("{{\"recipients\":\"{}\"}}", megabyte("9")),
+        ];
+        for body in bodies {
+            let problem = Request::parse(body.as_bytes()).expect_err("a bad body");
+            assert!(problem.why().chars().count() <= WHY_CHARS_MAX + "...".len(), "{:.100}", problem.why());
+            let answer = problem.into_response().into_body();
+            assert!(answer.len() <= ANSWER_BYTES_MAX, "{} bytes for {body:.40}", answer.len());
+        }
+    }
+
+    #[test]
+    fn a_sentence_is_cut_between_characters() {
+        let why = |text: &str| Problem::bad_body(text).why().to_owned();
+        let fits = "é".repeat(WHY_CHARS_MAX);
+        assert_eq!(why(&fits), fits);
+        assert_eq!(why(&format!("{fits}é")), format!("{fits}..."));
     }
 }

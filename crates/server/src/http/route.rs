@@ -23,6 +23,7 @@ pub(crate) enum Route<'a> {
     Account(&'a str),
     AccountToken(&'a str),
     AccountWeight(&'a str),
+    AccountStanding(&'a str),
     AccountUndo(&'a str),
     AccountSecret(&'a str, &'a str),
     ConfirmClock,
@@ -85,6 +86,7 @@ impl<'a> Route<'a> {
             ("accounts", None) => Some(Route::Account(name)),
             ("accounts", Some("token")) => Some(Route::AccountToken(name)),
             ("accounts", Some("weight")) => Some(Route::AccountWeight(name)),
+            ("accounts", Some("standing")) => Some(Route::AccountStanding(name)),
             ("accounts", Some("undo")) => Some(Route::AccountUndo(name)),
             ("accounts", Some(verb)) => {
                 let protocol = verb.strip_prefix("secrets/").filter(|protocol| !protocol.is_empty())?;

@@ -12,6 +12,7 @@ use super::accounts::parse;
 use super::answer::{self, Answered};
 use super::problem::Problem;
 use super::state::State;
+use super::who::Caller;
 use super::{blocking, body};
 use crate::accounts::AccountError;
 use crate::secrets::Protocol;
@@ -38,12 +39,13 @@ struct Shown {
 /// Gives an account a secret for a protocol, in place of any it had, and shows what its clients need.
 pub(crate) async fn put(
     state: &Arc<State>,
+    caller: &Caller,
     name: &str,
     protocol: &str,
     request: Request<Incoming>,
 ) -> Result<Answered, Problem> {
     let protocol = known(protocol)?;
-    let Wanted { secret } = parse(&body::read_json(state, request).await?)?;
+    let Wanted { secret } = parse(&body::read_json(state, caller, request).await?)?;
     let name = name.to_owned();
     let shown = blocking::care(state, move |state| {
         let account = state.accounts.get(&name).filter(|account| !account.is_operator());

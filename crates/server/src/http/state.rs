@@ -9,12 +9,15 @@ use seenit_ledger::clock::Clock;
 use seenit_ledger::ledger::Ledger;
 
 use super::blocking::Queues;
+use super::held::Memory;
+use super::shared::Shared;
 use crate::accounts::Accounts;
 use crate::audit::Audit;
 use crate::clients::Served;
 use crate::config::Config;
 use crate::limits::{Budget, Networks};
 use crate::link::Site;
+use crate::listen::{Crowd, Seat, Unread};
 use crate::metrics::Metrics;
 use crate::network::{Network, plain};
 use crate::reload::Live;
@@ -39,6 +42,15 @@ pub(crate) struct State {
     pub(crate) started: Instant,
     /// Work in blocking threads: what checks need, and questions about the site.
     pub(crate) queues: Queues,
+    /// The connections of HTTP.
+    pub(crate) crowd: Arc<Crowd>,
+    /// What bodies and answers hold.
+    pub(crate) memory: Memory,
+    /// The last answers of `/v1/stats` and of `/metrics`.
+    pub(crate) stats: Shared,
+    pub(crate) scrape: Shared,
+    /// What those of this machine spend who have no account and are not the operator.
+    pub(crate) local: Arc<Budget>,
 }
 
 impl State {
@@ -63,11 +75,15 @@ pub(crate) struct Peer {
     /// Whether the socket it came to is for this machine only.
     pub(crate) is_at_loopback: bool,
     pub(crate) budget: Option<Arc<Budget>>,
+    pub(crate) seat: Arc<Seat>,
+    /// What it has not taken of its answers.
+    pub(crate) unread: Arc<Unread>,
 }
 
 impl Peer {
-    pub(crate) fn new(state: &State, address: IpAddr, local: IpAddr) -> Self {
-        let address = plain(address);
-        Peer { address, is_at_loopback: plain(local).is_loopback(), budget: state.budget(address) }
+    pub(crate) fn new(state: &State, address: IpAddr, local: IpAddr, seat: Seat) -> Self {
+        let (address, is_at_loopback) = (plain(address), plain(local).is_loopback());
+        let (budget, unread) = (state.budget(address), Arc::default());
+        Peer { address, is_at_loopback, budget, seat: Arc::new(seat), unread }
     }
 }

@@ -5,7 +5,8 @@
 #[allow(dead_code)]
 mod site;
 
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use seenit_ledger::signature::Case;
 use seenit_signature::Kind;
@@ -14,8 +15,9 @@ use serde_json::{Value, json};
 
 use self::site::{BINARY, JSON, MAIL, MESSAGE, Reply, Site, config};
 use super::deadline::Deadline;
-use super::{State, check};
+use super::{Holder, State, blocking, check};
 use crate::clients::tests::until;
+use crate::listen::{Doing, Guest};
 
 impl Site {
     fn state(&self) -> &Arc<State> {
@@ -66,6 +68,59 @@ fn memory_that_is_too_slow_is_no_opinion_of_every_signature() {
     assert_eq!(codes.collect::<Vec<_>>(), [[4, 0, 0, 0, 0, 0, 0, 0]; 2]);
 }
 
+/// How long a test waits for what must happen, before it fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Pieces of work at a time, of which each holder has half.
+const AT_A_TIME: u32 = 4;
+
+#[test]
+fn whoever_holds_all_its_turns_waits_for_itself_and_others_are_served() {
+    let mut config = config();
+    config.http.at_a_time = AT_A_TIME;
+    // Far longer than a check takes: only the holder's own waits for so long.
+    config.check.deadline_millis = 3_000;
+    let site = Site::start(config);
+    let [first, second] = ["first", "second"].map(|name| site.account(name, r#"["check"]"#));
+    let verdict = |token: Option<&str>| {
+        let ask = site.ask("POST", "/v1/check").body(MESSAGE, MAIL);
+        let ask = token.into_iter().fold(ask, |ask, token| ask.token(token));
+        ask.send().json()["verdict"].as_str().expect("a verdict").to_owned()
+    };
+    let state = site.state();
+    let holder = state.accounts.holder(first.as_bytes()).expect("an account");
+    let (begun, begins) = std::sync::mpsc::channel();
+    let gate = Arc::new(RwLock::new(()));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    // Made after the runtime, which waits for its work when it is dropped: a failed assertion opens the gate first.
+    let held = gate.write().expect("nobody else has it");
+    // More slow messages of one account than there are permits for all.
+    let slow = (0..2 * AT_A_TIME).map(|_| {
+        let (state, holder) = (Arc::clone(state), Arc::clone(&holder));
+        let (begun, gate) = (begun.clone(), Arc::clone(&gate));
+        let work = move |_: &State| {
+            let _ = begun.send(());
+            drop(gate.read());
+        };
+        runtime.spawn(async move { blocking::sign(&state, &holder.budget, work).await.is_ok() })
+    });
+    let slow: Vec<_> = slow.collect();
+    // Each of them waits for a permit now, or has one.
+    runtime.block_on(async { tokio::task::yield_now().await });
+    (0..AT_A_TIME / 2).for_each(|_| begins.recv_timeout(PATIENCE).expect("its own turns are free"));
+    assert_eq!(verdict(Some(&second)), "unknown", "another account is served");
+    assert_eq!(verdict(Some(&site.token)), "unknown", "and so is the operator");
+    assert_eq!(verdict(None), "unknown", "and so are users of this machine without an account");
+    assert_eq!(verdict(Some(&first)), "no opinion", "the holder waits for itself, beyond the deadline");
+    assert!(begins.try_recv().is_err(), "it has half of the permits");
+    drop(held);
+    assert!(
+        slow.into_iter().all(|one| runtime.block_on(one).expect("no panic")),
+        "its turns come in the end"
+    );
+    assert_eq!(verdict(Some(&first)), "unknown", "and it is served again");
+}
+
 /// Connections with a question about the site: more than any queue has room for.
 const POLLERS: usize = 40;
 
@@ -101,4 +156,32 @@ fn checks_are_answered_while_status_work_is_stuck() {
             assert!(reply.header("retry-after").is_some());
         }
     });
+}
+
+#[test]
+fn one_holder_that_has_all_it_may_keeps_no_other_one_s_large_bodies_out() {
+    let mut config = config();
+    config.http.held_bytes_max = 1 << 20;
+    config.http.message_bytes_max = 256 << 10;
+    config.http.body_bytes_max = 256 << 10;
+    let site = Site::start(config);
+    let memory = &site.state().memory;
+    let guest = Arc::new(Guest::new([127, 0, 0, 1].into()));
+    guest.set(Doing::Working);
+    let mut held = Vec::new();
+    while memory.held_bytes() < (1 << 20) / 2 {
+        let bytes = vec![0; 80 << 10].into();
+        held.push(memory.hold_answer(Holder::Local, &guest, bytes));
+        assert!(held.len() < 100, "it gets its half");
+    }
+    let large = format!("{MAIL}{}", "some words of a long text\r\n".repeat(8_000));
+    assert_eq!(site.check(MESSAGE, &large).problem(), (503, "memory-busy".into()), "its own");
+    assert_eq!(site.post("/v1/check", MESSAGE, &large).status, 200, "the operator's");
+}
+
+#[test]
+fn statistics_and_metrics_are_answered_while_other_questions_wait_for_their_turn() {
+    let site = Site::start(config());
+    let _held = site.state().queues.hold_status();
+    assert_eq!((site.get("/v1/stats").status, site.get("/metrics").status), (200, 200));
 }

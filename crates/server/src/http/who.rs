@@ -7,23 +7,29 @@ use hyper::header::AUTHORIZATION;
 use hyper::{HeaderMap, StatusCode};
 use seenit_ledger::reporter::ReporterId;
 
+use super::held::Holder;
 use super::problem::Problem;
 use super::route::{Need, Route};
 use super::state::{Peer, State};
 use crate::accounts::{Account, Role};
 use crate::audit::Origin;
 use crate::limits::{Budget, Spending};
+use crate::listen::{Guest, Seat};
 use crate::metrics::FrontEnd;
+use crate::network::Network;
 
 use super::forwarded;
 
 /// Whoever asks.
 pub(crate) struct Caller {
     account: Option<Arc<Account>>,
+    /// Without an account and beyond this machine, or with an account that a client registered for itself.
+    is_stranger: bool,
     /// A process of this machine, as far as we can tell.
     is_local: bool,
     address: IpAddr,
     network: Option<Arc<Budget>>,
+    seat: Arc<Seat>,
 }
 
 impl Caller {
@@ -34,14 +40,18 @@ impl Caller {
         let network = if client.is_some() { state.budget(address) } else { peer.budget.clone() };
         // What comes through a proxy may come from anywhere, whatever the proxy says or leaves out.
         let is_local = peer.address.is_loopback() && !state.is_trusted_proxy(peer.address);
-        let mut caller = Caller { account: None, is_local, address, network };
+        let seat = Arc::clone(&peer.seat);
+        let mut caller = Caller { account: None, is_stranger: !is_local, is_local, address, network, seat };
         if let Some(token) = bearer(headers)? {
-            let holder = state.accounts.holder(token);
-            if holder.is_none() {
+            let Some(holder) = state.accounts.holder(token) else {
                 caller.spend(Spending::Writes, 1)?;
                 return Err(unauthorized("unknown-token", "nobody holds this token"));
+            };
+            caller.is_stranger = state.ledger.is_stranger(holder.reporter);
+            if !caller.is_stranger {
+                caller.seat.guest.is_known();
             }
-            caller.account = holder;
+            caller.account = Some(holder);
         }
         Ok(caller)
     }
@@ -82,6 +92,11 @@ impl Caller {
         Err(unauthorized("no-token", "this takes a token: Authorization: Bearer TOKEN"))
     }
 
+    /// The network of a stranger: what it sees is kept apart.
+    pub(crate) fn stranger(&self) -> Option<Network> {
+        self.is_stranger.then(|| Network::of(self.address))
+    }
+
     /// Spends from the budgets of the account and of the network. The operator has no limits.
     pub(crate) fn spend(&self, what: Spending, number: usize) -> Result<(), Problem> {
         if self.account.as_ref().is_some_and(|account| account.is_operator()) {
@@ -94,6 +109,27 @@ impl Caller {
             account.budget.spend(what, number)?;
         }
         Ok(())
+    }
+
+    /// Whose turn it is when its work waits: the account's, else the network's, else this machine's.
+    pub(crate) fn budget<'a>(&'a self, state: &'a State) -> &'a Budget {
+        let account = self.account.as_ref().map(|account| &account.budget);
+        account.or(self.network.as_deref()).unwrap_or(&state.local)
+    }
+
+    /// Whose memory its bodies and answers take. Accounts that clients registered for themselves have none of their
+    /// own.
+    pub(crate) fn holder(&self) -> Holder {
+        match &self.account {
+            Some(account) if !self.is_stranger => Holder::Account(account.reporter),
+            _ if self.network.is_some() => Holder::Network(Network::of(self.address)),
+            _ => Holder::Local,
+        }
+    }
+
+    /// Its place among the connections.
+    pub(crate) fn guest(&self) -> &Arc<Guest> {
+        &self.seat.guest
     }
 
     /// Whose word it is. Writes take a role, and only accounts have roles.

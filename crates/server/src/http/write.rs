@@ -22,7 +22,7 @@ use super::who::Caller;
 use super::{binary, blocking, query, receipt};
 use crate::accounts::Role;
 use crate::audit::Written;
-use crate::limits::{Spending, cost_of};
+use crate::limits::{Spending, cost_of, cost_of_bytes};
 
 /// Says something of cases, and answers with a receipt once it is durable.
 pub(crate) async fn write(
@@ -32,7 +32,7 @@ pub(crate) async fn write(
     request: Request<Incoming>,
 ) -> Result<Answered, Problem> {
     let reporter = whose(state, caller, verb, request.uri())?;
-    let (cases, recipients) = read_cases(state, request).await?;
+    let (cases, recipients) = read_cases(state, caller, request).await?;
     if recipients.is_some() {
         return Err(Problem::bad_body("only /v1/see has \"recipients\""));
     }
@@ -95,12 +95,16 @@ fn refuse_empty(cases: &[Case]) -> Result<(), Problem> {
 /// The cases of a body of any kind, and the recipients that JSON may name.
 pub(crate) async fn read_cases(
     state: &Arc<State>,
+    caller: &Caller,
     request: Request<Incoming>,
 ) -> Result<(Vec<Case>, Option<u64>), Problem> {
-    let (media, body) = body::read(state, request).await?;
+    let (media, body) = body::read(state, caller, request).await?;
     match media {
         Media::Message => {
-            let case = blocking::sign(state, move |_| Case::of_message(&body, &Ep4::default())).await?;
+            // Before anything is done for it. What is said of the message is another cost.
+            caller.spend(Spending::Checks, cost_of_bytes(body.len()))?;
+            let sign = move |_: &State| Case::of_message(&body, &Ep4::default());
+            let case = blocking::sign(state, caller.budget(state), sign).await?;
             Ok((vec![case], None))
         }
         Media::Binary => Ok((binary::cases(&body)?, None)),

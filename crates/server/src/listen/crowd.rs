@@ -1,56 +1,300 @@
-//! How many connections each network has. As many entries as connections at most.
+//! The connections of one kind of listener: how many there are, and which one makes room for a new one.
+//!
+//! A connection that waits for its peer (for a head, for a body, for an answer to be read) can be closed; one whose
+//! request is being worked on gets its answer first. So whoever opens connections and says nothing, reads nothing, or
+//! asks without a pause loses them to those who come after. As many entries as connections at most.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
 
 use crate::network::{Network, plain};
 
-/// The connections of each network beyond loopback.
+/// How long a new connection waits for another one to go before it looks again for one to close.
+const ROOM_WAIT: Duration = Duration::from_millis(100);
+
+/// Busy connections that are told at once to go after their answers. Some go within moments, and there is room for
+/// those who come meanwhile; more would close connections for nobody.
+const BUSY_AT_ONCE: usize = 32;
+
+/// How long an answer waits before its peer counts as one that does not read: far longer than a peer that reads takes.
+pub(crate) const UNREAD_MILLIS: u64 = 100;
+
+/// What moments are counted from, of all listeners.
+static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// The connections of a listener.
 pub(crate) struct Crowd {
-    most: u32,
-    counts: Mutex<HashMap<Network, u32>>,
+    most: usize,
+    per_network_max: usize,
+    guests: Mutex<Guests>,
+    /// Somebody has gone.
+    left: Notify,
 }
 
-/// A place among the connections of a network, given back when dropped.
+#[derive(Default)]
+struct Guests {
+    next: u64,
+    all: HashMap<u64, Arc<Guest>>,
+    /// How many each network has; those of loopback are one network.
+    counts: HashMap<Option<Network>, usize>,
+}
+
+/// What is known of an open connection.
+pub(crate) struct Guest {
+    /// None of this machine.
+    network: Option<Network>,
+    doing: AtomicU8,
+    /// When its last answer was ready, or when it came: milliseconds since [`BEGAN`].
+    since_millis: AtomicU64,
+    /// It has shown that it is an account, and no stranger's.
+    is_known: AtomicBool,
+    /// It was told to go.
+    is_leaving: AtomicBool,
+    /// It is to go after the answer that is being worked on.
+    leaves_after_answer: AtomicBool,
+    told_to_leave: Notify,
+}
+
+/// What a connection is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Doing {
+    /// Its peer has to do something: send a head, or take an answer.
+    Waiting,
+    /// Its peer sends a body.
+    Sending,
+    /// A request is worked on, or waits for its turn.
+    Working,
+}
+
+/// Whose connection it is: those of the first kind are closed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Somebody beyond this machine who has shown no account.
+    Stranger,
+    /// Somebody of this machine without an account: most often the filter of the mail server.
+    Local,
+    /// An account of the operator's.
+    Known,
+}
+
+/// A place among the connections, given back when dropped.
 pub(crate) struct Seat {
     crowd: Arc<Crowd>,
-    network: Option<Network>,
+    number: u64,
+    pub(crate) guest: Arc<Guest>,
+}
+
+/// Why there is no place.
+enum NoPlace {
+    /// The network has as many as it may.
+    Network,
+    /// There are as many connections as there may be.
+    Full,
 }
 
 impl Crowd {
-    pub(crate) fn new(most: u32) -> Self {
-        Crowd { most, counts: Mutex::default() }
+    pub(crate) fn new(most: usize, per_network_max: u32) -> Self {
+        let per_network_max = per_network_max as usize;
+        Crowd { most, per_network_max, guests: Mutex::default(), left: Notify::new() }
     }
 
-    /// A place for a client, if its network has one left. Loopback has as many as there are.
-    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Seat> {
-        let address = plain(address);
-        let network = (!address.is_loopback()).then(|| Network::of(address));
-        if let Some(network) = network {
-            let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-            let count = counts.entry(network).or_insert(0);
-            if *count >= self.most {
-                return None;
+    /// A place for a client, if its network has one left; loopback has as many as there are. Where all are taken, the
+    /// connection that can best be spared is closed first. While that one is still answered, the client waits.
+    pub(crate) async fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Seat> {
+        loop {
+            match self.try_enter(address) {
+                Ok(seat) => return Some(seat),
+                Err(NoPlace::Network) => return None,
+                Err(NoPlace::Full) => {
+                    self.make_room();
+                    // Time passes as well as a permit: the one that was told may take a moment.
+                    let _ = tokio::time::timeout(ROOM_WAIT, self.left.notified()).await;
+                }
             }
-            *count += 1;
         }
-        Some(Seat { crowd: Arc::clone(self), network })
     }
+
+    fn try_enter(self: &Arc<Self>, address: IpAddr) -> Result<Seat, NoPlace> {
+        let guest = Arc::new(Guest::new(address));
+        let (network, mut guests) = (guest.network, self.guests());
+        let of_network = guests.counts.get(&network).copied().unwrap_or(0);
+        if network.is_some() && of_network >= self.per_network_max {
+            return Err(NoPlace::Network);
+        }
+        if guests.all.len() >= self.most {
+            return Err(NoPlace::Full);
+        }
+        let number = guests.next;
+        guests.next += 1;
+        guests.all.insert(number, Arc::clone(&guest));
+        guests.counts.insert(network, of_network + 1);
+        Ok(Seat { crowd: Arc::clone(self), number, guest })
+    }
+
+    /// Closes the connection that can best be spared: a stranger's first and an account's last; of those, an idle one
+    /// at once before a busy one after its answer; of those, one of the network that has most of them; of those, the
+    /// one that has been silent for longest. Where there is only a busy one, several are told: their answers may be
+    /// seconds away, and one at a time would let in as few. A scan: it happens only while there is no room.
+    fn make_room(&self) {
+        let guests = self.guests();
+        let spared = guests.all.values().filter(|guest| guest.can_go());
+        let mut spared: Vec<_> = spared
+            .map(|guest| {
+                let ((kind, since), is_busy) = (guest.rank(), guest.doing() == Doing::Working);
+                ((kind, is_busy, Reverse(guests.of_network(guest)), since), guest)
+            })
+            .collect();
+        spared.sort_unstable_by_key(|(order, _)| *order);
+        let Some(&((first_kind, is_busy, ..), _)) = spared.first() else {
+            return;
+        };
+        let of_its_kind = spared.iter().take_while(|((kind, ..), _)| *kind == first_kind);
+        for (_, guest) in of_its_kind.take(if is_busy { BUSY_AT_ONCE } else { 1 }) {
+            guest.leave();
+        }
+    }
+
+    fn guests(&self) -> MutexGuard<'_, Guests> {
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Guests {
+    /// How many connections the network of one has.
+    fn of_network(&self, guest: &Guest) -> usize {
+        self.counts.get(&guest.network).copied().unwrap_or(0)
+    }
+}
+
+impl Guest {
+    pub(crate) fn new(address: IpAddr) -> Self {
+        let address = plain(address);
+        Guest {
+            network: (!address.is_loopback()).then(|| Network::of(address)),
+            doing: AtomicU8::new(Doing::Waiting as u8),
+            since_millis: AtomicU64::new(now_millis()),
+            is_known: AtomicBool::new(false),
+            is_leaving: AtomicBool::new(false),
+            leaves_after_answer: AtomicBool::new(false),
+            told_to_leave: Notify::new(),
+        }
+    }
+
+    /// Returns when the connection is to be closed at once. One that is busy stays until it has its answer.
+    pub(crate) async fn told_to_leave(&self) {
+        loop {
+            self.told_to_leave.notified().await;
+            if self.doing() != Doing::Working {
+                return;
+            }
+            // Its next request came in the meantime. Once it waits, it can be told again.
+            self.leaves_after_answer.store(true, Relaxed);
+            self.is_leaving.store(false, Relaxed);
+        }
+    }
+
+    /// Whether the answer that is being worked on is the last one of this connection.
+    pub(crate) fn leaves_after_answer(&self) -> bool {
+        self.leaves_after_answer.load(Relaxed)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn came_at(&self, millis: u64) {
+        self.since_millis.store(millis, Relaxed);
+    }
+
+    /// Says what the connection is about from now on.
+    pub(crate) fn set(&self, doing: Doing) {
+        self.doing.store(doing as u8, Relaxed);
+    }
+
+    /// It has shown that it is an account, and no stranger's.
+    pub(crate) fn is_known(&self) {
+        self.is_known.store(true, Relaxed);
+    }
+
+    fn doing(&self) -> Doing {
+        match self.doing.load(Relaxed) {
+            doing if doing == Doing::Working as u8 => Doing::Working,
+            doing if doing == Doing::Sending as u8 => Doing::Sending,
+            _ => Doing::Waiting,
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        match (self.is_known.load(Relaxed), self.network) {
+            (true, _) => Kind::Known,
+            (false, None) => Kind::Local,
+            (false, Some(_)) => Kind::Stranger,
+        }
+    }
+
+    /// Which of two that hold something goes first: the one of the lower kind, then the one that is silent for longer.
+    pub(crate) fn rank(&self) -> (Kind, u64) {
+        (self.kind(), self.since_millis.load(Relaxed))
+    }
+
+    /// Whether it can be closed at once for what it holds: nothing is worked on for it, and it is not just being
+    /// given an answer.
+    pub(crate) fn can_be_spared(&self) -> bool {
+        let silent_millis = now_millis().saturating_sub(self.since_millis.load(Relaxed));
+        self.can_go()
+            && match self.doing() {
+                Doing::Waiting => silent_millis >= UNREAD_MILLIS,
+                Doing::Sending => true,
+                Doing::Working => false,
+            }
+    }
+
+    /// Whether telling it to go changes something.
+    pub(crate) fn can_go(&self) -> bool {
+        let is_told = self.is_leaving.load(Relaxed);
+        let is_on_its_way = self.doing() == Doing::Working && self.leaves_after_answer();
+        !is_told && !is_on_its_way
+    }
+
+    /// Tells it to go: at once, or after its answer.
+    pub(crate) fn leave(&self) {
+        if self.doing() == Doing::Working {
+            self.leaves_after_answer.store(true, Relaxed);
+        } else {
+            self.is_leaving.store(true, Relaxed);
+            self.told_to_leave.notify_one();
+        }
+    }
+}
+
+impl Seat {
+    /// Something was asked, or answered.
+    pub(crate) fn progress(&self, doing: Doing) {
+        self.guest.set(doing);
+        self.guest.since_millis.store(now_millis(), Relaxed);
+    }
+}
+
+pub(crate) fn now_millis() -> u64 {
+    BEGAN.elapsed().as_millis() as u64
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let Some(network) = self.network else {
-            return;
-        };
-        let mut counts = self.crowd.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = counts.get_mut(&network) {
+        let mut guests = self.crowd.guests();
+        guests.all.remove(&self.number);
+        if let Some(count) = guests.counts.get_mut(&self.guest.network) {
             *count -= 1;
             if *count == 0 {
-                counts.remove(&network);
+                guests.counts.remove(&self.guest.network);
             }
         }
+        drop(guests);
+        self.crowd.left.notify_one();
     }
 }
 
@@ -58,17 +302,79 @@ impl Drop for Seat {
 mod tests {
     use super::*;
 
+    const NEAR: [u8; 4] = [192, 0, 2, 1];
+    const FAR: [u8; 4] = [192, 0, 7, 1];
+    const HERE: [u8; 4] = [127, 0, 0, 1];
+
+    fn enter(crowd: &Arc<Crowd>, address: [u8; 4]) -> Option<Seat> {
+        crowd.try_enter(address.into()).ok()
+    }
+
+    fn is_told(seat: &Seat) -> bool {
+        !seat.guest.can_go()
+    }
+
     #[test]
-    fn a_network_gets_its_places_back_and_loopback_has_no_limit() {
-        let crowd = Arc::new(Crowd::new(2));
-        let near: IpAddr = [192, 0, 2, 1].into();
-        let (one, _two) =
-            (crowd.enter(near).expect("room"), crowd.enter([192, 0, 2, 99].into()).expect("room"));
-        assert!(crowd.enter(near).is_none());
-        let _other = crowd.enter([192, 0, 3, 1].into()).expect("another network");
+    fn a_network_gets_its_places_back_and_loopback_has_no_limit_of_its_own() {
+        let crowd = Arc::new(Crowd::new(8, 2));
+        let (one, _two) = (enter(&crowd, NEAR).expect("room"), enter(&crowd, [192, 0, 2, 99]).expect("room"));
+        assert!(enter(&crowd, NEAR).is_none());
+        let _other = enter(&crowd, [192, 0, 3, 1]).expect("another network");
         drop(one);
-        drop(crowd.enter(near).expect("room again"));
-        let local: Vec<_> = (0..5).map(|_| crowd.enter([127, 0, 0, 1].into()).expect("no limit")).collect();
-        assert_eq!((local.len(), crowd.counts.lock().expect("sound").len()), (5, 2));
+        drop(enter(&crowd, NEAR).expect("room again"));
+        let local: Vec<_> = (0..5).map(|_| enter(&crowd, HERE).expect("no limit")).collect();
+        assert_eq!((local.len(), crowd.guests().counts.len()), (5, 3));
+        drop(local);
+        let guests = crowd.guests();
+        assert_eq!((guests.all.len(), guests.counts.len()), (2, 2));
+    }
+
+    #[test]
+    fn the_longest_silent_of_the_largest_network_goes_first_and_strangers_before_this_machine() {
+        let crowd = Arc::new(Crowd::new(6, 4));
+        let local = enter(&crowd, HERE).expect("room");
+        let near: Vec<_> = (0..3).map(|_| enter(&crowd, NEAR).expect("room")).collect();
+        let (far, account) = (enter(&crowd, FAR).expect("room"), enter(&crowd, FAR).expect("room"));
+        near.iter().zip([1, 5, 3]).for_each(|(seat, millis)| seat.guest.came_at(millis));
+        assert!(enter(&crowd, [192, 0, 9, 1]).is_none(), "full");
+        account.guest.is_known();
+        near[0].guest.set(Doing::Working);
+        let order = [&near[2], &near[1], &far, &near[0], &local, &account];
+        for (number, told) in order.iter().enumerate() {
+            crowd.make_room();
+            assert!(is_told(told), "number {number}");
+            assert_eq!(order.iter().filter(|seat| is_told(seat)).count(), number + 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn who_is_always_busy_goes_after_an_answer() {
+        let crowd = Arc::new(Crowd::new(1, 4));
+        let busy = enter(&crowd, HERE).expect("room");
+        busy.guest.set(Doing::Working);
+        crowd.make_room();
+        let wait = Duration::from_millis(10);
+        assert!(tokio::time::timeout(wait, busy.guest.told_to_leave()).await.is_err(), "not at once");
+        assert!(busy.guest.leaves_after_answer());
+        busy.guest.set(Doing::Waiting);
+        crowd.make_room();
+        busy.guest.told_to_leave().await;
+    }
+
+    #[test]
+    fn where_all_are_busy_many_are_told_at_once_and_nobody_of_a_higher_kind() {
+        let crowd = Arc::new(Crowd::new(3 * BUSY_AT_ONCE, 4));
+        let seats: Vec<_> = (0..3 * BUSY_AT_ONCE).map(|_| enter(&crowd, HERE).expect("room")).collect();
+        seats.iter().for_each(|seat| seat.guest.set(Doing::Working));
+        let (known, others) = seats.split_at(BUSY_AT_ONCE);
+        known.iter().for_each(|seat| seat.guest.is_known());
+        known[0].guest.set(Doing::Waiting);
+        let told = |seats: &[Seat]| seats.iter().filter(|seat| is_told(seat)).count();
+        for round in 1..=2 {
+            crowd.make_room();
+            assert_eq!((told(others), told(known)), (round * BUSY_AT_ONCE, 0));
+        }
+        crowd.make_room();
+        assert!(is_told(&known[0]) && told(known) == 1, "the idle one alone");
     }
 }

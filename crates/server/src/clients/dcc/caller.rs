@@ -47,9 +47,9 @@ impl Caller {
         is_signed.then(|| Caller { who: Who::Account(account), password: Some(password) })
     }
 
-    /// Somebody beyond this machine who proved nothing.
-    pub(super) fn is_stranger(&self) -> bool {
-        matches!(self.who, Who::Stranger)
+    /// Somebody whose recipients are kept apart.
+    pub(super) fn is_stranger(&self, desk: &Desk) -> bool {
+        desk.is_stranger(&self.who)
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Label {
 pub(super) fn each_listed(desk: &Desk, digest: &[u8; DIGEST_BYTES], mut hear: impl FnMut(Label)) {
     let config = &desk.state.config.ledger;
     let is_listed =
-        |known: &Answer| config.outweighs(Kind::RspamdLabel, known.weight.into(), known.against.into());
+        |known: &Answer| config.outweighs(config.quorum, known.weight.into(), known.against.into());
     // Whoever may not list a label cannot make its digest dear to look up, either.
     if is_listed(&desk.look_up(Kind::RspamdLabel, &signature(ANY, digest))) {
         each(desk, digest, |flag, known| {

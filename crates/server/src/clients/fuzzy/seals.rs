@@ -11,7 +11,7 @@ use lru::LruCache;
 use seenit_ledger::private::{self as private_file, PrivateError};
 use seenit_wire::fuzzy::{Command, PublicKey, Sealed, SecretKey, SharedKey};
 
-use crate::secrets::{Protocol, Secrets, random_key};
+use crate::secrets::{Protocol, Secret, Secrets, random_key};
 use crate::server::StartError;
 
 /// The secret key in the data folder, as `rspamadm keypair` would print it.
@@ -93,7 +93,7 @@ impl Seals {
         let changes = secrets.changes(Protocol::Fuzzy);
         if known.changes != Some(changes) {
             let keys = secrets.of_protocol(Protocol::Fuzzy);
-            let key_of = |text: Vec<u8>| SecretKey::from_text(std::str::from_utf8(&text).ok()?).ok();
+            let key_of = |text: Secret| SecretKey::from_text(std::str::from_utf8(&text).ok()?).ok();
             known.accounts =
                 keys.into_iter().filter_map(|(name, text)| Some((key_of(text)?, name.into()))).collect();
             known.clients.clear();

@@ -1,5 +1,7 @@
 //! rspamd's: keys of accounts, and labels.
 
+use std::cell::RefCell;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use seenit_signature::Kind;
@@ -24,6 +26,19 @@ pub(in crate::clients) fn command(action: u8, flag: u8, value: i32, tag: u32) ->
     [&[4, action, 0, flag][..], &value.to_le_bytes(), &tag.to_le_bytes(), &DIGEST].concat()
 }
 
+/// The same of a text: with shingles.
+fn command_of_text(action: u8, flag: u8, value: i32, tag: u32) -> Vec<u8> {
+    let mut bytes = command(action, flag, value, tag);
+    bytes[2] = 32;
+    bytes.extend([9; 32 * 8]);
+    bytes
+}
+
+/// Where a message is asked about from: each has a port of its own.
+fn ports() -> impl Iterator<Item = SocketAddr> {
+    (10_000..).map(|port| SocketAddr::from(([127, 0, 0, 1], port)))
+}
+
 /// Value and flag of a reply in the clear.
 fn told(reply: &[u8]) -> (i32, u32) {
     let number = |at: usize| u32::from_le_bytes(reply[at..at + 4].try_into().expect("four bytes"));
@@ -38,7 +53,11 @@ pub(in crate::clients) fn fuzzy(office: &Office) -> Fuzzy {
 fn labels_are_answered_with_the_highest_value_and_are_no_opinion() {
     let office = Office::open();
     let fuzzy = fuzzy(&office);
-    let check = || told(&office.ask(&fuzzy, home(), &command(CHECK, 0, 0, 1)));
+    let ports = RefCell::new(ports());
+    let check = || {
+        let port = ports.borrow_mut().next().expect("a port");
+        told(&office.ask(&fuzzy, port, &command_of_text(CHECK, 0, 0, 1)))
+    };
     let mut tag = 10;
     let mut say = |action, flag, value| {
         tag += 1;
@@ -76,7 +95,11 @@ fn labels_are_answered_with_the_highest_value_and_are_no_opinion() {
 fn spam_is_answered_with_the_flag_that_most_of_its_reports_came_under() {
     let office = Office::open();
     let fuzzy = fuzzy(&office);
-    let check = || told(&office.ask(&fuzzy, home(), &command(CHECK, 0, 0, 1)));
+    let ports = RefCell::new(ports());
+    let check = || {
+        let port = ports.borrow_mut().next().expect("a port");
+        told(&office.ask(&fuzzy, port, &command_of_text(CHECK, 0, 0, 1)))
+    };
     assert!(office.ask(&fuzzy, home(), &command(WRITE, 2, 3, 11)).is_empty());
     until("the report under flag 2", || check() == (3, 2));
     assert!(office.ask(&fuzzy, home(), &command(WRITE, 1, 4, 12)).is_empty());
@@ -88,11 +111,38 @@ fn spam_is_answered_with_the_flag_that_most_of_its_reports_came_under() {
 }
 
 #[test]
+fn a_part_that_was_reported_is_no_spam_beside_a_text_that_was_not() {
+    let office = Office::open();
+    let fuzzy = fuzzy(&office);
+    assert!(office.ask(&fuzzy, home(), &command_of_text(WRITE, 1, 4, 1)).is_empty());
+    until("the report", || office.desk.look_up(Kind::Rspamd, &DIGEST).raw == 4);
+    let mut ports = ports();
+    let mut ask = |before: Option<[u8; 64]>, question: Vec<u8>| {
+        let port = ports.next().expect("a port");
+        if let Some(digest) = before {
+            let mut text = command_of_text(CHECK, 0, 0, 7);
+            text[12..76].copy_from_slice(&digest);
+            text[76..].fill(3);
+            office.ask(&fuzzy, port, &text);
+        }
+        told(&office.ask(&fuzzy, port, &question))
+    };
+    let text = || command_of_text(CHECK, 0, 0, 2);
+    assert_eq!(ask(None, text()), (4, 1));
+    assert_eq!(ask(Some(DIGEST), text()), (4, 1), "the same text twice");
+    assert_eq!(ask(Some([6; 64]), text()), (0, 0), "a footer below a text that nobody reported");
+    assert_eq!(ask(None, command(CHECK, 0, 0, 3)), (0, 0), "a logo: its digest comes without shingles");
+}
+
+#[test]
 fn a_stranger_may_check_and_whoever_seals_for_an_accounts_key_is_that_account() {
     let office = Office::open();
     let fuzzy = fuzzy(&office);
-    assert_eq!(told(&office.ask(&fuzzy, abroad(), &command(CHECK, 0, 0, 1))), (0, 0));
-    assert_eq!(told(&office.ask(&fuzzy, abroad(), &command(WRITE, 1, 1, 2))), (403, 0));
+    // With the domain of its sender, as rspamd sends it: a stranger gets no answer that is longer than its question.
+    let long = |command: Vec<u8>| [&command[..], &[b'd', 20], &[b'x'; 20]].concat();
+    assert!(office.ask(&fuzzy, abroad(), &command(CHECK, 0, 0, 1)).is_empty());
+    assert_eq!(told(&office.ask(&fuzzy, abroad(), &long(command(CHECK, 0, 0, 1)))), (0, 0));
+    assert_eq!(told(&office.ask(&fuzzy, abroad(), &long(command(WRITE, 1, 1, 2)))), (403, 0));
     let sealed = include_str!("../../../../wire/tests/vectors/fuzzy/sealed.tsv");
     let rows = sealed.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t'));
     let is_write = |plain: &[u8]| plain[1] == WRITE;

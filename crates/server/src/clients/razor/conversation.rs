@@ -8,7 +8,7 @@ use seenit_ledger::record::Verb;
 use seenit_ledger::signature::Case;
 use seenit_ledger::verdict::Verdict;
 use seenit_signature::Kind;
-use seenit_signature::razor::Ep4;
+use seenit_signature::razor::{self, E4, Ep4};
 use seenit_wire::razor::{
     Answer, Batch, Command, ErrorCode, Listing, Malformed, Query, Request, Servers, Signature, State,
     Subject, Upload, write_batch, write_greeting, write_line, write_servers, write_state,
@@ -19,9 +19,11 @@ use super::peer::Peer;
 use super::upload;
 use crate::accounts::Role;
 use crate::clients::desk::{Desk, Who};
+use crate::http::Holder;
 use crate::http::blocking;
-use crate::limits::{Spending, cost_of};
+use crate::limits::{Spending, cost_of, cost_of_bytes};
 use crate::metrics::FrontEnd;
+use crate::network::Network;
 
 /// The confidence from which clients call something spam. We say 100 or nothing.
 const AVERAGE_CONFIDENCE: u8 = 50;
@@ -76,7 +78,10 @@ impl Conversation {
                 write_line(&answer, out).map_err(io::Error::other)?;
             }
             Request::Query(query) => {
-                let answer = self.answer_one(query);
+                // A client that has one question of a mail asks it on a line of its own.
+                let message = query.as_ref().ok().and_then(part_of);
+                let answer = self.answer_one(query, message);
+                self.see(message);
                 write_line(&answer, out).map_err(io::Error::other)?;
             }
             Request::Batch(batch) => self.answer_batch(batch, out).await?,
@@ -104,17 +109,18 @@ impl Conversation {
         written.map_err(io::Error::other)
     }
 
-    /// A query that is answered at once.
-    fn answer_one(&mut self, query: Result<Command<'_>, Malformed>) -> Answer<'static> {
+    /// A query that is answered at once. A message is asked about by its parts, and all of them together name it.
+    fn answer_one(&mut self, query: Result<Command<'_>, Malformed>, message: Option<E4>) -> Answer<'static> {
         match query {
-            Ok(Command::Check(query)) => self.check(&query),
+            Ok(Command::Check(query)) => self.check(&query, message),
             Ok(Command::Report(_)) => self.ask_for_the_mail(),
             Ok(Command::Authenticate { response }) => self.peer.authenticate(&response),
             _ => Answer::Error(ErrorCode::Malformed),
         }
     }
 
-    /// Revocations of one batch are of one mail, or of several: either way of all that they name.
+    /// The checks of one batch are of one mail, since clients ask about each mail when it arrives, and so are its
+    /// revocations. Who asks about several at once is told of none of them: that one part is known says nothing.
     async fn answer_batch(&mut self, batch: Batch<'_>, out: &mut Vec<u8>) -> io::Result<()> {
         let revoked: Vec<Query<'_>> = batch
             .queries()
@@ -124,24 +130,60 @@ impl Conversation {
             })
             .collect();
         let revocation = if revoked.is_empty() { None } else { Some(self.revoke(&revoked).await) };
+        let message = razor::together(batch.queries().filter_map(|query| part_of(&query.ok()?)));
         let mut answers = Vec::with_capacity(batch.len());
         for query in batch.queries() {
             answers.push(match (query, &revocation) {
                 (Ok(Command::Revoke(_)), Some(answer)) => *answer,
-                (query, _) => self.answer_one(query),
+                (query, _) => self.answer_one(query, message),
             });
         }
+        self.see(message);
         write_batch(answers, out).map_err(io::Error::other)
     }
 
-    fn check(&self, query: &Query<'_>) -> Answer<'static> {
-        let who = self.peer.who().unwrap_or_else(|| Who::at(self.peer.address));
-        if !self.desk.may(&who, self.peer.address, Spending::Checks, 1) {
+    fn who(&self) -> Who {
+        self.peer.who().unwrap_or_else(|| Who::at(self.peer.address))
+    }
+
+    /// Whether the client has proved to be somebody.
+    pub(super) fn is_proved(&self) -> bool {
+        self.peer.who().is_some()
+    }
+
+    /// Whether the client has proved to be an account, and no stranger's.
+    pub(super) fn is_known(&self) -> bool {
+        let who = self.peer.who();
+        who.is_some_and(|who| matches!(who, Who::Account(_)) && !self.desk.is_stranger(&who))
+    }
+
+    /// Whose memory its mails take.
+    pub(super) fn holder(&self) -> Holder {
+        match self.who() {
+            Who::Account(account) if !self.desk.state.ledger.is_stranger(account.reporter) => {
+                Holder::Account(account.reporter)
+            }
+            _ if self.peer.address.is_loopback() => Holder::Local,
+            _ => Holder::Network(Network::of(self.peer.address)),
+        }
+    }
+
+    /// A mail server checks a message when it arrives. A host, which is engine 8, is shared by many and not counted.
+    fn see(&self, message: Option<E4>) {
+        if let Some(E4(digest)) = message {
+            self.desk.see_checked(Kind::RazorE4, &digest, &self.who(), self.peer.address);
+        }
+    }
+
+    fn check(&self, query: &Query<'_>, message: Option<E4>) -> Answer<'static> {
+        if !self.desk.may(&self.who(), self.peer.address, Spending::Checks, 1) {
             return Answer::Error(ErrorCode::TooMany);
         }
-        let (kind, digest) = named(&query.signature);
-        // A mail server checks a message when it arrives. A host, which is engine 8, is shared by many and not counted.
-        self.desk.see_checked(kind, digest, &who, self.peer.address);
+        let signature = match (query.signature, message) {
+            (Signature::E4(_), Some(message)) => Signature::E4(message),
+            (signature, _) => signature,
+        };
+        let (kind, digest) = named(&signature);
         let verdict = self.desk.look_up(kind, digest).verdict;
         self.desk.state.metrics.verdicts.count(FrontEnd::Razor, verdict);
         match verdict {
@@ -161,8 +203,17 @@ impl Conversation {
 
     async fn report(&self, upload: &Upload<'_>) -> Answer<'static> {
         let mail = upload::message(upload);
-        let signed =
-            blocking::sign(&self.desk.state, move |_| Case::of_message(&mail, &Ep4::default())).await;
+        let who = self.peer.who().unwrap_or_else(|| Who::at(self.peer.address));
+        if !self.desk.may(&who, self.peer.address, Spending::Checks, cost_of_bytes(mail.len())) {
+            return Answer::Error(ErrorCode::TooMany);
+        }
+        let (state, network) = (&self.desk.state, self.desk.state.budget(self.peer.address));
+        let budget = match &who {
+            Who::Account(account) => &account.budget,
+            _ => network.as_deref().unwrap_or(&state.local),
+        };
+        let sign = move |_: &_| Case::of_message(&mail, &Ep4::default());
+        let signed = blocking::sign(state, budget, sign).await;
         match signed {
             Ok(case) if case.is_empty() => Answer::Rejected,
             Ok(case) => self.say(Verb::Report, Role::Report, case).await,
@@ -170,6 +221,7 @@ impl Conversation {
         }
     }
 
+    /// The ledger puts the parts together: they name one mail.
     async fn revoke(&self, queries: &[Query<'_>]) -> Answer<'static> {
         let mut case = Case::new();
         for query in queries {
@@ -202,6 +254,14 @@ impl Conversation {
             Ok(Err(_)) => Answer::Rejected,
             Err(_) => Answer::Error(ErrorCode::Internal),
         }
+    }
+}
+
+/// The signature of engine 4 that a check asks about.
+fn part_of(command: &Command<'_>) -> Option<E4> {
+    match command {
+        Command::Check(Query { signature: Signature::E4(part), .. }) => Some(*part),
+        _ => None,
     }
 }
 

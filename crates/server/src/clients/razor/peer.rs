@@ -158,7 +158,8 @@ impl Peer {
         }
         let (desk, registrations) = (Arc::clone(&self.desk), Arc::clone(&self.registrations));
         let make = move |_: &_| registrations.register(&desk, &name, &password);
-        let made = blocking::status(&self.desk.state, make).await;
+        let (state, network) = (&self.desk.state, self.desk.state.budget(self.address));
+        let made = blocking::status(state, network.as_deref().unwrap_or(&state.local), make).await;
         Ok(made.unwrap_or(Err(Refused::Internal)))
     }
 

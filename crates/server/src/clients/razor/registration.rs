@@ -1,6 +1,6 @@
 //! Accounts that clients beyond this machine make for themselves.
 //!
-//! Nobody vouches for them: their word weighs nothing until trusted accounts have confirmed it, a network gets a few a
+//! They are strangers: their word weighs nothing until the operator gives them another standing. A network gets a few a
 //! day, and a site not many more. Their names are in a place of their own.
 
 use std::num::NonZeroUsize;
@@ -72,7 +72,7 @@ impl Registrations {
         let (state, name) = (&desk.state, registered(user));
         let roles = Roles::from_iter([Role::Check, Role::Report, Role::Revoke]);
         state.accounts.check_free(&name, roles).map_err(|error| refused(&error))?;
-        // Whoever had a name may have earned a weight, or lost it: nobody inherits that.
+        // Whoever had a name may have got a weight, or lost it: nobody inherits that.
         if state.ledger.reporter(&name).is_some() {
             return Err(Refused::Taken);
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use seenit_ledger::Standing;
 use seenit_wire::razor::{Command, Request, response};
 
 use super::{Conversation, Ends, Peer, Registrations};
@@ -63,7 +64,11 @@ fn strangers_register_a_few_accounts_a_day_and_their_word_weighs_nothing() {
         let account = office.desk.state.accounts.get("razor.alice.at.example.com").expect("an account");
         assert!(account.roles.allow(Role::Revoke) && !account.roles.allow(Role::Admin));
         let reporter = office.desk.state.ledger.reporter(&account.name).expect("a reporter");
-        assert_eq!((reporter.weight, reporter.fixed), (0, false), "until trusted accounts agree");
+        assert_eq!(
+            (reporter.weight, reporter.standing),
+            (0, Standing::Stranger),
+            "until the operator says otherwise"
+        );
         assert_eq!(talk.register("alice@example.com", "stolen").await, "err=210");
         assert_eq!(talk.register("bob", "open-sesame").await, "err=214", "two tries of one network a day");
         let elsewhere = ([192, 0, 3, 9], 4000).into();

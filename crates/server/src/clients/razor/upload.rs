@@ -8,6 +8,9 @@ const BOUNDARY: &str = "=_seenit-razor-upload_=";
 /// Fields of the header that say how the body is laid out: those of the original do not hold any more.
 const LAYOUT_FIELDS: [&[u8]; 2] = [b"content-type:", b"content-transfer-encoding:"];
 
+/// The line that the client writes on top of every part. A part of a multipart begins with its own header.
+const AGENT_FIELD: &[u8] = b"X-Razor2-Agent:";
+
 /// A mail with the same header and the same parts. Nested parts lie side by side, as no signature minds.
 pub(super) fn message(upload: &Upload<'_>) -> Vec<u8> {
     let parts: Vec<&[u8]> = upload.parts().filter(|part| !part.is_empty()).collect();
@@ -22,11 +25,16 @@ pub(super) fn message(upload: &Upload<'_>) -> Vec<u8> {
     mail.extend_from_slice(format!("Content-Type: multipart/mixed; boundary=\"{BOUNDARY}\"\n\n").as_bytes());
     for part in parts {
         mail.extend_from_slice(format!("--{BOUNDARY}\n").as_bytes());
-        mail.extend_from_slice(part);
+        mail.extend_from_slice(without_agent_line(part));
         mail.push(b'\n');
     }
     mail.extend_from_slice(format!("--{BOUNDARY}--\n").as_bytes());
     mail
+}
+
+fn without_agent_line(part: &[u8]) -> &[u8] {
+    let end = part.iter().position(|byte| *byte == b'\n').map_or(part.len(), |at| at + 1);
+    if part.starts_with(AGENT_FIELD) { &part[end..] } else { part }
 }
 
 /// The fields of a header, each with the lines it goes on in.
@@ -56,6 +64,7 @@ fn is_layout(field: &[u8]) -> bool {
 mod tests {
     use super::*;
     use seenit_ledger::signature::Case;
+    use seenit_signature::Kind;
     use seenit_signature::razor::Ep4;
     use seenit_wire::razor::{Decoder, Request};
 
@@ -84,6 +93,25 @@ mod tests {
         let first = Case::of_message(mail.as_bytes(), &Ep4::default());
         assert!(first.len() >= 4);
         assert_eq!(again, first);
+    }
+
+    #[test]
+    fn a_mail_of_two_parts_has_the_name_that_the_client_checks_it_by() {
+        let texts = [
+            "Dear customer, this is an offer\nthat nobody in the whole world should miss today\n",
+            "so write to us now and become as rich as we are\nand leave this list whenever you want to\n",
+        ];
+        let part = |text: &str| format!("Content-Type: text/plain\n\n{text}");
+        let [first, second] = texts.map(part);
+        let head = "From: a@example.com\nContent-Type: multipart/mixed; boundary=\"x\"\n";
+        let mail = format!("{head}\n--x\n{first}\n--x\n{second}\n--x--\n");
+        let agent = "X-Razor2-Agent: Razor-Agents v2.84\n";
+        let upload = format!("-a=r&message=*\r\n{head}\r\n{agent}{first}\r\n{agent}{second}\r\n.\r\n");
+        let razor = |mail: &[u8]| {
+            let case = Case::of_message(mail, &Ep4::default());
+            case.iter().find(|one| one.kind() == Kind::RazorE4).expect("a name").digest().to_vec()
+        };
+        assert_eq!(razor(&uploaded(upload.as_bytes())), razor(mail.as_bytes()));
     }
 
     #[test]
