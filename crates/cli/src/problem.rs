@@ -216,7 +216,7 @@ fn open_code(error: &OpenError) -> Exit {
     match error {
         OpenError::Locked(_) => Exit::InUse,
         OpenError::Private(_) => Exit::NoOutput,
-        OpenError::Damaged { .. } | OpenError::Rows(_) => Exit::Data,
+        OpenError::Damaged { .. } | OpenError::JournalDamaged { .. } | OpenError::Rows(_) => Exit::Data,
         OpenError::Geometry(_) => Exit::NoMemory,
         OpenError::File { error, .. } if error.kind() == io::ErrorKind::NotFound => Exit::NoInput,
         _ => Exit::BrokenOff,

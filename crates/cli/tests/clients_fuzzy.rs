@@ -47,32 +47,35 @@ fn fuzzy_port<'a>(serving: &'a Serving<'_>) -> &'a str {
     serving.said["clients"]["fuzzy"].as_str().expect("an address")
 }
 
-/// What a client of either sort is told.
-fn add_check_and_delete(client: &mut Client) {
-    let text = shingles(32);
-    assert_eq!(client.ask(PING, (0, 0), &DIGEST, None), Some(done(0)));
-    assert_eq!(client.ask(CHECK, (0, 0), &DIGEST, Some(&text)), Some(MISS));
-    assert_eq!(client.ask(WRITE, (1, 10), &DIGEST, Some(&text)), Some(done(1)));
-    assert_eq!(client.ask(CHECK, (0, 0), &DIGEST, Some(&text)), Some(hit(1, 10, 1.0)));
-    assert_eq!(client.ask(CHECK, (0, 0), &DIGEST, None), Some(hit(1, 10, 1.0)), "the digest suffices");
-    assert_eq!(client.ask(COUNT, (0, 0), &DIGEST, None), Some(done(1)), "one signature is known");
-    assert_eq!(client.ask(CHECK, (0, 0), &OTHER_DIGEST, None), Some(MISS));
-    let near = |client: &mut Client, kept| client.ask(CHECK, (0, 0), &OTHER_DIGEST, Some(&shingles(kept)));
-    assert_eq!(near(client, 28), Some(hit(1, 10, 0.875)));
-    assert_eq!(near(client, 26), Some(hit(1, 10, 0.8125)));
-    assert_eq!(near(client, 25), Some(MISS), "too few while no ham is known");
-    assert_eq!(client.ask(WRITE, (2, 1), &DIGEST, None), Some(done(2)));
-    assert_eq!(client.ask(CHECK, (0, 0), &DIGEST, None), Some(hit(1, 11, 1.0)), "values add up");
-    assert_eq!(client.ask(DELETE, (1, 0), &DIGEST, Some(&text)), Some(done(1)));
-    assert_eq!(client.ask(CHECK, (0, 0), &DIGEST, Some(&text)), Some(MISS));
-    assert_eq!(near(client, 28), Some(MISS));
+/// What a client of either sort is told. Each question is of a message of its own, and so has a port of its own.
+fn add_check_and_delete(client: impl Fn() -> Client) {
+    let (text, other) = (shingles(32), Some(&OTHER_DIGEST));
+    let ask = |action, flag_and_value, digest: Option<&[u8; 64]>, shingles| {
+        client().ask(action, flag_and_value, digest.unwrap_or(&DIGEST), shingles)
+    };
+    assert_eq!(ask(PING, (0, 0), None, None), Some(done(0)));
+    assert_eq!(ask(CHECK, (0, 0), None, Some(&text)), Some(MISS));
+    assert_eq!(ask(WRITE, (1, 10), None, Some(&text)), Some(done(1)));
+    assert_eq!(ask(CHECK, (0, 0), None, Some(&text)), Some(hit(1, 10, 1.0)));
+    assert_eq!(ask(CHECK, (0, 0), None, None), Some(MISS), "without shingles it may be a logo");
+    assert_eq!(ask(COUNT, (0, 0), None, None), Some(done(1)), "one signature is known");
+    assert_eq!(ask(CHECK, (0, 0), other, None), Some(MISS));
+    let near = |kept| client().ask(CHECK, (0, 0), &OTHER_DIGEST, Some(&shingles(kept)));
+    assert_eq!(near(28), Some(hit(1, 10, 0.875)));
+    assert_eq!(near(26), Some(hit(1, 10, 0.8125)));
+    assert_eq!(near(25), Some(MISS), "too few while no ham is known");
+    assert_eq!(ask(WRITE, (2, 1), None, None), Some(done(2)));
+    assert_eq!(ask(CHECK, (0, 0), None, Some(&text)), Some(hit(1, 11, 1.0)), "values add up");
+    assert_eq!(ask(DELETE, (1, 0), None, Some(&text)), Some(done(1)));
+    assert_eq!(ask(CHECK, (0, 0), None, Some(&text)), Some(MISS));
+    assert_eq!(near(28), Some(MISS));
 }
 
 #[test]
 fn commands_in_the_clear_add_find_and_delete() {
     let folder = Folder::new();
     let serving = Serving::start_with(&folder, OPTIONS);
-    add_check_and_delete(&mut Client::plain(fuzzy_port(&serving)));
+    add_check_and_delete(|| Client::plain(fuzzy_port(&serving)));
     serving.stop();
 }
 
@@ -81,7 +84,7 @@ fn sealed_commands_do_the_same_and_the_key_outlives_the_server() {
     let folder = Folder::new();
     let serving = Serving::start_with(&folder, OPTIONS);
     let key = serving.said["fuzzy_key"].as_str().expect("a key").to_owned();
-    add_check_and_delete(&mut Client::sealed(fuzzy_port(&serving), &key));
+    add_check_and_delete(|| Client::sealed(fuzzy_port(&serving), &key));
     serving.stop();
     folder.write("seenit.toml", "[fuzzy]\nrequire_encryption = true\n");
     let serving = Serving::start_with(&folder, &format!("{OPTIONS} --config seenit.toml"));
@@ -117,11 +120,12 @@ fn good_mail_and_labels_have_their_flags_and_copies_count_once() {
     assert_eq!(client.ask(CHECK, (0, 0), &DIGEST, None), Some(hit(11, 8, 1.0)));
     assert_eq!(client.ask(WRITE, (1, -5), &DIGEST, None), Some(refused(403)), "nothing is less than unsaid");
     assert_eq!(client.ask(CHECK, (0, 0), &[0; 64], None), Some(refused(401)), "the digest of nothing");
+    let (mut client, text) = (Client::plain(fuzzy_port(&serving)), shingles(32));
     assert_eq!(client.ask(WRITE, (1, 1000), &OTHER_DIGEST, None), Some(done(1)));
-    assert_eq!(client.ask(CHECK, (0, 0), &OTHER_DIGEST, None), Some(hit(1, 20, 1.0)), "`value_max`");
+    assert_eq!(client.ask(CHECK, (0, 0), &OTHER_DIGEST, Some(&text)), Some(hit(1, 20, 1.0)), "`value_max`");
     assert_eq!(client.ask(WRITE, (2, 1), &OTHER_DIGEST, None), Some(done(2)));
     client.send_again();
-    assert_eq!(client.ask(CHECK, (0, 0), &OTHER_DIGEST, None), Some(hit(1, 21, 1.0)), "not twice");
+    assert_eq!(client.ask(CHECK, (0, 0), &OTHER_DIGEST, Some(&text)), Some(hit(1, 21, 1.0)), "not twice");
     serving.stop();
 }
 
@@ -139,7 +143,7 @@ fn whoever_seals_for_the_key_of_an_account_is_that_account() {
     let anybody = serving.said["fuzzy_key"].as_str().expect("a key");
     let mut local = Client::sealed(fuzzy_port(&serving), anybody);
     assert_eq!(local.ask(WRITE, (1, 1), &DIGEST, None), Some(done(1)));
-    assert_eq!(local.ask(CHECK, (0, 0), &DIGEST, None), Some(hit(1, 6, 1.0)));
+    assert_eq!(local.ask(CHECK, (0, 0), &DIGEST, Some(&shingles(32))), Some(hit(1, 6, 1.0)));
     serving.stop();
 }
 

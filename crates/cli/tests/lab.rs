@@ -77,6 +77,13 @@ fn site_prints_a_row_for_each_world() {
     let rows = rows.as_array().expect("one array");
     let shares: Vec<&str> = rows.iter().filter_map(|row| row["reporters"].as_str()).collect();
     assert!(shares.contains(&"80/20/0") && shares.contains(&"70/20/10"), "{shares:?}");
+    for crowd in ["sybils-0", "sybils-30-earn", "known-3-earn"] {
+        assert!(shares.contains(&crowd), "{shares:?}");
+    }
+    let of = |crowd| rows.iter().find(|row| row["reporters"] == crowd).expect("a row");
+    assert_eq!(of("sybils-30-earn")["ham_hit"], of("sybils-0")["ham_hit"]);
+    assert_eq!(of("sybils-30-earn")["spam_caught"], of("sybils-0")["spam_caught"]);
+    assert_eq!(of("sybils-30-earn")["weight_hostile"], 0.0, "they earn nothing");
     for rule in ["anyone", "quorum", "trust", "trust + protect", "vouched"] {
         assert!(rows.iter().any(|row| row["rule"] == rule), "{rule}");
     }

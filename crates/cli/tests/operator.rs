@@ -296,6 +296,7 @@ fn every_command_has_an_example() {
         "account add",
         "account remove",
         "account token",
+        "account standing",
         "account weight",
         "account undo",
         "selftest",

@@ -9,8 +9,16 @@ use std::process::{Command, Output};
 /// What the runner says of its tests, as `cargo nextest` writes it.
 const SUMMARY: &str = "     Summary [ 332.000s] 1290 tests run: 1290 passed, 0 skipped";
 
+/// What `--quick` needs of the disk, in MiB: `disk_mib_min` in the script.
+const QUICK_MIB: u64 = 6144;
+
 /// Runs `./test` with a cargo whose runner of tests ends with an exit code, and with so many seconds before it warns.
 fn run(options: &[&str], tests_code: i32, secs_max: &str) -> Output {
+    run_on_disk(options, tests_code, secs_max, QUICK_MIB, 0)
+}
+
+/// The same on a disk with so much room, where an earlier run left so much, both in MiB.
+fn run_on_disk(options: &[&str], tests_code: i32, secs_max: &str, free_mib: u64, left_mib: usize) -> Output {
     let fakes = tempfile::tempdir().expect("a folder for the fakes");
     let script = |name: &str, text: String| {
         let path = fakes.path().join(name);
@@ -23,11 +31,18 @@ fn run(options: &[&str], tests_code: i32, secs_max: &str) -> Output {
          'nextest run'*) echo '{SUMMARY}'; exit {tests_code} ;; esac"
     );
     script("cargo", cargo);
+    let disk = format!("echo 'Filesystem 1024-blocks Used Available'; echo 'disk 1 1 {}'", free_mib << 10);
+    script("df", disk);
+    let target = fakes.path().join("target");
+    fs::create_dir(&target).expect("a folder");
+    fs::write(target.join("left"), vec![b'x'; left_mib << 20]).expect("room for what was left");
     let path = std::env::var("PATH").expect("there is a PATH");
     Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test"))
         .args(options)
         .env("PATH", format!("{}:{path}", fakes.path().display()))
         .env("SEENIT_TEST_SECS_MAX", secs_max)
+        .env("CARGO_TARGET_DIR", &target)
+        .env_remove("SEENIT_TEST_DISK_MIB_MIN")
         .output()
         .expect("./test is run")
 }
@@ -75,4 +90,20 @@ fn the_tests_are_built_before_the_doctests_ask_for_the_same_libraries() {
 #[test]
 fn quick_and_long_exclude_each_other() {
     assert_eq!(run(&["--quick", "--long"], 0, "1000").status.code(), Some(64));
+}
+
+#[test]
+fn a_run_without_room_on_the_disk_fails_at_once_and_says_how_much_it_needs() {
+    let output = run_on_disk(&["--quick"], 0, "1000", QUICK_MIB - 20, 0);
+    let (said, complained) = (said(&output), String::from_utf8_lossy(&output.stderr).into_owned());
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("\nFAILED: stage tools") && !said.contains("== format =="), "{said}");
+    assert!(complained.contains("a run needs 6144 MiB"), "{complained}");
+    assert!(complained.contains("6124 MiB are free"), "{complained}");
+}
+
+#[test]
+fn what_an_earlier_run_left_counts_as_room() {
+    let output = run_on_disk(&["--quick"], 0, "1000", QUICK_MIB - 20, 20);
+    assert!(output.status.success(), "{}{}", said(&output), String::from_utf8_lossy(&output.stderr));
 }

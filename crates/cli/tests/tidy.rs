@@ -26,6 +26,13 @@ const UNSAFE_HEADING: &str = "## Where unsafe lives";
 /// Put together from two parts so that this file does not name the lint it looks for.
 const UNSAFE_LINT: &str = concat!("unsafe", "_code");
 
+/// Where the attacks and the defences are written down, and the heading of the latter.
+const THREAT_MODEL: &str = "docs/threat-model.md";
+const DEFENCES_HEADING: &str = "\n## Defences\n";
+
+/// Where the tests are that mount attacks. The threat model names each of them.
+const ATTACKS: &str = "crates/cli/tests/attacks";
+
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Rust,
@@ -273,4 +280,78 @@ fn links_between_documents_lead_somewhere() {
         }
     }
     assert_none("Links lead to files that are there", &offenders);
+}
+
+/// Every crate that is asked for by name has its line in docs/dependencies.md, and no other has.
+#[test]
+fn dependencies_are_listed() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect(path);
+    let rows = read("docs/dependencies.md");
+    let listed = rows.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let listed: std::collections::BTreeSet<String> =
+        listed.filter(|name| *name != "crate").map(str::to_owned).collect();
+    let mut asked = std::collections::BTreeSet::new();
+    for manifest in ["Cargo.toml", "crates/lab/Cargo.toml", "fuzzing/Cargo.toml"] {
+        let text = read(manifest);
+        let mut is_list = false;
+        for line in text.lines() {
+            if line.starts_with('[') {
+                is_list = line.contains("dependencies]");
+                continue;
+            }
+            let name = line.split_once(" = ").map(|(name, _)| name).filter(|_| is_list);
+            let is_own = line.contains("path = ") || line.contains("workspace = true");
+            asked.extend(name.filter(|name| !is_own && !name.starts_with('#')).map(str::to_owned));
+        }
+    }
+    assert_eq!(listed, asked);
+}
+
+/// A defence that no test shows is a hope: every row of the threat model's defences ends with tests that exist.
+#[test]
+fn every_defence_of_the_threat_model_names_its_tests() {
+    let sources = sources();
+    let is_test = |name: &str| {
+        let is_here =
+            |source: &&Source| source.kind == Kind::Rust && has_word(&source.text, &format!("fn {name}"));
+        sources.iter().any(|source| is_here(&source))
+    };
+    let text = read_text(&root().join(THREAT_MODEL));
+    let section = text.split(DEFENCES_HEADING).nth(1).expect("the threat model has a section of defences");
+    let rows =
+        section.lines().take_while(|line| !line.starts_with("## ")).filter(|line| line.starts_with("| "));
+    let rows: Vec<&str> = rows.filter(|line| !line.ends_with("| shown by |")).collect();
+    assert!(rows.len() > 20, "{} rows are not all the defences there are", rows.len());
+    let mut offenders = Vec::new();
+    for row in rows {
+        let cell = row.trim_end_matches('|').rsplit('|').next().unwrap_or_default();
+        let names: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
+        offenders.extend(names.iter().filter(|name| !is_test(name)).map(|name| format!("no test {name}")));
+        if names.is_empty() {
+            offenders.push(format!("no test is named: {row}"));
+        }
+    }
+    assert_none(&format!("{THREAT_MODEL} names tests that exist"), &offenders);
+}
+
+/// An attack that the threat model does not name is one that nobody who reads it knows to be defended against.
+#[test]
+fn every_attack_that_is_a_test_is_in_the_threat_model() {
+    let text = read_text(&root().join(THREAT_MODEL));
+    let (mut offenders, mut found) = (Vec::new(), 0);
+    for source in sources().iter().filter(|source| source.path.starts_with(ATTACKS)) {
+        for (_, rest) in
+            source.text.match_indices("#[test]\n").map(|(at, mark)| source.text[at..].split_at(mark.len()))
+        {
+            let name = rest.trim_start().strip_prefix("fn ").and_then(|rest| rest.split_once('('));
+            let (name, _) =
+                name.unwrap_or_else(|| panic!("{}: no function: {rest:.40}", source.path.display()));
+            found += 1;
+            if !text.contains(&format!("`{name}`")) {
+                offenders.push(format!("{}: {name}", source.path.display()));
+            }
+        }
+    }
+    assert!(found > 30, "{found} tests are not all the attacks there are");
+    assert_none(&format!("{THREAT_MODEL} names every test of {ATTACKS}"), &offenders);
 }

@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let secret = seenit_ledger::site_secret(&arguments.data, &SystemClock::default())?;
-    let introduction = Introduction::sign(&SiteSecret::from_bytes(secret), arguments.name.clone());
+    let introduction = Introduction::sign(&SiteSecret::from_bytes(*secret), arguments.name.clone());
     if arguments.json {
         output::json(&json!({
             "introduction": introduction.to_string(),

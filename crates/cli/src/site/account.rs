@@ -15,10 +15,12 @@ use crate::problem::Problem;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// All accounts, with their roles and the weight of their word
+    /// All accounts: roles, standing, what their word weighs, and how often it was confirmed and refuted
     #[command(
         after_help = "Two are built in: `operator` is whoever holds the operator's token, and on this machine \
         root and whom the server runs as; `local` is all other users of this machine together.\n\
+        Vouched accounts settle what others said; known ones earn weight slowly; strangers, who registered themselves, \
+        earn none, and their record is there for you to decide (docs/trust.md).\n\
         Example: seenit account list --json"
     )]
     List(Common),
@@ -32,7 +34,13 @@ pub(crate) enum Command {
     /// Give an account a new token, and show it, once
     #[command(after_help = "Example: seenit account token mx1")]
     Token(Named),
-    /// Fix what an account's word weighs
+    /// Choose how an account stands: vouched, known or stranger
+    #[command(
+        after_help = "Examples:\n  seenit account standing abuse-desk vouched   # lists mail alone, judges others\n  \
+        seenit account standing razor.alice known      # she registered; now she can earn weight"
+    )]
+    Standing(Stand),
+    /// Fix what an account's word weighs; from 5 on it is vouched for
     #[command(after_help = "Examples:\n  seenit account weight mx1 5\n  \
         seenit account weight local 10   # any user of this machine may list mail")]
     Weight(Weight),
@@ -83,6 +91,36 @@ pub(crate) struct Weight {
     /// Points, 0 to 10
     #[arg(value_name = "N", value_parser = clap::value_parser!(u8).range(0..=10))]
     weight: u8,
+}
+
+#[derive(Args)]
+pub(crate) struct Stand {
+    #[command(flatten)]
+    named: Named,
+    /// How it stands with you
+    #[arg(value_enum)]
+    standing: Standing,
+}
+
+/// How an account stands with the operator.
+#[derive(Clone, Copy, ValueEnum)]
+enum Standing {
+    /// Its word weighs 10 points, whatever it says, and settles what others said
+    Vouched,
+    /// It begins with the server's `account_weight` and earns more, slowly and never enough to list mail alone
+    Known,
+    /// Its word weighs nothing
+    Stranger,
+}
+
+impl Standing {
+    fn as_str(self) -> &'static str {
+        match self {
+            Standing::Vouched => "vouched",
+            Standing::Known => "known",
+            Standing::Stranger => "stranger",
+        }
+    }
 }
 
 #[derive(Args)]
@@ -156,6 +194,12 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, Problem> {
             let wanted = json!({"weight": weight.weight});
             tell(&named.common, client.post_json(&named.path("/weight"), &wanted)?, line)
         }
+        Command::Standing(wanted) => {
+            let named = &wanted.named;
+            let client = Client::of(&named.common.place)?;
+            let body = json!({"standing": wanted.standing.as_str()});
+            tell(&named.common, client.post_json(&named.path("/standing"), &body)?, line)
+        }
         Command::Secret(wanted) => secret(wanted),
         Command::Undo(named) => {
             let client = Client::of(&named.common.place)?;
@@ -214,9 +258,17 @@ fn line(account: &Value) -> String {
     let reporter = &account["reporter"];
     let weight = reporter["weight"].as_u64().map_or("-".into(), |weight| weight.to_string());
     let how = if reporter["fixed"] == true { "fixed" } else { "by trust" };
-    let records = reporter["records"].as_u64().unwrap_or(0);
-    let name = account["name"].as_str().unwrap_or_default();
-    format!("{name:24}{:32}weight {weight} ({how})  {records} records\n", roles.join(", "))
+    let number = |field: &str| reporter[field].as_u64().unwrap_or(0);
+    let (name, standing) = (account["name"].as_str().unwrap_or_default(), reporter["standing"].as_str());
+    format!(
+        "{name:24}{:32}{:10}weight {weight} ({how})  {} records, {} confirmed on {} days, {} refuted\n",
+        roles.join(", "),
+        standing.unwrap_or("-"),
+        number("records"),
+        number("confirmed"),
+        number("confirmed_generations"),
+        number("refuted"),
+    )
 }
 
 /// The token alone on standard output: it goes into a file or a variable.

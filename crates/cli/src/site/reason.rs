@@ -110,6 +110,13 @@ pub(crate) fn words(reason: &Value) -> String {
         ),
         "seen" if number("seen") == 0 => format!("{kind}: marked as bulk"),
         "seen" => format!("{kind}: seen by {at_least}{} recipients", number("seen")),
+        "overfull" => {
+            format!("{kind}: no opinion: only a filter knows it that holds too much to be believed")
+        }
+        "seen-by-strangers" => {
+            let networks = number("stranger_networks");
+            format!("{kind}: seen by clients without an account, from at least {networks} networks")
+        }
         "many" => format!("{kind}: marked as sent to many"),
         "deadline" => {
             format!("deadline: the server had no answer within {} ms", number("deadline_millis"))
@@ -145,7 +152,7 @@ mod tests {
         assert_eq!(told("replica"), "exact text: 20 of its 32 shingles are known from spam (threshold 17)");
         let late = words(&json!({"rule": "deadline", "verdict": "no opinion", "deadline_millis": 2000}));
         assert_eq!(late, "deadline: the server had no answer within 2000 ms");
-        for rule in ["protected", "resembles", "many", "below-quorum"] {
+        for rule in ["protected", "resembles", "many", "overfull", "below-quorum"] {
             assert_ne!(told(rule), told("something new").replace("something new", rule), "{rule}");
         }
     }

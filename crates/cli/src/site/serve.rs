@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Args;
 use seenit_ledger::Stats;
 use seenit_server::config::Listen;
-use seenit_server::{ClientAddresses, Config, Running, Server, log};
+use seenit_server::{ClientAddresses, Config, Running, Server, dumps, log};
 use serde::Serialize;
 use signal_hook::consts::TERM_SIGNALS;
 
@@ -76,6 +76,10 @@ const ENDED_BY_SIGNAL: i32 = 128;
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let config = read_config(arguments.config.as_deref())?;
     log::init(&config.log);
+    // Before the first key is read. A kernel that refuses it is no reason not to serve.
+    if let Err(error) = dumps::refuse() {
+        eprintln!("Note: core dumps cannot be turned off: {error}");
+    }
     let has_tls = (config.tls.is_set(), config.tls.loopback);
     let names = config.http.names.clone();
     // Before anybody is told that it runs: who hears of it may end it at once.

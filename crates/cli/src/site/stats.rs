@@ -39,6 +39,20 @@ fn kept(stats: &Value) -> String {
     }
 }
 
+/// What probes with absent keys say of a filter.
+fn filter(rate: &Value) -> String {
+    let number = |value: &Value| value.as_f64().unwrap_or(0.0);
+    let doubt = if rate["in_doubt"] == true { "; in doubt: what rests on it is no opinion" } else { "" };
+    format!(
+        "{}: measured false-positive rate {:.1e} ({:.1e} to {:.1e}), promised {:.1e}{doubt}",
+        rate["name"].as_str().unwrap_or_default(),
+        number(&rate["present_rate"]),
+        number(&rate["interval"][0]),
+        number(&rate["interval"][1]),
+        number(&rate["promised_rate"]),
+    )
+}
+
 fn told(stats: &Value) -> String {
     let number = |name: &str| stats[name].as_u64().unwrap_or(0);
     let rate = |name: &str| format!("{:.1e}", stats[name].as_f64().unwrap_or(0.0));
@@ -70,6 +84,8 @@ fn told(stats: &Value) -> String {
         ("journal", format!("{}, {} free", bytes("journal_bytes"), bytes("free_bytes"))),
         ("snapshot", snapshot.map_or("none yet".into(), |secs| format!("{secs} s ago"))),
     ];
+    let filters = stats["filters"].as_array().into_iter().flatten().map(filter);
+    let rows = rows.into_iter().chain(filters.map(|filter| ("filter", filter))).collect::<Vec<_>>();
     let mut text: String = rows.iter().map(|(name, value)| format!("{name:14}{value}\n")).collect();
     for (what, list) in [("recovery", &stats["recovery"]), ("alarm", &stats["alarms"])] {
         for sentence in list.as_array().into_iter().flatten().filter_map(Value::as_str) {

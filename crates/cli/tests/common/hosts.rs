@@ -1,6 +1,7 @@
 //! Hosts of a test's own: network namespaces on a bridge, which can be cut off as a cable would be.
 
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::nats::Place;
 
@@ -82,7 +83,9 @@ fn ip(words: &str) {
 
 /// Runs a test of this program again, in a network namespace of its own.
 fn run_inside(test: &str) {
-    let probe = format!("seenit-{}-probe", std::process::id());
+    // Several tests of one process may look at a time: with one name for all of them, all but one would be skipped.
+    static LOOKED: AtomicU32 = AtomicU32::new(0);
+    let probe = format!("seenit-{}-probe-{}", std::process::id(), LOOKED.fetch_add(1, Relaxed));
     let links = "ip link add bridge0 type bridge && ip link add cable0 type veth peer name cable1";
     let all = format!("{links} && ip netns add {probe} && ip netns delete {probe}");
     let tried = Command::new("unshare").args(["--net", "sh", "-c", &all]).stderr(Stdio::null()).status();

@@ -63,6 +63,27 @@ impl<'a> Serving<'a> {
     ) -> Self {
         let mut command = folder.command(&format!("serve --data {DATA} --http 127.0.0.1:0 --json {options}"));
         command.envs(environment.iter().cloned());
+        Serving::start_as(folder, command)
+    }
+
+    /// The same where the process may have so many descriptors (`soft`), and can give itself so many (`hard`).
+    pub(crate) fn start_limited(folder: &'a Folder, options: &str, soft: u32, hard: u32) -> Self {
+        let server = folder.command(&format!("serve --data {DATA} --http 127.0.0.1:0 --json {options}"));
+        let mut command = Command::new("sh");
+        // First the soft one: it may not be above the hard one.
+        let limit = format!("ulimit -S -n {soft} && ulimit -H -n {hard} && exec \"$0\" \"$@\"");
+        command.args(["-c", &limit]).arg(server.get_program()).args(server.get_args());
+        command.current_dir(server.get_current_dir().expect("the test's folder"));
+        for (name, value) in server.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        Serving::start_as(folder, command)
+    }
+
+    fn start_as(folder: &'a Folder, mut command: Command) -> Self {
         let log = std::fs::File::create(folder.path("log")).expect("the folder is writable");
         let mut process = Guarded(command.stdout(Stdio::piped()).stderr(log).spawn().expect("seenit starts"));
         let mut out = BufReader::new(process.0.stdout.take().expect("piped"));
@@ -80,6 +101,12 @@ impl<'a> Serving<'a> {
 
     pub(crate) fn address(&self) -> &str {
         self.url().strip_prefix("http://").expect("plain HTTP")
+    }
+
+    /// The token of the operator, which the server wrote at its first start.
+    pub(crate) fn operator_token(&self) -> String {
+        let file = self.said["token_files"][0].as_str().expect("a file");
+        std::fs::read_to_string(file).expect("a token").trim_end().to_owned()
     }
 
     /// Runs a command that asks this server.

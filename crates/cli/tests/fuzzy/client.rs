@@ -65,13 +65,39 @@ impl Client {
         digest: &[u8; 64],
         shingles: Option<&[u64; 32]>,
     ) -> Option<Heard> {
-        self.tag += 1;
-        let command = command(action, (flag, value), self.tag, digest, shingles);
-        self.last = match &self.seal {
-            None => command,
-            Some(seal) => seal.close(self.tag, &command),
-        };
-        self.send(&self.last);
+        self.ask_all(action, (flag, value), &[(digest, shingles)]).map(|heard| heard[0])
+    }
+
+    /// Asks about all parts of a message before it hears an answer, as rspamd does, and hears one for each of them.
+    pub(crate) fn ask_all(
+        &mut self,
+        action: u8,
+        (flag, value): (u8, i32),
+        parts: &[(&[u8; 64], Option<&[u64; 32]>)],
+    ) -> Option<Vec<Heard>> {
+        let first = self.tag + 1;
+        for (digest, shingles) in parts {
+            self.tag += 1;
+            let command = command(action, (flag, value), self.tag, digest, *shingles);
+            self.last = match &self.seal {
+                None => command,
+                Some(seal) => seal.close(self.tag, &command),
+            };
+            self.send(&self.last);
+        }
+        let mut heard = vec![None; parts.len()];
+        for _ in parts {
+            let (tag, answer) = self.hear()?;
+            // What waits for the disk may be answered after what does not.
+            let place = tag.checked_sub(first).and_then(|number| heard.get_mut(number as usize));
+            let before = place.unwrap_or_else(|| panic!("nobody asked {tag:x}")).replace(answer);
+            assert_eq!(before, None, "{tag:x} was answered twice");
+        }
+        heard.into_iter().collect()
+    }
+
+    /// An answer, and the tag of what it answers.
+    fn hear(&self) -> Option<(u32, Heard)> {
         let mut place = [0; 2048];
         let length = self.socket.recv(&mut place).ok()?;
         let reply = match &self.seal {
@@ -80,12 +106,12 @@ impl Client {
         };
         assert_eq!(reply.len(), 96);
         let number = |at: usize| u32::from_le_bytes(reply[at..at + 4].try_into().expect("four bytes"));
-        assert_eq!(number(8), self.tag);
-        Some(Heard {
+        let heard = Heard {
             value: number(0).cast_signed(),
             flag: number(4),
             probability: f32::from_bits(number(12)),
-        })
+        };
+        Some((number(8), heard))
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) enum Heard {
 #[derive(Clone, Default)]
 pub(crate) struct Conversation {
     decoder: Decoder,
+    is_introduced: bool,
     has_challenge: bool,
     is_somebody: bool,
 }
@@ -25,6 +26,9 @@ pub(crate) struct Conversation {
 /// What a request is about.
 #[derive(Default)]
 struct About {
+    introduction: bool,
+    /// It is none of Razor's requests.
+    foreign: bool,
     challenge: bool,
     proof: bool,
     revocation: bool,
@@ -54,7 +58,8 @@ impl Conversation {
 
     /// On this machine whoever answers to a challenge is `local`, whatever the answer.
     fn answer(&mut self, about: &About) -> Heard {
-        if about.end {
+        self.is_introduced |= about.introduction;
+        if about.end || !self.is_introduced || about.foreign && !self.is_somebody {
             return Heard::End;
         }
         if self.is_somebody && (about.revocation || about.mail) {
@@ -68,13 +73,17 @@ impl Conversation {
 
 impl About {
     fn of(request: Request<'_>) -> Self {
-        let mut about = About::default();
+        let first =
+            |command: &Command<'_>| matches!(command, Command::Client | Command::Get(_) | Command::Quit);
+        let introduction = matches!(&request, Request::Query(Ok(command)) if first(command));
+        let mut about = About { introduction, ..About::default() };
         match request {
             Request::Query(Ok(Command::Identify { .. })) => about.challenge = true,
             Request::Query(Ok(Command::Authenticate { .. })) => about.proof = true,
             Request::Query(Ok(Command::Revoke(_))) => about.revocation = true,
             Request::Query(Ok(Command::Quit)) => about.end = true,
-            Request::Query(_) => {}
+            Request::Query(Err(malformed)) => about.foreign = malformed.is_foreign(),
+            Request::Query(Ok(_)) => {}
             Request::Batch(batch) => {
                 let has = |is: fn(&Command<'_>) -> bool| batch.queries().flatten().any(|query| is(&query));
                 about.proof = has(|query| matches!(query, Command::Authenticate { .. }));

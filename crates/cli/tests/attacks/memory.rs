@@ -1,0 +1,203 @@
+//! Answers that nobody reads, and connections that nobody uses.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, Stream};
+
+use super::peer::{PATIENCE, flood, hear, may_open, metric, peak_kib, resident_kib, serving, until};
+use crate::common::Folder;
+use crate::common::serving::{HTTP_ALONE, Serving, mail};
+
+/// Memory beyond that of an idle server: one answer and some buffers are far below it. 16,000,000 bytes.
+const GROWTH_KIB_MAX: u64 = 16_000_000 / 1024;
+
+/// Memory of 1,024 connections that do not read, beyond that of an idle server: what is known of each of them, and one
+/// buffer to read from and one to write to. 32 KiB each.
+const CROWD_GROWTH_KIB_MAX: u64 = 32 << 10;
+
+/// What is sent on one connection, in pipelined requests: as much as once took 5.4 GB.
+const SENT_BYTES: usize = 3_100_000;
+
+/// More connections than are served at a time.
+const CONNECTIONS: usize = 1100;
+
+/// Connections that a small server has, and those that are never idle: they would keep all places for ever.
+const PLACES: usize = 32;
+const BUSY: usize = 40;
+
+/// Seconds that a peer has to take its answer. The default is 30: whoever is cut off in half of that, which a busy
+/// machine may need, was cut off by this.
+const ANSWER_SECS: u64 = 1;
+const CUT_OFF_MAX: Duration = Duration::from_secs(15);
+
+/// Somebody else is answered so often meanwhile.
+const ANSWERS_MIN: usize = 5;
+
+const DOCUMENT: &[u8] = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
+const HEAD_ALONE: &[u8] = b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+/// Waits until memory has stopped growing: what was sent is worked off, or waits for somebody to read.
+fn until_settled(serving: &Serving<'_>) {
+    let mut last = 0;
+    until("the server is done with what it was sent", || {
+        std::thread::sleep(Duration::from_secs(1));
+        let before = std::mem::replace(&mut last, peak_kib(serving));
+        last == before
+    });
+}
+
+/// Requests on one connection whose answers nobody reads.
+fn pipeline(piece: &[u8], bytes: usize) {
+    let folder = Folder::new();
+    let serving = serving(&folder);
+    let idle = resident_kib(&serving);
+    let mut stream = TcpStream::connect(serving.address()).expect("it listens");
+    let socket = stream.try_clone().expect("a second handle");
+    let sent = flood(&mut stream, &socket, piece, bytes);
+    until_settled(&serving);
+    assert_eq!(serving.verdict("mail.eml").0, "unknown", "somebody else is answered");
+    let grown = peak_kib(&serving).saturating_sub(idle);
+    eprintln!("{sent} bytes sent, {grown} KiB more than idle ({idle} KiB)");
+    assert!(grown < GROWTH_KIB_MAX, "{grown} KiB more than idle");
+    serving.stop();
+}
+
+#[test]
+fn pipelined_requests_whose_answers_nobody_reads_take_no_memory() {
+    pipeline(DOCUMENT, SENT_BYTES);
+}
+
+#[test]
+fn pipelined_requests_for_heads_that_nobody_reads_take_no_memory() {
+    // Heads are small: it takes more of them.
+    pipeline(HEAD_ALONE, 20 * SENT_BYTES);
+}
+
+/// A server with a certificate, and what a client needs to trust it.
+fn encrypted(folder: &Folder) -> (Serving<'_>, Arc<ClientConfig>) {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    folder.write("certificate.pem", made.cert.pem());
+    folder.write("key.pem", made.signing_key.serialize_pem());
+    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.path(name));
+    let tls = format!("[tls]\ncertificate = {certificate:?}\nkey = {key:?}\nloopback = true\n");
+    folder.write("tls.toml", tls);
+    let serving = Serving::start_with(folder, &format!("{HTTP_ALONE} --config tls.toml"));
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(certificate).expect("a certificate")).expect("an authority");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let client = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let client = client.expect("versions").with_root_certificates(roots).with_no_client_auth();
+    (serving, Arc::new(client))
+}
+
+#[test]
+fn the_same_over_tls_takes_no_memory() {
+    let folder = Folder::new();
+    let (serving, client) = encrypted(&folder);
+    let address = serving.url().strip_prefix("https://").expect("TLS").to_owned();
+    let connect = || {
+        let name = ServerName::try_from("localhost").expect("a name");
+        let connection = ClientConnection::new(Arc::clone(&client), name).expect("a client");
+        (connection, TcpStream::connect(&address).expect("it listens"))
+    };
+    let ask = |piece: &[u8], bytes: usize| {
+        let (mut connection, mut socket) = connect();
+        let handle = socket.try_clone().expect("a second handle");
+        let sent = flood(&mut Stream::new(&mut connection, &mut socket), &handle, piece, bytes);
+        (sent, connection, socket)
+    };
+    drop(ask(DOCUMENT, 1));
+    let idle = resident_kib(&serving);
+    let (sent, _connection, _socket) = ask(DOCUMENT, SENT_BYTES);
+    until_settled(&serving);
+    let grown = peak_kib(&serving).saturating_sub(idle);
+    eprintln!("{sent} bytes sent, {grown} KiB more than idle ({idle} KiB)");
+    assert!(grown < GROWTH_KIB_MAX, "{grown} KiB more than idle");
+}
+
+#[test]
+fn a_peer_that_reads_nothing_is_cut_off_in_time() {
+    let folder = Folder::new();
+    folder.write("seenit.toml", format!("[http]\nanswer_secs = {ANSWER_SECS}\n"));
+    let serving = Serving::start_with(&folder, &format!("{HTTP_ALONE} --config seenit.toml"));
+    let mut stream = TcpStream::connect(serving.address()).expect("it listens");
+    let socket = stream.try_clone().expect("a second handle");
+    flood(&mut stream, &socket, DOCUMENT, SENT_BYTES);
+    let began = Instant::now();
+    // The one that asks for the number is one itself.
+    until("the connection is closed", || metric(&serving, "seenit_http_connections") <= 1.0);
+    let took = began.elapsed();
+    eprintln!("closed after {took:.1?}");
+    assert!(took < CUT_OFF_MAX, "closed after {took:.1?}, where {ANSWER_SECS} s are configured");
+    serving.stop();
+}
+
+#[test]
+fn connections_that_do_not_read_or_say_nothing_keep_nobody_out() {
+    if !may_open(2 * CONNECTIONS as u64) {
+        return;
+    }
+    for request in [DOCUMENT.repeat(20), b"POST /v1/check HTTP/1.1\r\nHost: lo".to_vec(), Vec::new()] {
+        let folder = Folder::new();
+        let serving = serving(&folder);
+        let idle = resident_kib(&serving);
+        let mut held = Vec::new();
+        for _ in 0..CONNECTIONS {
+            let mut stream = TcpStream::connect(serving.address()).expect("it listens");
+            stream.set_write_timeout(Some(Duration::from_secs(5))).expect("a time limit");
+            stream.write_all(&request).expect("a few bytes fit");
+            held.push(stream);
+        }
+        assert_eq!(serving.verdict("mail.eml").0, "unknown", "somebody else is answered");
+        // The first ones had to go; the last ones are still there.
+        let last = held.last_mut().expect("many");
+        let (_, is_closed) = hear(last, Duration::from_millis(200));
+        assert!(!is_closed, "whoever came last stays");
+        assert!(metric(&serving, "seenit_http_connections_closed_total") >= 76.0);
+        let grown = peak_kib(&serving).saturating_sub(idle);
+        eprintln!("{} bytes each: {grown} KiB more than idle ({idle} KiB)", request.len());
+        assert!(grown < CROWD_GROWTH_KIB_MAX, "{grown} KiB more than idle");
+        serving.stop();
+    }
+}
+
+#[test]
+fn connections_that_ask_without_a_pause_keep_nobody_out_and_the_server_still_stops() {
+    const ASKED: &[u8] = b"GET /v1/stats HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let folder = Folder::new();
+    folder.write("seenit.toml", format!("[http]\nconnections_max = {PLACES}\n"));
+    folder.write("mail.eml", mail(1));
+    let serving = Serving::start_with(&folder, &format!("{HTTP_ALONE} --config seenit.toml"));
+    let (address, is_over) = (serving.address().to_owned(), AtomicBool::new(false));
+    let began = Instant::now();
+    let goes_on = || !is_over.load(Relaxed) && began.elapsed() < PATIENCE;
+    std::thread::scope(|scope| {
+        for _ in 0..BUSY {
+            // Each asks ahead of what it reads, so that its next request is always there, and comes back when closed.
+            scope.spawn(|| {
+                while goes_on() {
+                    let Ok(mut stream) = TcpStream::connect(&address) else {
+                        continue;
+                    };
+                    while goes_on() && stream.write_all(&ASKED.repeat(50)).is_ok() {
+                        if hear(&mut stream, Duration::from_millis(5)).1 {
+                            break;
+                        }
+                    }
+                }
+            });
+        }
+        until("all places are taken", || metric(&serving, "seenit_http_connections") >= PLACES as f64 - 1.0);
+        for _ in 0..ANSWERS_MIN {
+            assert_eq!(serving.verdict("mail.eml").0, "unknown", "somebody else is answered");
+        }
+        serving.stop();
+        is_over.store(true, Relaxed);
+    });
+}
