@@ -6,6 +6,7 @@
 //! seconds do not.
 
 mod client;
+mod crowd;
 mod figures;
 mod findings;
 mod mail;
@@ -18,9 +19,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
 
+use self::crowd::{CROWDS, Crowd};
 use self::mail::Post;
 use self::reporters::Shares;
-use self::rules::RULES;
+use self::rules::{RULES, Rule};
 use self::world::Setting;
 use crate::account::{Account, Outcome};
 use crate::bench::{Bench, LabError};
@@ -60,7 +62,8 @@ impl Default for Options {
 /// A row for machines: one world.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Hundredths of honest, careless and hostile reporters: `70/20/10`.
+    /// Hundredths of honest, careless and hostile reporters: `70/20/10`; or the attackers beside honest ones who earn
+    /// first and lie later: `sybils-30-earn`.
     pub reporters: String,
     /// The rule of trust.
     pub rule: &'static str,
@@ -105,6 +108,8 @@ struct Study {
     asked: Shares,
     /// In the order of rules, then of shares; those in which the hostile act together come last.
     rows: Vec<Row>,
+    /// Those with attackers beside honest reporters.
+    crowds: Vec<Row>,
 }
 
 /// Runs the experiment.
@@ -118,18 +123,22 @@ pub fn run(options: &Options, bench: &Bench<'_>) -> Result<Outcome<Row>, LabErro
     let settings = settings(asked, &HOSTILE[..bench.choose(HOSTILE.len(), 1)]);
     bench.progress.begin("copies, all worlds", (settings.len() * post.deliveries.len()) as u64);
     let outcomes = run_all(&settings, &post, options.reporters, bench)?;
-    let rows =
-        settings.iter().zip(&outcomes).map(|(setting, outcome)| row(setting, outcome, &post)).collect();
-    let study = Study { post, reporters: options.reporters, asked, rows };
+    let (mut rows, mut crowds) = (Vec::new(), Vec::new());
+    for (setting, outcome) in settings.iter().zip(&outcomes) {
+        let rows = if setting.crowd.is_some() { &mut crowds } else { &mut rows };
+        rows.push(row(setting, outcome, &post));
+    }
+    let study = Study { post, reporters: options.reporters, asked, rows, crowds };
     let account = Account {
         tables: tables::all(&study),
         figures: figures::all(&study),
         findings: findings::all(&study),
     };
-    Ok(Outcome { rows: study.rows, account })
+    Ok(Outcome { rows: [study.rows, study.crowds].concat(), account })
 }
 
-/// The worlds: every rule with every share of hostile reporters; and with those asked for, if any, acting together.
+/// The worlds: every rule with every share of hostile reporters; with those asked for, if any, acting together; and
+/// what ships with a few vouched for, all of them honest, and attackers beside them who earn first.
 fn settings(asked: Shares, beside: &[u32]) -> Vec<Setting> {
     let mut hostile: Vec<u32> = beside.iter().copied().chain([asked.hostile]).collect();
     hostile.sort_unstable();
@@ -138,7 +147,14 @@ fn settings(asked: Shares, beside: &[u32]) -> Vec<Setting> {
     let alone = shares.iter().map(|&shares| (shares, false));
     let together = (asked.hostile > 0).then_some((asked, true));
     let worlds = alone.chain(together);
-    worlds.flat_map(|(shares, together)| RULES.map(|rule| Setting { shares, rule, together })).collect()
+    let mixed = worlds
+        .flat_map(|(shares, together)| RULES.map(|rule| Setting { shares, rule, together, crowd: None }));
+    mixed.chain(CROWDS.map(beside_honest)).collect()
+}
+
+fn beside_honest(crowd: Crowd) -> Setting {
+    let shares = Shares { honest: 100, careless: 0, hostile: 0 };
+    Setting { shares, rule: Rule::Vouched, together: crowd.accounts > 0, crowd: Some(crowd) }
 }
 
 /// Runs all worlds, some at a time. Each is by itself, so their order changes nothing.
@@ -152,8 +168,9 @@ fn run_all(
     let work = || -> Result<Vec<(usize, world::Outcome)>, LabError> {
         let mut outcomes = Vec::new();
         loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(setting) = settings.get(number) else {
+            // The last ones first: crowds speak most, and a world alone at the end uses one core.
+            let done = next.fetch_add(1, Ordering::Relaxed);
+            let Some((number, setting)) = settings.iter().enumerate().rev().nth(done) else {
                 return Ok(outcomes);
             };
             let characters = setting.shares.characters(reporters, bench.seed);
@@ -174,7 +191,7 @@ fn row(setting: &Setting, outcome: &world::Outcome, post: &Post) -> Row {
     let [spam, ham] = post.copies();
     let [weight_honest, weight_careless, weight_hostile] = [0, 1, 2].map(|of| mean(&outcome.weights[of]));
     Row {
-        reporters: setting.shares.text(),
+        reporters: setting.crowd.map_or_else(|| setting.shares.text(), Crowd::text),
         rule: setting.rule.name(),
         spam_caught: outcome.spam_caught,
         ham_hit: outcome.ham_hit,

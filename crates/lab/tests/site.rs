@@ -71,6 +71,10 @@ fn hostile_reporters_hit_less_ham_where_two_must_agree_or_trust_decides() {
     assert!(vouched.weight_hostile < vouched.weight_honest, "{vouched:?}");
     let together = row(&rows, "50/20/30", "quorum", true);
     assert!(together.ham_hit > of("quorum").ham_hit, "{together:?}");
+    let crowd = |name: &str| rows.iter().find(|row| row.reporters == name).expect("a crowd");
+    let (none, sybils) = (crowd("sybils-0"), crowd("sybils-30-earn"));
+    assert_eq!((sybils.ham_hit, none.ham_hit), (0, 0), "{sybils:?}");
+    assert!(none.spam_caught > 0 && sybils.spam_caught >= none.spam_caught, "{sybils:?} {none:?}");
     assert_eq!(account.figures.len(), 2);
     account.figures.iter().for_each(|figure| assert!(!figure.svg().contains("NaN")));
 }

@@ -16,6 +16,7 @@ pub(super) fn all(study: &Study) -> Vec<Finding> {
         lose_weight(study, Rule::Trust),
         lose_weight(study, Rule::Vouched),
         clears(study),
+        registered_decide_nothing(study),
     ]
 }
 
@@ -71,6 +72,16 @@ fn lose_weight(study: &Study, rule: Rule) -> Finding {
             points(row.weight_careless),
             points(row.weight_hostile)
         ),
+    )
+}
+
+/// The rows of crowds are in the order of `CROWDS`.
+fn registered_decide_nothing(study: &Study) -> Finding {
+    let (none, sybils) = (&study.crowds[0], &study.crowds[1]);
+    Finding::new(
+        "Thirty registered accounts that earn first and lie later list no ham and clear no spam",
+        sybils.ham_hit == 0 && sybils.spam_caught >= none.spam_caught,
+        format!("{}: {}; {}: {}", sybils.reporters, text(sybils), none.reporters, text(none)),
     )
 }
 

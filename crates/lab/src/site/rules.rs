@@ -77,6 +77,8 @@ impl Rule {
         config.ledger.seen_capacity = 10_000;
         config.ledger.bulk_capacity = 10_000;
         config.ledger.free_bytes_min = 0;
+        // How soon the server notices that a day has passed.
+        config.ledger.delta_millis = 100;
         config
     }
 }

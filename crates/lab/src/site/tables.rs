@@ -6,7 +6,7 @@ use crate::account::{Table, Verdict};
 
 /// All tables.
 pub(super) fn all(study: &Study) -> Vec<Table> {
-    vec![rules(study), together(study), weights(study)]
+    vec![rules(study), together(study), crowds(study), weights(study)]
 }
 
 fn heads<const N: usize>(heads: [&str; N]) -> Vec<String> {
@@ -83,6 +83,19 @@ fn together(study: &Study) -> Table {
     }
 }
 
+fn crowds(study: &Study) -> Table {
+    Table {
+        title: "Attackers who earn first and lie later, beside honest reporters".into(),
+        head: heads(HEADS),
+        rows: study.crowds.iter().map(line).collect(),
+        verdict: Verdict::Ours,
+        summary: "Rule `vouched`, all reporters honest. `sybils` registered themselves, `known` accounts were made by \
+                  the operator. They report spam early for most of the days, so that honest reports confirm them; \
+                  then they report all ham and revoke all spam before it arrives."
+            .into(),
+    }
+}
+
 fn weights(study: &Study) -> Table {
     let line = |row: &Row| {
         let hostile = if row.together { " together" } else { "" };
@@ -109,11 +122,11 @@ fn weights(study: &Study) -> Table {
             "revocations",
             "spam messages listed",
         ]),
-        rows: study.rows.iter().map(line).collect(),
+        rows: study.rows.iter().chain(&study.crowds).map(line).collect(),
         verdict: Verdict::Ours,
         summary:
             "Mean points, 0 to 10. `anyone` and `quorum` have fixed ones; what ships begins with 4, which \
-                  move only where somebody is trusted; with `vouched` the operator fixes 10 for one honest \
+                  move only where somebody is vouched for; with `vouched` the operator fixes 10 for one honest \
                   reporter in ten."
                 .into(),
     }

@@ -1,12 +1,15 @@
 //! One world: a server with one rule, and reporters of one mixture, through all mail.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Instant;
 
+use seenit_ledger::Clock;
 use seenit_server::Server;
 
 use super::client::Client;
+use super::crowd::{self, Crowd, DAYS, Days};
 use super::mail::{Delivery, Post};
 use super::reporters::{CHARACTERS, Character, Shares, Word};
 use super::rules::Rule;
@@ -22,6 +25,8 @@ pub(super) struct Setting {
     pub(super) rule: Rule,
     /// Whether hostile reporters act together: what one gets, all speak of.
     pub(super) together: bool,
+    /// Attackers beside the reporters.
+    pub(super) crowd: Option<Crowd>,
 }
 
 /// What came of it.
@@ -42,6 +47,15 @@ pub(super) struct Outcome {
     pub(super) weights: [Vec<f64>; 3],
 }
 
+impl Outcome {
+    fn count(&mut self, word: Word, times: u64) {
+        match word {
+            Word::Report => self.reports += times,
+            Word::Revoke => self.revocations += times,
+        }
+    }
+}
+
 /// A world while mail arrives.
 struct World<'a> {
     client: Client,
@@ -49,6 +63,10 @@ struct World<'a> {
     characters: &'a [Character],
     tokens: Vec<String>,
     together: bool,
+    /// The tokens of the crowd, and the messages it has spoken of.
+    crowd: Vec<String>,
+    met: HashSet<usize>,
+    day: usize,
     /// Reports of each message so far; none once it was listed.
     reported: HashMap<usize, Option<u64>>,
     /// Messages whose last copy was called spam.
@@ -66,7 +84,9 @@ pub(super) fn run(
     let folder =
         tempfile::tempdir().map_err(|error| LabError::File { path: "a temporary folder".into(), error })?;
     let data = folder.path().join("data");
+    let clock = Days::new();
     let running = Server::new(setting.rule.config(), &data)
+        .clock(Arc::clone(&clock) as Arc<dyn Clock>)
         .http(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
         .token_folder(&data)
         .start()?;
@@ -77,21 +97,30 @@ pub(super) fn run(
     let weights = setting.rule.weights(characters).into_iter().enumerate();
     let tokens = weights.map(|(number, weight)| client.add_account(&name(number), weight));
     let tokens = tokens.collect::<Result<Vec<_>, _>>()?;
+    let crowd = setting.crowd.map_or(Ok(Vec::new()), |crowd| crowd.join(&running, &client))?;
     let mut world = World {
         client,
         post,
         characters,
         tokens,
         together: setting.together,
+        crowd,
+        met: HashSet::new(),
+        day: 0,
         reported: HashMap::new(),
         called_spam: BTreeSet::new(),
         outcome: Outcome::default(),
     };
-    for delivery in &post.deliveries {
-        world.arrive(delivery)?;
-        bench.progress.advance(1);
+    for day in post.deliveries.chunks(post.deliveries.len().div_ceil(DAYS).max(1)) {
+        for delivery in day {
+            world.speak_first(delivery)?;
+            world.arrive(delivery)?;
+            bench.progress.advance(1);
+        }
+        world.day += 1;
+        clock.pass(&running);
     }
-    world.weigh()?;
+    world.weigh(setting.crowd)?;
     world.clear()?;
     let outcome = world.outcome;
     running.shutdown();
@@ -103,6 +132,19 @@ fn name(reporter: usize) -> String {
 }
 
 impl World<'_> {
+    /// Before the first copy of a message arrives, the crowd says what it has to say.
+    fn speak_first(&mut self, delivery: &Delivery) -> Result<(), LabError> {
+        let mail = &self.post.mails[delivery.mail];
+        if self.crowd.is_empty() || !mail.has_signatures || !self.met.insert(delivery.mail) {
+            return Ok(());
+        }
+        let Some(word) = crowd::says(mail, delivery.mail, self.day) else {
+            return Ok(());
+        };
+        self.outcome.count(word, self.crowd.len() as u64);
+        crowd::say_all(&self.client, &self.crowd, word, &mail.body)
+    }
+
     /// A copy arrives: the site is asked, and its reporter says what it has to say.
     fn arrive(&mut self, delivery: &Delivery) -> Result<(), LabError> {
         let mail = &self.post.mails[delivery.mail];
@@ -134,10 +176,7 @@ impl World<'_> {
         for (number, &other) in self.characters.iter().enumerate() {
             if number == delivery.reporter || (is_together && other == character) {
                 self.client.say(&self.tokens[number], word, body)?;
-                match word {
-                    Word::Report => self.outcome.reports += 1,
-                    Word::Revoke => self.outcome.revocations += 1,
-                }
+                self.outcome.count(word, 1);
             }
         }
         self.note_listing(word, delivery)
@@ -159,7 +198,13 @@ impl World<'_> {
         Ok(())
     }
 
-    fn weigh(&mut self) -> Result<(), LabError> {
+    fn weigh(&mut self, crowd: Option<Crowd>) -> Result<(), LabError> {
+        let hostile = &mut self.outcome.weights[2];
+        for number in 0..self.crowd.len() {
+            if let Some(crowd) = crowd {
+                hostile.push(f64::from(self.client.weight(&crowd.name(number))?));
+            }
+        }
         for (number, character) in self.characters.iter().enumerate() {
             let weight = f64::from(self.client.weight(&name(number))?);
             let of = CHARACTERS.iter().position(|one| one == character).unwrap_or(0);

@@ -1,6 +1,7 @@
 //! Races: our filters against other crates' filters, our deltas against the fewest bytes that can say
 //! it, our signatures against reading the message at all; two stores for the journal against each other; the whole
-//! server against what is expected of it, and against the servers of other protocols' own; three sites against
+//! server against what is expected of it, also while strangers ask too much, and
+//! against the servers of other protocols' own; three sites against
 //! the time until all know.
 
 mod contender;
@@ -10,6 +11,7 @@ mod filters;
 mod floor;
 mod hosted;
 mod keys;
+mod overload;
 mod process;
 mod protocols;
 mod report;
@@ -20,6 +22,7 @@ mod sign;
 mod sites;
 mod store;
 mod targets;
+mod worst;
 
 use std::process::ExitCode;
 
@@ -56,6 +59,9 @@ enum Command {
     /// Datagrams of Pyzor, rspamd's fuzzy check and DCC: requests a second and stored bytes, against pyzord and rspamd.
     #[command(after_help = protocols::EXAMPLES)]
     Protocols(protocols::ProtocolsArgs),
+    /// Strangers who ask ten times what they may, and an account that should not notice: waiting times, resident bytes.
+    #[command(after_help = overload::EXAMPLES)]
+    Overload(overload::OverloadArgs),
     /// Three sites and an engine: time until all know, bytes a signature against the entropy.
     #[command(after_help = sites::EXAMPLES)]
     Sites(sites::SitesArgs),
@@ -70,6 +76,7 @@ fn main() -> ExitCode {
         Command::Store(args) => store::run(&args),
         Command::Server(args) => server::run(&args),
         Command::Protocols(args) => protocols::run(&args),
+        Command::Overload(args) => overload::run(&args),
         Command::Sites(args) => sites::run(&args),
     };
     match result {

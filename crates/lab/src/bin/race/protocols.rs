@@ -8,7 +8,7 @@ mod generator;
 mod host;
 mod programs;
 mod pyzord;
-mod question;
+pub(crate) mod question;
 mod rspamd;
 mod table;
 

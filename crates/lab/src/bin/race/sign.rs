@@ -2,6 +2,9 @@
 //!
 //! Every contender begins with the bytes, so that a row is what a caller waits for; they take turns in each round, and
 //! reported are medians. What the signatures cost is the difference to `text`, which is what has to be done anyway.
+//!
+//! Real mail is quick. What a sender can make us do is another question: the slowest messages known (`worst`), each in
+//! two sizes, with all signatures of all kinds made of them.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -11,10 +14,11 @@ use std::time::Instant;
 use clap::Args;
 use mail_parser::MessageParser;
 use seenit_mailbox::{Corpus, Labelled};
-use seenit_signature::{Message, Words, own};
+use seenit_signature::{Message, Words, own, sign};
 use serde::Serialize;
 
 use crate::report::median;
+use crate::worst::{self, Worst};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -23,6 +27,15 @@ Examples:
 
 /// Parsing and the text alone may be at most this many times as fast as everything.
 const TIMES_MAX: f64 = 2.0;
+
+/// The sizes of the slowest messages, in bytes, and the milliseconds that none of that size may take. A message of the
+/// first size is a large letter, one of the second the largest that the server takes.
+const SMALL: (usize, f64) = (1 << 20, 100.0);
+/// See [`SMALL`].
+const LARGE: (usize, f64) = (32 << 20, 2000.0);
+
+/// Of the slowest messages, as many are printed.
+const WORST_SHOWN: usize = 12;
 
 /// What is done with a message.
 type Work = fn(&[u8]);
@@ -72,15 +85,86 @@ struct Row {
     msgs_per_s: f64,
 }
 
+/// One of the slowest messages. The names of the fields are those of the JSON.
+#[derive(Serialize)]
+struct WorstRow {
+    name: String,
+    ms_1mb: f64,
+    ms_32mib: f64,
+}
+
+/// What is printed as JSON: both kinds of rows in one array.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Printed<'a> {
+    Real(&'a Row),
+    Worst(&'a WorstRow),
+}
+
 pub(crate) fn run(args: &SignArgs) -> Result<(), Box<dyn Error>> {
     let rows = race(&args.corpus, args.rounds)?;
+    let mut worst: Vec<WorstRow> = worst::MESSAGES.iter().map(worst_row).collect();
+    worst.sort_by(|a, b| b.ms_1mb.total_cmp(&a.ms_1mb));
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&rows)?);
+        let all = rows.iter().map(Printed::Real).chain(worst.iter().map(Printed::Worst));
+        println!("{}", serde_json::to_string_pretty(&all.collect::<Vec<_>>())?);
         return Ok(());
     }
     println!("{}", table(&rows));
+    println!("{}", worst_table(&worst));
     println!("{}", target(&rows));
+    println!("{}", worst_target(&worst));
     Ok(())
+}
+
+/// What all signatures of one of the slowest messages cost, in time of the thread: a busy machine changes that least.
+fn worst_row(message: &Worst) -> WorstRow {
+    let millis = |bytes| {
+        let mail = message.make(bytes);
+        let started = thread_time();
+        black_box(sign(&mail, &Default::default()));
+        ((thread_time() - started) * 1e4).round() / 10.0
+    };
+    let row = WorstRow {
+        name: format!("worst: {}", message.name),
+        ms_1mb: millis(SMALL.0),
+        ms_32mib: millis(LARGE.0),
+    };
+    eprintln!("{:40} {:8.1} ms {:8.1} ms", row.name, row.ms_1mb, row.ms_32mib);
+    row
+}
+
+/// The processor time of this thread, in seconds.
+#[cfg(target_os = "linux")]
+fn thread_time() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// The time since the first call, where there is no clock of a thread.
+#[cfg(not(target_os = "linux"))]
+fn thread_time() -> f64 {
+    static STARTED: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
+    STARTED.elapsed().as_secs_f64()
+}
+
+/// The slowest of the slowest, by the small size.
+fn worst_table(rows: &[WorstRow]) -> String {
+    let mut table = format!("{:40} {:>9} {:>9}\n", "", "ms, 1 MB", "32 MiB");
+    for row in rows.iter().take(WORST_SHOWN) {
+        table += &format!("{:40} {:>9.1} {:>9.1}\n", row.name, row.ms_1mb, row.ms_32mib);
+    }
+    table
+}
+
+fn worst_target(rows: &[WorstRow]) -> String {
+    let most = |millis: fn(&WorstRow) -> f64| rows.iter().map(millis).fold(f64::NAN, f64::max);
+    let (small, large) = (most(|row| row.ms_1mb), most(|row| row.ms_32mib));
+    let answer = if small <= SMALL.1 && large <= LARGE.1 { "yes" } else { "NO " };
+    format!(
+        "{answer}  no message of 1 MB takes more than {} ms, none of 32 MiB more than {}: {small:.1}, {large:.1}",
+        SMALL.1, LARGE.1
+    )
 }
 
 fn race(corpus: &Path, rounds: u32) -> Result<Vec<Row>, Box<dyn Error>> {
@@ -146,6 +230,20 @@ mod tests {
         assert!(target(&rows(500.0)).starts_with("yes"));
         assert!(target(&rows(499.0)).starts_with("NO"));
         assert!(target(&[]).starts_with("NO"), "no rows are no answer");
+        let worst = |ms_1mb, ms_32mib| worst_target(&[WorstRow { name: "w".to_owned(), ms_1mb, ms_32mib }]);
+        assert!(worst(SMALL.1, LARGE.1).starts_with("yes"));
+        assert!(worst(SMALL.1 + 0.1, 0.0).starts_with("NO") && worst(0.0, LARGE.1 + 0.1).starts_with("NO"));
+        assert!(worst_target(&[]).starts_with("NO"), "no rows are no answer");
+    }
+
+    #[test]
+    fn the_slowest_messages_have_the_size_asked_for_and_names_of_their_own() {
+        let mut names: Vec<&str> = worst::MESSAGES.iter().map(|message| message.name).collect();
+        assert!(worst::MESSAGES.iter().all(|message| message.make(10_000).len() == 10_000));
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
+        let row = serde_json::to_string(&WorstRow { name: "w".to_owned(), ms_1mb: 1.0, ms_32mib: 2.5 });
+        assert_eq!(row.expect("plain fields"), r#"{"name":"w","ms_1mb":1.0,"ms_32mib":2.5}"#);
     }
 
     #[test]

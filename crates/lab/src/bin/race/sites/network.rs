@@ -71,7 +71,7 @@ impl Network {
         let data = |number: usize| folder.path().join(format!("site{number}"));
         let secret = |number: usize| seenit_ledger::site_secret(&data(number), &SystemClock::default());
         let secrets = (0..SITES).map(secret).collect::<Result<Vec<_>, _>>()?;
-        let members = secrets.iter().map(|secret| SiteSecret::from_bytes(*secret)).enumerate();
+        let members = secrets.iter().map(|secret| SiteSecret::from_bytes(**secret)).enumerate();
         let members =
             members.map(|(number, secret)| member(number, &secret)).collect::<Result<Vec<_>, _>>()?;
         let keys: Vec<_> = members.iter().map(|member| member.site).collect();
