@@ -2,12 +2,16 @@
 
 pub mod canary;
 mod case;
+pub mod config;
 mod counting;
+pub mod cpu;
 pub mod dcc;
 pub mod delta;
 pub mod forge;
 pub mod format;
 pub mod fuzzy;
+pub mod http;
+pub mod mailbox;
 mod model;
 pub mod operations;
 pub mod pyzor;

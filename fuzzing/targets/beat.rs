@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use seenit_fuzzing::sites;
+use seenit_fuzzing::{cpu, sites};
 
-fuzz_target!(|input: &[u8]| sites::check_beat(input));
+fuzz_target!(|input: &[u8]| cpu::bounded(input, sites::check_beat));

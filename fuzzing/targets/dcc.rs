@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use seenit_fuzzing::dcc;
+use seenit_fuzzing::{cpu, dcc};
 
-fuzz_target!(|input: &[u8]| dcc::check(input));
+fuzz_target!(|input: &[u8]| cpu::bounded(input, dcc::check));

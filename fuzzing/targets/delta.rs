@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use seenit_fuzzing::delta;
+use seenit_fuzzing::{cpu, delta};
 
-fuzz_target!(|input: &[u8]| delta::check(input));
+fuzz_target!(|input: &[u8]| cpu::bounded(input, delta::check));

@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use seenit_fuzzing::format;
+use seenit_fuzzing::{cpu, format};
 
-fuzz_target!(init: format::check_forge(), |input: &[u8]| format::check(input));
+fuzz_target!(init: format::check_forge(), |input: &[u8]| cpu::bounded(input, format::check));

@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use seenit_fuzzing::fuzzy;
+use seenit_fuzzing::{cpu, fuzzy};
 
-fuzz_target!(|datagram: &[u8]| fuzzy::check(datagram));
+fuzz_target!(|datagram: &[u8]| cpu::bounded(datagram, fuzzy::check));

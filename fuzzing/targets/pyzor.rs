@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use seenit_fuzzing::pyzor;
+use seenit_fuzzing::{cpu, pyzor};
 
-fuzz_target!(|datagram: &[u8]| pyzor::check(datagram));
+fuzz_target!(|datagram: &[u8]| cpu::bounded(datagram, pyzor::check));

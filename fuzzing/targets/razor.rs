@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use seenit_fuzzing::razor;
+use seenit_fuzzing::{cpu, razor};
 
-fuzz_target!(|input: &[u8]| razor::check(input));
+fuzz_target!(|input: &[u8]| cpu::bounded(input, razor::check));

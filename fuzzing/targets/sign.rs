@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use seenit_fuzzing::sign;
+use seenit_fuzzing::{cpu, sign};
 
-fuzz_target!(|mail: &[u8]| sign::check(mail));
+fuzz_target!(|mail: &[u8]| cpu::bounded(mail, sign::check));
