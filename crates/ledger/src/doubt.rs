@@ -45,3 +45,50 @@ impl Doubts {
         self.0[filter as usize].store(is_in_doubt, Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::LedgerConfig;
+    use crate::judge::judge;
+    use crate::memory::{Effect, Memory};
+    use crate::record::{Before, Record, Verb};
+    use crate::reporter::OPERATOR;
+    use crate::signature::Case;
+    use crate::verdict::{Rule, Verdict};
+    use seenit_signature::Kind;
+    use seenit_signature::near::SHINGLES;
+
+    /// A text of which the first shingles are another text's own, and a link.
+    fn text_with_link(own: usize) -> Case {
+        let shingle = |slot: usize| if slot < own { 1000 + slot as u64 } else { slot as u64 };
+        let shingles: Vec<u8> = (0..SHINGLES).flat_map(|slot| shingle(slot).to_le_bytes()).collect();
+        let mut case = Case::new();
+        case.push(Kind::Near1, &shingles).expect("shingles");
+        case.push(Kind::Url1, &[7; 20]).expect("a link");
+        case
+    }
+
+    /// Beside a link that spam has, half a replica makes spam: so it must not be what a filter in doubt says.
+    #[test]
+    fn half_a_replica_by_a_filter_in_doubt_makes_no_link_decide() {
+        let config = LedgerConfig { quorum_shared: 10, ..LedgerConfig::default() };
+        let memory = Memory::new(&config, [7; 16]).expect("fits");
+        let spam = text_with_link(0);
+        let keys = memory.keys_of(&spam);
+        let (verb, reporter) = (Verb::Report, OPERATOR);
+        let record =
+            Record { verb, reporter, weight: 10, time: 0, count: 0, case: spam, befores: Vec::new() };
+        for key in keys {
+            let _ = memory.apply(key, Effect::of(&record, Before::default(), key.is_shingle()));
+        }
+        let half = text_with_link(SHINGLES - 13);
+        assert_eq!(judge(&memory, None, &config, 1, &half).verdict, Verdict::Spam);
+        memory.doubts.put(FilterName::Near, true);
+        let judgement = judge(&memory, None, &config, 1, &half);
+        assert_eq!(judgement.verdict, Verdict::NoOpinion);
+        assert_eq!(judgement.reasons[0].rule, Rule::Overfull);
+        let less = judge(&memory, None, &config, 1, &text_with_link(SHINGLES - 12));
+        assert_eq!(less.verdict, Verdict::Unknown, "less than half is no witness anyway");
+    }
+}

@@ -12,8 +12,10 @@
 //! 4. Of a text's shingles: spam when as many are known as make a replica.
 //! 5. Of a message: signatures of it decide first, then its text, then its parts, then what many messages share. Spam
 //!    from some, where others of the same class are good, is no verdict. Bulk is said only where neither is. Where a
-//!    message has a digest that proves it ([`Kind::proves_message`]), a good one that a sender could borrow from a
-//!    newsletter says nothing: neither that it is ham nor that it is not spam.
+//!    message has a digest that proves something ([`Kind::proof`]), a good one that a sender could borrow from a
+//!    newsletter says nothing: neither that it is ham nor that it is not spam. It is ham where all digests that prove
+//!    something are good. Phishing has the words of good mail and another body: that it has those words keeps it from
+//!    being called spam, and does not make it ham.
 //! 6. A piece never decides alone: a part, a link or a host makes a message spam only where half as many shingles of
 //!    its text are known as make a replica. Honest reports of spam that links to a portal would else list every mail
 //!    that does, and a common footer is enough for a few shingles.
@@ -22,7 +24,7 @@
 
 use seenit_filter::hash::{Hash128, KeyHasher};
 use seenit_filter::tagged::Tags;
-use seenit_signature::{Class, Kind};
+use seenit_signature::{Class, Kind, Proof};
 
 use crate::config::LedgerConfig;
 use crate::doubt::FilterName;
@@ -193,9 +195,12 @@ pub(crate) fn judge(
         Some(Kind::Rspamd) if are_texts_spam && reason.verdict == Verdict::Spam => Class::Text,
         kind => kind.map_or(Class::Label, Kind::class),
     };
+    let proving = case.iter().filter(|signature| signature.kind().proof() > Proof::None).count();
+    let proved_good = reasons.iter().filter(|one| one.rule.is_good() && proof(one) > Proof::None).count();
     let believed = Believed {
         pieces: are_pieces_believed(case, &reasons),
-        borrowed: !case.iter().any(|signature| signature.kind().proves_message()),
+        borrowed: proving == 0,
+        ham: proved_good == proving,
     };
     let verdict = verdict_of(&reasons, &class, believed);
     // The reasons for the verdict first, of those the ones that prove most.
@@ -363,7 +368,8 @@ fn near_reason(memory: &Memory, config: &LedgerConfig, signature: SignatureRef<'
     let matched = memory.near.matched(&shingle_hashes(signature, &memory.sip));
     let needed = memory.near.threshold(signature.kind(), config);
     let (verdict, rule) = match matched {
-        _ if matched >= needed && memory.doubts.is_in_doubt(FilterName::Near) => {
+        // Half a replica decides as well, beside a link or a part.
+        _ if is_half(matched, needed) && memory.doubts.is_in_doubt(FilterName::Near) => {
             (Verdict::NoOpinion, Rule::Overfull)
         }
         _ if matched >= needed => (Verdict::Spam, Rule::Replica),
@@ -377,12 +383,17 @@ fn near_reason(memory: &Memory, config: &LedgerConfig, signature: SignatureRef<'
     })
 }
 
+/// Whether so many known shingles are half of those that make a replica.
+fn is_half(known: u32, needed: u32) -> bool {
+    2 * known >= needed
+}
+
 /// Whether parts and links may make a message spam: its text is half a replica. Who asks about pieces alone is told of
 /// them.
 fn are_pieces_believed(case: &Case, reasons: &[Reason]) -> bool {
     let is_half_a_replica = |reason: &Reason| {
         let shingles = reason.shingles.zip(reason.shingles_needed);
-        reason.rule == Rule::Resembles && shingles.is_some_and(|(known, needed)| 2 * known >= needed)
+        reason.rule == Rule::Resembles && shingles.is_some_and(|(known, needed)| is_half(known, needed))
     };
     let are_all_pieces = case.iter().all(|signature| signature.kind().class().is_piece());
     are_all_pieces || reasons.iter().any(is_half_a_replica)
@@ -394,23 +405,31 @@ struct Believed {
     pieces: bool,
     /// That digests are good which a sender could borrow.
     borrowed: bool,
+    /// That a good digest makes it ham: no other one that proves as much speaks of another message.
+    ham: bool,
+}
+
+/// How far what a reason is about proves which message it is.
+fn proof(reason: &Reason) -> Proof {
+    Kind::from_name(reason.kind).map_or(Proof::None, Kind::proof)
 }
 
 /// The verdict of a message: classes that prove more decide first.
 fn verdict_of(reasons: &[Reason], class: &impl Fn(&Reason) -> Class, believed: Believed) -> Verdict {
-    let proves = |one: &Reason| Kind::from_name(one.kind).is_some_and(Kind::proves_message);
     for decides in [Class::Whole, Class::AllParts, Class::Text, Class::Part, Class::Shared] {
         let any = |is: &dyn Fn(&Reason) -> bool| reasons.iter().any(|one| class(one) == decides && is(one));
         let is_good = any(&|one| {
-            let is_believed = believed.borrowed || decides != Class::Whole || proves(one);
+            let is_believed = believed.borrowed || decides != Class::Whole || proof(one) > Proof::None;
             is_believed && one.rule.is_good()
         });
         let is_spam = (believed.pieces || !decides.is_piece()) && any(&|one| one.verdict == Verdict::Spam);
         match is_spam {
             true if is_good => return Verdict::Unknown,
             true => return Verdict::Spam,
-            // Only digests of whole messages say ham.
-            false if is_good && decides == Class::Whole => return Verdict::Ham,
+            // Only digests of whole messages say ham, and nothing less makes spam of one that is good.
+            false if is_good && decides == Class::Whole => {
+                return if believed.ham { Verdict::Ham } else { Verdict::Unknown };
+            }
             false => {}
         }
     }

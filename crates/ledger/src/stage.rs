@@ -72,6 +72,8 @@ pub(crate) struct Stage<'a> {
     rows: HashMap<RowKey, (u64, Row)>,
     /// Rows of keys that were read for this batch.
     journalled: HashMap<Hash128, Vec<(u64, ReporterId, Row)>>,
+    /// The links, hosts and parts of this batch's records, which cannot be read yet.
+    pieces: HashMap<u64, HashSet<Hash128>>,
     /// Who spoke of a signature in this batch.
     speakers: HashMap<Hash128, Vec<ReporterId>>,
     effects: Vec<(Key, Effect)>,
@@ -113,6 +115,7 @@ impl<'a> Stage<'a> {
             reporters: HashMap::new(),
             rows: HashMap::new(),
             journalled: HashMap::new(),
+            pieces: HashMap::new(),
             speakers: HashMap::new(),
             effects: Vec::new(),
             marks: Vec::new(),
@@ -254,6 +257,7 @@ impl<'a> Stage<'a> {
             self.effects.push((key, effect));
         }
         self.batch.record(generation, number, &record)?;
+        self.pieces.insert(number, settle::pieces_of(keys));
         self.next += 1;
         staged.records += 1;
         Ok(())

@@ -15,6 +15,7 @@ fn pieces(pieces: &[(Kind, u64)]) -> Case {
     for &(kind, number) in pieces {
         match kind {
             Kind::RazorE8 => case.push(kind, &digest::<8>(number)),
+            Kind::DccBody => case.push(kind, &digest::<16>(number)),
             _ => case.push(kind, &digest::<20>(number)),
         }
         .expect("a digest");
@@ -75,6 +76,28 @@ fn a_digest_borrowed_from_a_newsletter_neither_makes_spam_ham_nor_keeps_it_from_
         Verdict::Ham,
         "its own digest is good, and the other disputed"
     );
+}
+
+/// Phishing has the words of a bank's mail, and a link or a number to call of its own, which are no words.
+#[test]
+fn phishing_with_the_words_of_good_mail_is_neither_ham_nor_makes_that_mail_spam() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let ledger = open(folder.path(), &hands);
+    let mail = |words, body, link| pieces(&[(Kind::Exact1, words), (Kind::DccBody, body), (Kind::Url1, link)]);
+    let desk = ledger.put_reporter("desk", Some(10)).expect("durable").id;
+    let (protected, cleared) = (mail(1, 1, 1), mail(2, 2, 1));
+    ledger.protect(vec![protected.clone()]).expect("durable");
+    write(&ledger, Verb::Revoke, OPERATOR, cleared.clone()).expect("durable");
+    for (good, words) in [(protected, 1), (cleared, 2)] {
+        assert_eq!(ledger.check(&good).verdict, Verdict::Ham);
+        let (linked, called) = (mail(words, 10 * words, 2), mail(words, 10 * words + 1, 1));
+        for (phishing, changed) in [(linked, "the link"), (called, "the number")] {
+            assert_eq!(ledger.check(&phishing).verdict, Verdict::Unknown, "{changed}");
+            write(&ledger, Verb::Report, desk, phishing.clone()).expect("durable");
+            assert_ne!(ledger.check(&phishing).verdict, Verdict::Ham, "{changed}, reported");
+            assert_ne!(ledger.check(&good).verdict, Verdict::Spam, "{changed}: the mail itself");
+        }
+    }
 }
 
 #[test]

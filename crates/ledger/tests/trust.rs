@@ -264,6 +264,29 @@ fn a_sender_who_borrows_a_newsletters_digest_takes_nothing_from_whoever_reports_
     assert_eq!(judgement.reasons[0].weight, 4, "what was said against the operator afterwards does not");
 }
 
+/// Phishing has the words of a bank's mail that the operator cleared, and a link of its own.
+#[test]
+fn who_reports_phishing_with_the_words_of_cleared_mail_keeps_its_weight_and_who_reports_the_mail_does_not() {
+    let site = Site::open();
+    let (honest, early) = (site.add("honest", None), site.add("early", None));
+    let (liar, desk) = (site.add("liar", None), site.add("desk", Some(10)));
+    let mail = |words, body, links: &[u64]| {
+        let links = links.iter().map(|&link| (Kind::Url1, link));
+        case_of(&[(Kind::Exact1, words), (Kind::DccBody, body)].into_iter().chain(links).collect::<Vec<_>>())
+    };
+    for number in 1..4 {
+        site.report(early, mail(number, 100 + number, &[1, 66]));
+        site.revoke(OPERATOR, mail(number, number, &[1, 2]));
+        site.report(honest, mail(number, 200 + number, &[1, 66]));
+        site.revoke(desk, mail(number, 300 + number, &[1, 2]));
+    }
+    assert_eq!((site.weight("honest"), site.settled("honest")), (4, (0, 0)));
+    assert_eq!((site.weight("early"), site.settled("early")), (4, (0, 0)));
+    // Another copy of the mail, with another body, and one link of it.
+    site.report(liar, mail(1, 400, &[2]));
+    assert_eq!((site.weight("liar"), site.settled("liar")), (2, (0, 1)));
+}
+
 /// Five points are earned; what weighs as much as a vouched word is not one.
 #[test]
 fn a_revocation_takes_along_nothing_that_a_known_account_bound_to_it_whatever_it_weighs() {

@@ -133,11 +133,17 @@ impl Kind {
         self.class() == Class::Whole
     }
 
-    /// Whether its digest proves which message it is: it is made of all the text, so that no sender gives it to another
-    /// message. Pyzor reads some lines, and DCC's fuzzy checksums leave out what spam likes to change: spam can be made
-    /// to have those of a newsletter.
-    pub fn proves_message(self) -> bool {
-        matches!(self, Kind::Exact1 | Kind::DccBody)
+    /// How far its digest proves which message it is.
+    ///
+    /// Pyzor reads some lines, and DCC's fuzzy checksums leave out what spam likes to change: spam can be made to have
+    /// those of a newsletter. Phishing copies the words of a bank's mail and changes the link or the number to call,
+    /// which are no words: so its `exact1` is that of the bank's mail, and its `dcc-body` is not.
+    pub fn proof(self) -> Proof {
+        match self {
+            Kind::DccBody => Proof::Body,
+            Kind::Exact1 => Proof::Words,
+            _ => Proof::None,
+        }
     }
 
     /// Whether its digest names a message: it is made of all of it, or of all its parts.
@@ -155,6 +161,17 @@ impl Kind {
     pub fn is_near(self) -> bool {
         self.class() == Class::Text
     }
+}
+
+/// What a digest that two messages share proves. What proves more comes later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Proof {
+    /// Nothing: a sender can give its message the digest of another one.
+    None,
+    /// That they have the same words. Links, numbers, addresses and attachments may differ.
+    Words,
+    /// That they have the same body.
+    Body,
 }
 
 /// What of a message the digests of a kind are made of. It decides how much a digest proves. Classes that prove more

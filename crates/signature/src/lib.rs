@@ -28,7 +28,7 @@ pub mod words;
 mod work;
 
 pub use fold::is_unspaced;
-pub use kind::{Class, Kind};
+pub use kind::{Class, Kind, Proof};
 pub use message::Message;
 pub use sign::sign;
 pub use signature::{Digest, Signature};

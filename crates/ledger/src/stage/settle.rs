@@ -1,15 +1,16 @@
 //! Settling: what a vouched opinion does to others who spoke of the same message. The rule is in `trust`.
 //!
-//! Two opinions are about one message where they share a digest that nobody can give to another message. A sender can
-//! make spam that has the Pyzor digest of a newsletter, and a thousand messages have one footer: who reported the one
-//! did not lie about the other. Where one of the two names nothing better, as clients of Pyzor, Razor and rspamd do,
-//! all that it names must be the other's, too.
+//! Two opinions are about one message where they share a digest of its whole body; or the digest of its words, if who is
+//! judged names no link, host or part that the other did not. A sender can make spam that has the Pyzor digest of a
+//! newsletter, phishing has the words of a bank's mail and a link of its own, and a thousand messages have one footer:
+//! who reported the one did not lie about the other. Where one of the two names neither body nor words, as clients of
+//! Pyzor, Razor and rspamd do, all that it names must be the other's, too.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use seenit_filter::hash::Hash128;
-use seenit_signature::Class;
+use seenit_signature::{Class, Proof};
 
 use super::Stage;
 use crate::config::LedgerConfig;
@@ -156,7 +157,7 @@ impl Stage<'_> {
 
     /// Whether somebody who says this contradicts what the operator said of the same message, for the first time.
     fn is_refuted_by_operator(&self, me: ReporterId, word: Word, keys: &[Key]) -> Result<bool, JournalError> {
-        let named = exact_of(keys);
+        let (named, my_pieces) = (exact_of(keys), pieces_of(keys));
         // By record of the operator's.
         let mut contradicted: HashMap<u64, Contradicted> = HashMap::new();
         for key in &named {
@@ -166,7 +167,15 @@ impl Stage<'_> {
             };
             let is_repeated = self.word_on(*key, me)?.is_some_and(|own| own.word == word);
             let message = contradicted.entry(operators.number).or_default();
-            if key.kind.proves_message() {
+            let is_proof = match key.kind.proof() {
+                Proof::None => false,
+                Proof::Words => {
+                    let theirs = self.pieces_in(operators.number)?;
+                    theirs.is_some_and(|theirs| my_pieces.is_subset(&theirs))
+                }
+                Proof::Body => true,
+            };
+            if is_proof {
                 message.is_proved = true;
                 message.is_proof_repeated |= is_repeated;
             }
@@ -196,14 +205,21 @@ impl Stage<'_> {
 
     /// The last words of all own reporters on a message. Peers' words settle nobody here, nor are they settled.
     fn opinions(&mut self, me: ReporterId, keys: &[Key]) -> Result<Opinions, JournalError> {
-        let named = exact_of(keys);
+        let (named, my_pieces) = (exact_of(keys), pieces_of(keys));
         let mut all: HashMap<ReporterId, Vec<Opinion>> = HashMap::new();
         for key in &named {
-            let is_proof = key.kind.proves_message();
             for (reporter, row) in self.last_rows(*key, me)? {
                 if row.word == Word::None || is_mark(reporter) || reporter.slot().is_some() {
                     continue;
                 }
+                let is_proof = match key.kind.proof() {
+                    Proof::None => false,
+                    Proof::Words => {
+                        let theirs = self.pieces_in(row.number)?;
+                        theirs.is_some_and(|theirs| theirs.is_subset(&my_pieces))
+                    }
+                    Proof::Body => true,
+                };
                 let opinion = Opinion { word: row.word, number: row.number, is_proof };
                 all.entry(reporter).or_default().push(opinion);
             }
@@ -232,6 +248,16 @@ impl Stage<'_> {
         };
         let record = exact_of(&self.memory.keys_of(&case));
         Ok(is_within(&record, message) || is_within(message, &record))
+    }
+
+    /// The links, hosts and parts that a record names, this batch's included; `None` where the record is lost, by which
+    /// nobody is judged.
+    fn pieces_in(&self, number: u64) -> Result<Option<HashSet<Hash128>>, JournalError> {
+        if let Some(pieces) = self.pieces.get(&number) {
+            return Ok(Some(pieces.clone()));
+        }
+        let case = self.case_of(false, number)?;
+        Ok(case.map(|case| pieces_of(&self.memory.keys_of(&case))))
     }
 
     /// The last row of each reporter on a signature, this batch's included.
@@ -271,8 +297,14 @@ fn exact_of(keys: &[Key]) -> Vec<Key> {
     keys.iter().copied().filter(|key| key.kind.is_exact()).collect()
 }
 
+/// What a message carries beside its words: links, hosts and parts.
+pub(super) fn pieces_of(keys: &[Key]) -> HashSet<Hash128> {
+    keys.iter().filter(|key| key.kind.class().is_piece()).map(|key| key.hash).collect()
+}
+
 /// Whether signatures prove no message, and all of them are the other's, too.
 fn is_within(one: &[Key], other: &[Key]) -> bool {
     let others: HashSet<Hash128> = other.iter().map(|key| key.hash).collect();
-    !one.is_empty() && one.iter().all(|key| !key.kind.proves_message() && others.contains(&key.hash))
+    !one.is_empty()
+        && one.iter().all(|key| key.kind.proof() == Proof::None && others.contains(&key.hash))
 }
