@@ -155,6 +155,19 @@ pub enum WriteError {
         /// What it may.
         most: u64,
     },
+    /// The reporter has said as much in this generation as it may, be it new or not.
+    #[error(
+        "{reporter}, or all whose opinions weigh nothing together, named {named} signatures and shingles in this \
+         generation, and may name {most}: more in the next one, or when the operator vouches for it"
+    )]
+    Named {
+        /// Its name.
+        reporter: String,
+        /// What was named.
+        named: u64,
+        /// What may be.
+        most: u64,
+    },
     /// All whom the operator does not vouch for have had their share of this generation.
     #[error(
         "accounts that the operator does not vouch for have added {added} signatures in this generation, and may add \
@@ -231,6 +244,14 @@ pub enum WriteError {
     /// What the link to other sites may not ask for.
     #[error("{0}")]
     Link(String),
+}
+
+impl WriteError {
+    /// Whether its reporter said too much, or all did: what was said is right and may be said later.
+    pub fn is_too_much(&self) -> bool {
+        use WriteError::{Busy, Named, Reserved, Share};
+        matches!(self, Busy { .. } | Share { .. } | Named { .. } | Reserved { .. })
+    }
 }
 
 /// A journal that cannot be read.

@@ -54,6 +54,7 @@ pub(crate) use row::{
     FORGETTING, LASTING, MANY, MarkRow, PROTECTED_MESSAGE, PROTECTION, Row, RowKey, hash_bytes, hash_of,
     is_mark, mark_row, row_key,
 };
+pub(crate) use shares::Added;
 
 /// The store's cache of blocks. Explanations and repeated reports read few blocks, and those of today.
 const CACHE_BYTES: u64 = 4 << 20;

@@ -7,17 +7,42 @@
 //!    generations before the present one can be forgotten.
 //! 3. Opinions that weigh nothing take no room in the tally. They are journalled, all of them together up to the share
 //!    of one account; those of an account that has weight, and that the operator overrules, are part of its own share.
-//! 4. A peer may add `reporter_percent` in one generation.
+//! 4. The same for texts, of `near_capacity`: what is beyond the share of an account, or beyond what all of them have
+//!    together, is taken, and gives no shingle a unit. Their filters refuse nothing, and too full they would leave the
+//!    whole site without an opinion of replicas.
+//! 5. Whoever says the same again and again takes no room in memory, and fills the disk. So those whom nobody vouches
+//!    for *name* at most [`NAMED_PER_SHARE`] times as many keys in one generation as they may add signatures.
+//! 6. A peer may add `reporter_percent` in one generation.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
+use seenit_signature::near::SHINGLES;
+
 use crate::config::LedgerConfig;
 use crate::record::Verb;
 use crate::reporter::{OPERATOR, Reporter, ReporterId};
+use crate::signature::{Case, SignatureRef};
 
 /// What all whom nobody vouches for may add together in one generation, in percent of the capacity.
 const OTHERS_PERCENT: u32 = 80;
+
+/// Keys that a holder may name in one generation, new ones or not, for each signature that it may add: honest reporters
+/// say the same of a campaign several times.
+const NAMED_PER_SHARE: u64 = 4;
+
+/// What there are shares of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Share {
+    /// Room in the tally.
+    Signatures,
+    /// Room in the filters of shingles.
+    Texts,
+    /// Room in the filter of what is bulk; for peers alone.
+    Bulk,
+    /// Room on the disk: signatures and shingles in records, new ones or not. For own reporters alone.
+    Named,
+}
 
 /// All whose opinions weigh nothing, as one holder of a share: whoever wants to be many is.
 pub(crate) const WEIGHTLESS: ReporterId = ReporterId(0);
@@ -48,9 +73,10 @@ impl<K: Eq + Hash> Shares<K> {
         *added
     }
 
-    /// What all added in one generation of whom this is true.
-    pub(crate) fn added_by(&self, generation: u64, counts: impl Fn(&K) -> bool) -> u64 {
-        let added = |(_, added): (&K, &BTreeMap<u64, u64>)| added.get(&generation).copied().unwrap_or(0);
+    /// What all of whom this is true have added since a generation began.
+    pub(crate) fn added_by(&self, since: u64, counts: impl Fn(&K) -> bool) -> u64 {
+        let added =
+            |(_, added): (&K, &BTreeMap<u64, u64>)| added.range(since..).map(|(_, one)| one).sum::<u64>();
         self.added.iter().filter(|(who, _)| counts(who)).map(added).sum()
     }
 
@@ -79,9 +105,30 @@ pub(crate) fn most(config: &LedgerConfig, reporter: &Reporter) -> u64 {
     if is_vouched(reporter) { u64::MAX } else { of(config.capacity, config.reporter_percent) }
 }
 
+/// The keys that cases name: one a signature, and the shingles of a text.
+pub(crate) fn named(cases: &[Case]) -> u64 {
+    let keys = |signature: SignatureRef<'_>| if signature.kind().is_near() { SHINGLES as u64 } else { 1 };
+    cases.iter().flat_map(Case::iter).map(keys).sum()
+}
+
+/// The keys that one reporter may name in one generation.
+pub(crate) fn named_max(config: &LedgerConfig, reporter: &Reporter) -> u64 {
+    most(config, reporter).saturating_mul(NAMED_PER_SHARE)
+}
+
 /// What all whom nobody vouches for may add together in one generation.
 pub(crate) fn of_others(config: &LedgerConfig) -> u64 {
     of(config.capacity, OTHERS_PERCENT)
+}
+
+/// The texts that one whom nobody vouches for may have added to those that are kept.
+pub(crate) fn texts_max(config: &LedgerConfig) -> u64 {
+    of(config.near_capacity, config.reporter_percent)
+}
+
+/// The same of all of them together.
+pub(crate) fn texts_of_others(config: &LedgerConfig) -> u64 {
+    of(config.near_capacity, OTHERS_PERCENT)
 }
 
 /// What a peer may add in a generation of what there is room for `capacity`.

@@ -29,6 +29,7 @@ mod heard;
 mod protect;
 mod rows;
 mod settle;
+mod texts;
 
 use heard::{Heard, Hearing};
 
@@ -84,6 +85,10 @@ pub(crate) struct Stage<'a> {
     /// Signatures that the tally does not hold yet, and that this batch adds.
     fresh: HashSet<Hash128>,
     hearing: Hearing,
+    /// Texts whose shingles may yet count of whoever writes; `None` where there is no limit.
+    pub(crate) text_room: Option<u64>,
+    /// Texts whose shingles count since that was set.
+    pub(crate) texts_added: u64,
 }
 
 /// What memory takes over once the batch is durable.
@@ -123,6 +128,8 @@ impl<'a> Stage<'a> {
             weightless: HashSet::new(),
             fresh: HashSet::new(),
             hearing: Hearing::new(journal.peers(), next_heard),
+            text_room: None,
+            texts_added: 0,
         }
     }
 
@@ -197,7 +204,8 @@ impl<'a> Stage<'a> {
             };
             let keys = if case.len() == signatures { keys } else { self.memory.keys_of(&case) };
             // After it has grown: no signature that a record takes along gets around the operator.
-            let voids = self.voids(verb, reporter, &keys)?;
+            let mut voids = self.voids(verb, reporter, &keys)?;
+            self.void_texts(verb, reporter, &keys, &mut voids)?;
             // An earlier case of this write may have cost its reporter some weight.
             let weight = self.reporters.get(&id).unwrap_or(reporter).weight;
             self.record(verb, (id, weight), case, (&keys, &voids), &mut staged)?;

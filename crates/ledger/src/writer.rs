@@ -27,7 +27,7 @@ use crate::pulse::Step;
 use crate::record::Verb;
 use crate::reporter::{Reporter, ReporterId};
 use crate::salvage::Lost;
-use crate::share::{self, Shares};
+use crate::share::{self, Share, Shares};
 use crate::shared::Shared;
 use crate::signature::Case;
 use crate::snapshot::Head;
@@ -38,13 +38,13 @@ mod hear;
 mod reopen;
 mod reply;
 mod room;
+mod shares;
 mod snapshots;
 #[cfg(test)]
 mod tests;
 mod turn;
 
 use deltas::{Deltas, Gathering};
-pub(crate) use hear::Share;
 pub(crate) use reply::Reply;
 use snapshots::Collect;
 pub(crate) use snapshots::Publishing;
@@ -101,7 +101,7 @@ pub(crate) struct Writer {
     /// The highest time that is kept in the journal.
     pub(crate) kept_secs: u64,
     pub(crate) mark: HighMark,
-    pub(crate) shares: Shares<ReporterId>,
+    pub(crate) shares: Shares<(ReporterId, Share)>,
     pub(crate) peer_shares: Shares<(u16, Share)>,
     /// The serial number of the next record that is heard from a peer.
     pub(crate) next_heard: u64,
@@ -329,8 +329,8 @@ impl Writer {
         let reporter = known.get(&write.reporter);
         let reporter =
             reporter.ok_or_else(|| WriteError::Reporter(format!("number {}", write.reporter.0)))?;
-        let table = &self.shared.memory.table;
-        let held = table.len() + stage.added();
+        let (table, held) = (&self.shared.memory.table, self.shared.memory.table.len() + stage.added());
+        self.check_named(reporter, &write)?;
         if !share::takes_room(write.verb, reporter.id, reporter.weight) {
             return self.stage_weightless(stage, write, reporter, known);
         }
@@ -343,9 +343,12 @@ impl Writer {
                 return Err(error.into());
             }
         }
-        let before = stage.kept();
+        let (before, named) = (stage.kept(), share::named(&write.cases));
+        stage.text_room = self.text_room(reporter, known);
         let staged = stage.write(write.verb, reporter, write.cases, known)?;
-        self.note_share(stage, reporter.id, stage.kept() - before);
+        self.note_share(stage, (reporter.id, Share::Signatures), stage.kept() - before);
+        self.note_texts(stage, reporter);
+        self.note_named(stage, write.verb, reporter, named);
         Ok((staged, write.verb))
     }
 

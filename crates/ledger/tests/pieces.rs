@@ -83,7 +83,8 @@ fn a_digest_borrowed_from_a_newsletter_neither_makes_spam_ham_nor_keeps_it_from_
 fn phishing_with_the_words_of_good_mail_is_neither_ham_nor_makes_that_mail_spam() {
     let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     let ledger = open(folder.path(), &hands);
-    let mail = |words, body, link| pieces(&[(Kind::Exact1, words), (Kind::DccBody, body), (Kind::Url1, link)]);
+    let mail =
+        |words, body, link| pieces(&[(Kind::Exact1, words), (Kind::DccBody, body), (Kind::Url1, link)]);
     let desk = ledger.put_reporter("desk", Some(10)).expect("durable").id;
     let (protected, cleared) = (mail(1, 1, 1), mail(2, 2, 1));
     ledger.protect(vec![protected.clone()]).expect("durable");

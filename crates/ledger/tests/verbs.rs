@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use seenit_ledger::reporter::OPERATOR;
+use seenit_ledger::reporter::{OPERATOR, ReporterId};
 use seenit_ledger::{Answer, Ledger, LedgerConfig, Verb, Verdict, WriteError};
 use seenit_signature::Kind;
 
@@ -281,6 +281,62 @@ fn nobody_fills_the_ledger_alone() {
         settle(&ledger);
     }
     write(&ledger, Verb::Report, greedy, exact(101)).expect("what it added has expired");
+}
+
+/// What is said again takes no room in memory, but each time a record on the disk.
+#[test]
+fn nobody_fills_the_disk_by_saying_the_same_again_and_again() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let config = LedgerConfig { capacity: 1000, reporter_percent: 1, ..config() };
+    let ledger = open_with(folder.path(), &hands, config.clone());
+    let known = ledger.put_reporter("known", None).expect("durable").id;
+    let strangers = ["one", "other"].map(|name| ledger.admit_reporter(name).expect("durable").id);
+    let said = |ledger: &Ledger, who: &[ReporterId]| {
+        let again = |number: usize| write(ledger, Verb::Report, who[number % who.len()], exact(1)).err();
+        (0..100).find_map(|number| Some((number, again(number)?)))
+    };
+    let (records, refused) = said(&ledger, &[known]).expect("there is a limit");
+    assert_eq!((records, refused), (40, WriteError::Named { reporter: "known".into(), named: 40, most: 40 }));
+    let (records, refused) = said(&ledger, &strangers).expect("there is a limit");
+    assert_eq!(records, 40, "all of them together");
+    assert!(refused.is_too_much(), "{refused}");
+    assert_eq!(said(&ledger, &[OPERATOR]), None, "the operator has none");
+    drop(ledger);
+    let ledger = open_with(folder.path(), &hands, config);
+    assert_eq!(said(&ledger, &[known]).expect("a restart forgets nothing").0, 0);
+    hands.pass(DAY);
+    settle(&ledger);
+    assert_eq!(said(&ledger, &[known]).expect("there is a limit").0, 40, "another day");
+}
+
+/// The filters of shingles refuse nothing. Too full they would leave the whole site without an opinion of replicas.
+#[test]
+fn nobody_fills_the_filters_of_shingles_alone() {
+    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
+    let sizes = LedgerConfig { capacity: 100_000, near_capacity: 1000, ..config() };
+    let config = LedgerConfig { account_weight: 6, reporter_percent: 10, ..sizes };
+    let ledger = open_with(folder.path(), &hands, config.clone());
+    let accounts = ["one", "two"].map(|name| ledger.put_reporter(name, None).expect("durable").id);
+    for number in 0..150 {
+        for account in accounts {
+            write(&ledger, Verb::Report, account, near(number, 0)).expect("what was said is kept");
+        }
+    }
+    let replicas = |ledger: &Ledger| {
+        let is_replica = |number: &u64| verdict(ledger, &near(*number, 0)) == Verdict::Spam;
+        (0..150).filter(is_replica).count()
+    };
+    assert_eq!(replicas(&ledger), 100, "a tenth of the capacity");
+    write(&ledger, Verb::Report, accounts[0], near(7, 0)).expect("said again");
+    write(&ledger, Verb::Report, OPERATOR, near(149, 0)).expect("durable");
+    assert_eq!(replicas(&ledger), 101, "the operator has no limit");
+    drop(ledger);
+    seenit_ledger::rebuild(folder.path(), config.clone(), hands.clone(), || ()).expect("rebuilt");
+    let ledger = open_with(folder.path(), &hands, config);
+    assert_eq!(replicas(&ledger), 101, "made anew");
+    write(&ledger, Verb::Report, accounts[0], near(200, 0)).expect("kept");
+    write(&ledger, Verb::Report, accounts[1], near(200, 0)).expect("kept");
+    assert_eq!(verdict(&ledger, &near(200, 0)), Verdict::Unknown, "a restart forgets nothing of the share");
 }
 
 /// The last fifth of a generation is for those whom the operator vouches for: only older ones can be forgotten.

@@ -8,34 +8,48 @@ use seenit_filter::hash::Hash128;
 
 use super::{Batch, Journal, JournalError, bulk_key, hash_of, odd_row};
 use crate::reporter::ReporterId;
-use crate::share::Shares;
+use crate::share::{Share, Shares};
 
-/// What its rows in `meta` begin with; the generation (8 bytes) and the account (4) follow, highest first.
-const PREFIX: &[u8] = b"share-";
+/// What there are rows of in `meta`, and what these begin with; the generation (8 bytes) and the account (4) follow,
+/// highest first.
+const PREFIXES: [(Share, &[u8]); 3] =
+    [(Share::Signatures, b"share-"), (Share::Texts, b"texts-"), (Share::Named, b"named-")];
 
-fn key(generation: u64, who: ReporterId) -> Vec<u8> {
-    [PREFIX, &generation.to_be_bytes(), &who.0.to_be_bytes()].concat()
+/// `None` of what own reporters have no share of.
+fn key(what: Share, generation: u64, who: ReporterId) -> Option<Vec<u8>> {
+    let (_, prefix) = PREFIXES.into_iter().find(|(one, _)| *one == what)?;
+    Some([prefix, &generation.to_be_bytes(), &who.0.to_be_bytes()].concat())
+}
+
+/// What somebody added in a generation.
+pub(crate) struct Added {
+    pub(crate) what: Share,
+    pub(crate) generation: u64,
+    pub(crate) who: ReporterId,
+    pub(crate) number: u64,
 }
 
 impl Journal {
-    /// Calls `visit` with each: generation, account, signatures added.
-    pub(crate) fn each_share(&self, mut visit: impl FnMut(u64, ReporterId, u64)) -> Result<(), JournalError> {
-        for item in self.meta.prefix(PREFIX) {
-            let (key, value) = item.into_inner()?;
-            let (generation, who) = key[PREFIX.len()..].split_first_chunk::<8>().ok_or_else(odd_row)?;
-            let who = ReporterId(u32::from_be_bytes(who.try_into().map_err(|_| odd_row())?));
-            let added = u64::from_be_bytes(value.as_ref().try_into().map_err(|_| odd_row())?);
-            visit(u64::from_be_bytes(*generation), who, added);
+    /// Calls `visit` with each.
+    pub(crate) fn each_share(&self, mut visit: impl FnMut(Added)) -> Result<(), JournalError> {
+        for (what, prefix) in PREFIXES {
+            for item in self.meta.prefix(prefix) {
+                let (key, value) = item.into_inner()?;
+                let (generation, who) = key[prefix.len()..].split_first_chunk::<8>().ok_or_else(odd_row)?;
+                let who = ReporterId(u32::from_be_bytes(who.try_into().map_err(|_| odd_row())?));
+                let number = u64::from_be_bytes(value.as_ref().try_into().map_err(|_| odd_row())?);
+                visit(Added { what, generation: u64::from_be_bytes(*generation), who, number });
+            }
         }
         Ok(())
     }
 
     /// What each has added since a generation began. Before it nothing counts.
-    pub(crate) fn shares(&self, since: u64) -> Result<Shares<ReporterId>, JournalError> {
+    pub(crate) fn shares(&self, since: u64) -> Result<Shares<(ReporterId, Share)>, JournalError> {
         let mut shares = Shares::default();
-        self.each_share(|generation, who, added| {
-            if generation >= since {
-                shares.add(generation, who, added);
+        self.each_share(|added| {
+            if added.generation >= since {
+                shares.add(added.generation, (added.who, added.what), added.number);
             }
         })?;
         Ok(shares)
@@ -82,11 +96,16 @@ impl Batch<'_> {
         })
     }
 
-    pub(crate) fn share(&mut self, generation: u64, who: ReporterId, added: u64) {
-        self.batch.insert(&self.journal.meta, key(generation, who), added.to_be_bytes());
+    /// Notes what somebody has added in a generation by now.
+    pub(crate) fn share(&mut self, added: &Added) {
+        if let Some(key) = key(added.what, added.generation, added.who) {
+            self.batch.insert(&self.journal.meta, key, added.number.to_be_bytes());
+        }
     }
 
-    pub(crate) fn remove_share(&mut self, generation: u64, who: ReporterId) {
-        self.batch.remove(&self.journal.meta, key(generation, who));
+    pub(crate) fn remove_share(&mut self, added: &Added) {
+        if let Some(key) = key(added.what, added.generation, added.who) {
+            self.batch.remove(&self.journal.meta, key);
+        }
     }
 }

@@ -194,7 +194,7 @@ impl Stage<'_> {
     }
 
     /// A reporter's last word on a signature, this batch's included.
-    fn word_on(&self, key: Key, reporter: ReporterId) -> Result<Option<Row>, JournalError> {
+    pub(super) fn word_on(&self, key: Key, reporter: ReporterId) -> Result<Option<Row>, JournalError> {
         if let Some((_, row)) = self.rows.get(&row_key(key.hash, reporter)) {
             return Ok(Some(*row));
         }
@@ -305,6 +305,5 @@ pub(super) fn pieces_of(keys: &[Key]) -> HashSet<Hash128> {
 /// Whether signatures prove no message, and all of them are the other's, too.
 fn is_within(one: &[Key], other: &[Key]) -> bool {
     let others: HashSet<Hash128> = other.iter().map(|key| key.hash).collect();
-    !one.is_empty()
-        && one.iter().all(|key| key.kind.proof() == Proof::None && others.contains(&key.hash))
+    !one.is_empty() && one.iter().all(|key| key.kind.proof() == Proof::None && others.contains(&key.hash))
 }

@@ -12,17 +12,9 @@ use crate::peers::change::follow;
 use crate::peers::table::Peers;
 use crate::peers::{Batch, KEY_BYTES_MAX, Peer};
 use crate::record::{Record, Verb};
-use crate::share;
+use crate::share::{self, Share};
 use crate::signature::Case;
 use crate::stage::Stage;
-
-/// What a peer has a share of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Share {
-    Signatures,
-    Texts,
-    Bulk,
-}
 
 impl Writer {
     /// Stages what was heard and what the link keeps of it. Nothing is staged where it is refused.

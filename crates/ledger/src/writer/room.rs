@@ -9,20 +9,17 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use seenit_filter::hash::Hash128;
 
-use super::{Job, Problem, Share, Writer};
+use super::{Job, Writer};
 use crate::age::{self, low_water};
-use crate::answers::Write;
 use crate::error::WriteError;
 use crate::journal::horizon::{MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError};
 use crate::peers::Batch;
 use crate::pulse::Step;
 use crate::record::{Record, Verb};
-use crate::reporter::{Reporter, ReporterId};
-use crate::share;
+use crate::share::{self, Share};
 use crate::shared::Shared;
 use crate::signature::Case;
-use crate::stage::{Stage, Staged};
 
 /// The least bytes of a signature in a record: its number, a length, and the shortest digest.
 const SIGNATURE_BYTES_MIN: usize = 11;
@@ -116,69 +113,6 @@ impl Writer {
         Ok(())
     }
 
-    /// Refuses what is beyond the share of whom it comes from.
-    pub(super) fn check_share(
-        &self,
-        stage: &Stage<'_>,
-        reporter: &Reporter,
-        cases: &[Case],
-        known: &HashMap<ReporterId, Reporter>,
-    ) -> Result<(), WriteError> {
-        let config = &self.shared.config;
-        let (added, most) =
-            (self.shares.added(self.horizon.before, reporter.id), share::most(config, reporter));
-        if added + stage.new_signatures(cases, most.saturating_sub(added)) > most {
-            return Err(WriteError::Share { reporter: reporter.name.clone(), added, most });
-        }
-        if share::is_vouched(reporter) {
-            return Ok(());
-        }
-        let (added, most) = (self.added_by_others(known), share::of_others(config));
-        if added + stage.new_signatures(cases, most.saturating_sub(added)) > most {
-            return Err(WriteError::Reserved { added, most });
-        }
-        Ok(())
-    }
-
-    /// What all whom nobody vouches for added in the present generation.
-    fn added_by_others(&self, known: &HashMap<ReporterId, Reporter>) -> u64 {
-        let is_other = |who: &ReporterId| {
-            *who != share::WEIGHTLESS && known.get(who).is_none_or(|who| !share::is_vouched(who))
-        };
-        self.shares.added_by(self.calendar.generation(), is_other)
-    }
-
-    /// Notes what somebody added, in memory and in the commit that adds it: later writes of the batch must know.
-    /// Where the commit fails, memory is wrong until the journal is opened again; no write is taken before that.
-    pub(super) fn note_share(&mut self, stage: &mut Stage<'_>, who: ReporterId, more: u64) {
-        if more > 0 {
-            let generation = self.calendar.generation();
-            let added = self.shares.add(generation, who, more);
-            stage.batch.share(generation, who, added);
-        }
-    }
-
-    /// Stages opinions that weigh nothing: they are kept, and take no room in the tally.
-    pub(super) fn stage_weightless(
-        &mut self,
-        stage: &mut Stage<'_>,
-        write: Write,
-        reporter: &Reporter,
-        known: &HashMap<ReporterId, Reporter>,
-    ) -> Result<(Staged, Verb), Problem> {
-        let (added, most) = (
-            self.shares.added(self.horizon.before, share::WEIGHTLESS),
-            share::most(&self.shared.config, reporter),
-        );
-        let more = stage.unspoken_of(&write.cases);
-        if added + more > most {
-            return Err(WriteError::Share { reporter: reporter.name.clone(), added, most }.into());
-        }
-        let staged = stage.write(write.verb, reporter, write.cases, known)?;
-        self.note_share(stage, share::WEIGHTLESS, more);
-        Ok((staged, write.verb))
-    }
-
     /// New signatures of those jobs that will not be refused for the share of whom they come from: what is refused
     /// makes nobody forget.
     fn wanted(&self, shared: &Shared, journal: &Journal, jobs: &[Job]) -> u64 {
@@ -198,8 +132,9 @@ impl Writer {
                     let holder = reporter.id;
                     let new: HashSet<Hash128> =
                         write.cases.iter().flat_map(|case| new_keys(shared, case)).collect();
+                    let share = (holder, Share::Signatures);
                     let asked =
-                        asked.entry(holder).or_insert_with(|| self.shares.added(self.horizon.before, holder));
+                        asked.entry(holder).or_insert_with(|| self.shares.added(self.horizon.before, share));
                     let (more, is_vouched) = (new.len() as u64, share::is_vouched(reporter));
                     let is_within = *asked + more <= share::most(&shared.config, reporter);
                     if is_within && (is_vouched || of_others + more <= most_of_others) {

@@ -246,11 +246,11 @@ fn a_new_signature_that_two_report_in_one_batch_is_counted_once() {
     }
     assert_eq!(bench.spam(&last), 22, "10, 10, and 2 of `local`");
     let generation = bench.writer.calendar.generation();
-    assert_eq!(bench.writer.shares.added(generation, OPERATOR), u64::from(room));
-    assert_eq!(bench.writer.shares.added(generation, named), 0, "it added nothing");
+    assert_eq!(bench.writer.shares.added(generation, (OPERATOR, Share::Signatures)), u64::from(room));
+    assert_eq!(bench.writer.shares.added(generation, (named, Share::Signatures)), 0, "it added nothing");
     // What only takes back adds nothing.
     bench.write(Verb::Withdraw, named, one(Kind::Pyzor, room + 1)).expect("durable");
-    assert_eq!(bench.writer.shares.added(generation, named), 0);
+    assert_eq!(bench.writer.shares.added(generation, (named, Share::Signatures)), 0);
 }
 
 #[test]

@@ -60,9 +60,9 @@ impl Writer {
             }
         }
         let mut batch = journal.batch();
-        journal.each_share(|generation, who, _| {
-            if generation < kept {
-                batch.remove_share(generation, who);
+        journal.each_share(|added| {
+            if added.generation < kept {
+                batch.remove_share(&added);
             }
         })?;
         journal.each_bulk(|generation, hash, slot| {

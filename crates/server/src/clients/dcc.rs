@@ -355,9 +355,7 @@ fn kind_of(kind: dcc::Kind) -> Option<Kind> {
 /// Why something was not remembered.
 fn refusal(error: &WriteError) -> &'static str {
     match error {
-        WriteError::Busy { .. } | WriteError::Share { .. } | WriteError::Reserved { .. } => {
-            "too many reports"
-        }
+        error if error.is_too_much() => "too many reports",
         WriteError::Empty => "checksums of nothing",
         _ => "not remembered",
     }

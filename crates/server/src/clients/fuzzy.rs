@@ -240,9 +240,7 @@ impl Fuzzy {
             let reply = match result {
                 Ok(_) => Reply::done(&command),
                 Err(WriteError::Empty) => Reply::refused(&command, Refusal::Skipped),
-                Err(WriteError::Busy { .. } | WriteError::Share { .. } | WriteError::Reserved { .. }) => {
-                    Reply::refused(&command, Refusal::Forbidden)
-                }
+                Err(error) if error.is_too_much() => Reply::refused(&command, Refusal::Forbidden),
                 Err(_) => Reply::refused(&command, Refusal::Broken),
             };
             let mut out = Vec::new();

@@ -174,9 +174,7 @@ impl Pyzor {
             let answer = match result {
                 Ok(_) => Answer::Done,
                 Err(WriteError::Empty) => Answer::Refused(Refusal::EmptyMessage),
-                Err(WriteError::Busy { .. } | WriteError::Share { .. } | WriteError::Reserved { .. }) => {
-                    Answer::Refused(Refusal::TooMany)
-                }
+                Err(error) if error.is_too_much() => Answer::Refused(Refusal::TooMany),
                 Err(_) => Answer::Refused(Refusal::Internal),
             };
             let mut out = Vec::new();

@@ -161,7 +161,7 @@ impl From<WriteError> for Problem {
             WriteError::TooMany { .. } => Problem::batch(why),
             WriteError::Reporter(_) => Problem::not_found(why),
             WriteError::Reporters(_) => Problem::new(StatusCode::CONFLICT, "too-many-reporters", why),
-            WriteError::Share { .. } | WriteError::Reserved { .. } => {
+            WriteError::Share { .. } | WriteError::Reserved { .. } | WriteError::Named { .. } => {
                 let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "share-used-up", why);
                 Problem { retry_secs: Some(SHARE_RETRY_SECS), ..problem }
             }

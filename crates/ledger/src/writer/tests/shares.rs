@@ -38,7 +38,7 @@ fn what_a_failed_commit_was_to_add_is_no_part_of_anybodys_share() {
     }
     let added = |bench: &Bench| {
         let of_peer = bench.writer.peer_shares.added(generation, (1, Share::Signatures));
-        (bench.writer.shares.added(generation, known), of_peer)
+        (bench.writer.shares.added(generation, (known, Share::Signatures)), of_peer)
     };
     assert_eq!(added(&bench), (0, 0));
     let new = [2, 3].map(|number| write(Verb::Report, known, one(Kind::Pyzor, number)));
@@ -64,10 +64,10 @@ fn opinions_of_no_weight_are_forgotten_with_the_generations_that_make_room() {
     let (key, now) = (shared.memory.keys_of(&case)[0], bench.writer.calendar.generation());
     let kept = |since| journal.weightless_since(since).expect("readable").len();
     assert!(shared.memory.is_spoken_of(key));
-    assert_eq!((kept(0), bench.writer.shares.added(0, share::WEIGHTLESS)), (1, 1));
+    assert_eq!((kept(0), bench.writer.shares.added(0, (share::WEIGHTLESS, Share::Signatures))), (1, 1));
     bench.writer.move_horizon(&shared, &journal, now + 1, true).expect("durable");
     assert!(!shared.memory.is_spoken_of(key));
-    assert_eq!((kept(0), bench.writer.shares.added(0, share::WEIGHTLESS)), (0, 0));
+    assert_eq!((kept(0), bench.writer.shares.added(0, (share::WEIGHTLESS, Share::Signatures))), (0, 0));
 }
 
 #[test]
