@@ -16,6 +16,7 @@ mod model;
 pub mod operations;
 pub mod pyzor;
 pub mod razor;
+pub mod record;
 pub mod sign;
 pub mod sites;
 mod subject;

@@ -321,7 +321,7 @@ impl Record {
     }
 
     /// Reads the record of a peer, as it is counted here: by a reporter under the peer's slot.
-    pub(crate) fn heard(bytes: &[u8], slot: u16) -> Result<Self, String> {
+    pub fn heard(bytes: &[u8], slot: u16) -> Result<Self, String> {
         let record = Record::decode(bytes)?;
         let remote = record.reporter.0;
         if remote >= REMOTE_MAX {

@@ -130,7 +130,7 @@ impl ReporterId {
     }
 
     /// The slot of the peer whose reporter it is; none for own ones.
-    pub(crate) fn slot(self) -> Option<u16> {
+    pub fn slot(self) -> Option<u16> {
         let slot = u16::try_from(self.0 >> REMOTE_BITS).ok()?;
         (1..=SLOT_MAX).contains(&slot).then_some(slot)
     }
