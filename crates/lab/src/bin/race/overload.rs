@@ -1,5 +1,5 @@
 //! The race of overload: strangers ask ten times what their network may, through one front end after the other, while
-//! an account goes on asking as before. The account should hardly notice.
+//! an account of the same network goes on asking as before. The account should hardly notice.
 //!
 //! Strangers come from an address of this machine that is not loopback, so that limits hold for them; nothing leaves
 //! the machine. Laps are interleaved in rounds, and a row has the medians of its laps: a busy machine disturbs single

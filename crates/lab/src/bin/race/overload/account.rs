@@ -92,14 +92,15 @@ pub(super) struct Asked {
 }
 
 impl Account {
-    /// Has an account made, and connects as that.
+    /// Has an account made, and connects as that from where strangers come from: it is in the network whose limits
+    /// they use up.
     pub(super) fn open(host: &Host) -> Result<Self, Box<dyn Error>> {
         let mut talk = Talk::open(host.at_home())?;
         let wanted = "{\"name\":\"mx\",\"roles\":[\"check\"]}";
         let status = talk.ask(&request("/v1/accounts", Some(host.token()), wanted))?;
         let made: serde_json::Value = serde_json::from_str(&talk.body())?;
         let token = made["token"].as_str().ok_or_else(|| format!("no account: {status} {made}"))?.to_owned();
-        Ok(Account { talk, token, number: 0 })
+        Ok(Account { talk: Talk::open(host.abroad())?, token, number: 0 })
     }
 
     /// Checks for so long, at its pace.

@@ -24,7 +24,7 @@ pub(super) struct Plan {
 /// What it says when it serves.
 #[derive(Serialize, Deserialize)]
 struct Serving {
-    /// HTTP for the account, on loopback, and for strangers.
+    /// HTTP on loopback, for the operator, and for the account and strangers.
     http: [SocketAddr; 2],
     clients: HashMap<String, SocketAddr>,
     token: String,
@@ -74,12 +74,12 @@ impl Host {
         Ok(Host(Hosted::start("overload", plan)?))
     }
 
-    /// Where the account asks.
+    /// Where the operator asks.
     pub(super) fn at_home(&self) -> SocketAddr {
         self.0.serving.http[0]
     }
 
-    /// Where strangers ask.
+    /// Where the account and strangers ask.
     pub(super) fn abroad(&self) -> SocketAddr {
         self.0.serving.http[1]
     }
