@@ -16,6 +16,8 @@ mod udp;
 #[cfg(test)]
 mod counting_tests;
 #[cfg(test)]
+mod neighbour_tests;
+#[cfg(test)]
 pub(crate) mod tests;
 
 pub(crate) use dcc::List;

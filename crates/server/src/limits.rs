@@ -1,4 +1,4 @@
-//! How much anybody may ask and say: token buckets, one pair for each account and each network.
+//! How much anybody may ask and say: token buckets, some for each account and each network.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -24,6 +24,10 @@ pub(crate) enum Spending {
     /// Cases that are seen, reported, revoked, withdrawn; a case of unusually many signatures is several, and so is a
     /// sighting of unusually many recipients.
     Writes,
+    /// Requests that prove nothing: a wrong token or signature, none where one is needed, a datagram that only asks
+    /// whether we are there, a key that we have to agree on a secret with. Anybody can send them from any address of a
+    /// network, so they take nothing from its accounts, nor from those there who check without one.
+    Failures,
 }
 
 /// Signatures of a case that count as one: a message has about ten. Else one case of hundreds would cost as little.
@@ -76,7 +80,9 @@ pub(crate) struct UsedUp {
 pub(crate) struct Budget {
     checks: Option<DefaultDirectRateLimiter>,
     writes: Option<DefaultDirectRateLimiter>,
-    names: [&'static str; 2],
+    failures: Option<DefaultDirectRateLimiter>,
+    checks_key: &'static str,
+    writes_key: &'static str,
     /// Pieces of work at a time, known once there is one.
     turns: OnceLock<Arc<Semaphore>>,
     status: Pace,
@@ -90,16 +96,18 @@ impl Budget {
     }
 
     pub(crate) fn of_account(limits: &Limits) -> Self {
-        let names = ["account_checks_per_sec", "account_writes_per_sec"];
-        Budget::new(limits, limits.account_checks_per_sec, limits.account_writes_per_sec, names)
+        Budget {
+            checks_key: "account_checks_per_sec",
+            writes_key: "account_writes_per_sec",
+            ..Budget::new(limits, limits.account_checks_per_sec, limits.account_writes_per_sec)
+        }
     }
 
     fn of_network(limits: &Limits) -> Self {
-        let names = ["network_checks_per_sec", "network_writes_per_sec"];
-        Budget::new(limits, limits.network_checks_per_sec, limits.network_writes_per_sec, names)
+        Budget::new(limits, limits.network_checks_per_sec, limits.network_writes_per_sec)
     }
 
-    fn new(limits: &Limits, checks: u32, writes: u32, names: [&'static str; 2]) -> Self {
+    fn new(limits: &Limits, checks: u32, writes: u32) -> Self {
         let limiter = |per_sec: u32, batch_max: usize| {
             let rate = NonZeroU32::new(per_sec)?;
             let burst = per_sec.saturating_mul(limits.burst_secs).max(batch_max as u32);
@@ -108,7 +116,9 @@ impl Budget {
         Budget {
             checks: limiter(checks, crate::http::SIGNATURES_MAX),
             writes: limiter(writes, COST_MAX),
-            names,
+            failures: limiter(limits.failures_per_sec, 1),
+            checks_key: "network_checks_per_sec",
+            writes_key: "network_writes_per_sec",
             turns: OnceLock::new(),
             status: Pace::of_one(),
         }
@@ -127,8 +137,9 @@ impl Budget {
     /// Spends so many, or says how long to wait. Nothing is spent then.
     pub(crate) fn spend(&self, what: Spending, number: usize) -> Result<(), UsedUp> {
         let (limiter, limit) = match what {
-            Spending::Checks => (&self.checks, self.names[0]),
-            Spending::Writes => (&self.writes, self.names[1]),
+            Spending::Checks => (&self.checks, self.checks_key),
+            Spending::Writes => (&self.writes, self.writes_key),
+            Spending::Failures => (&self.failures, "failures_per_sec"),
         };
         let (Some(limiter), Some(number)) =
             (limiter, NonZeroU32::new(u32::try_from(number).unwrap_or(u32::MAX)))
@@ -193,6 +204,16 @@ mod tests {
         assert!(used_up.wait > Duration::from_secs(1) && used_up.wait <= Duration::from_secs(10));
         budget.spend(Spending::Checks, 10).expect("another budget");
         budget.spend(Spending::Writes, 0).expect("nothing");
+    }
+
+    #[test]
+    fn failures_use_up_nothing_but_what_failures_have() {
+        let budget = Budget::of_network(&Limits { failures_per_sec: 1, ..limits() });
+        budget.spend(Spending::Failures, 1).expect("the first one");
+        let used_up = budget.spend(Spending::Failures, 1).expect_err("nothing is left");
+        assert_eq!(used_up.limit, "failures_per_sec");
+        budget.spend(Spending::Writes, COST_MAX).expect("the largest batch");
+        budget.spend(Spending::Checks, SIGNATURES_MAX).expect("the largest batch");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod descriptors;
 mod files;
 mod flood;
 mod memory;
+mod neighbours;
 mod parts;
 mod peer;
 mod proxies;

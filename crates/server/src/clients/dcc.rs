@@ -23,7 +23,7 @@ use seenit_wire::dcc::{
 
 use self::answered::{Answered, Earlier};
 use self::caller::{Caller, Later};
-use super::desk::{Desk, Place, Speaker, case_of};
+use super::desk::{Desk, Place, Speaker, Who, case_of};
 use super::udp::{Asked, Datagrams};
 use crate::accounts::Role;
 use crate::limits::Spending;
@@ -79,8 +79,7 @@ impl Datagrams for Dcc {
         let question = Question { request: &request, asked, caller: &caller, reply };
         match request.body {
             // What a client asks before it asks anything else.
-            Body::Nop if self.may(&question, Spending::Writes, 1) => reply.ok(&self.brand, 0, out),
-            Body::Nop => {}
+            Body::Nop => self.greet(&question, out),
             Body::Query(sums) => self.query(sums, &question, out),
             Body::Report(targets, sums) => self.report(targets, sums, &question, out),
             Body::Delete { date, sum } => self.delete(date, sum, &question, out),
@@ -92,6 +91,18 @@ impl Datagrams for Dcc {
 impl Dcc {
     fn may(&self, question: &Question<'_>, what: Spending, number: usize) -> bool {
         self.desk.may(&question.caller.who, question.asked.from.ip(), what, number)
+    }
+
+    /// Says that we are here. Whoever asks without an account may have forged its address: that costs nobody there
+    /// what it may check or report.
+    fn greet(&self, question: &Question<'_>, out: &mut Vec<u8>) {
+        let may = match question.caller.who {
+            Who::Account(_) => self.may(question, Spending::Checks, 1),
+            Who::Local | Who::Stranger => self.desk.may_fail(question.asked.from.ip()),
+        };
+        if may {
+            question.reply.ok(&self.brand, 0, out);
+        }
     }
 
     /// Totals, and nothing is counted.

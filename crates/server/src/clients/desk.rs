@@ -130,15 +130,29 @@ impl Desk {
         Ok(self.state.accounts.get(name).zip(secret))
     }
 
-    /// Spends from the budgets of the account and of the network. False when one of them is used up.
+    /// Spends from the account's own budget alone, where it is no stranger's: anybody can forge an address of its
+    /// network. Those without an account spend from the network's budget, and an account that registered itself from
+    /// both. The operator has no limits. False when a budget is used up.
     pub(crate) fn may(&self, who: &Who, address: IpAddr, what: Spending, number: usize) -> bool {
-        let network = self.state.budget(plain(address));
-        let is_within = network.is_none_or(|network| network.spend(what, number).is_ok());
         let account = match who {
-            Who::Account(account) if !account.is_operator() => Some(account),
-            _ => None,
+            Who::Account(account) if account.is_operator() => return true,
+            Who::Account(account) => Some(account),
+            Who::Local | Who::Stranger => None,
         };
-        is_within && account.is_none_or(|account| account.budget.spend(what, number).is_ok())
+        let network = if self.is_stranger(who) { self.state.budget(plain(address)) } else { None };
+        network.is_none_or(|network| network.spend(what, number).is_ok())
+            && account.is_none_or(|account| account.budget.spend(what, number).is_ok())
+    }
+
+    /// Counts a request that proves nothing, which anybody can forge. False when its network sent too many of them.
+    ///
+    /// Asked only once a proof has failed. A signature is looked at however many wrong ones came before: that takes
+    /// microseconds, about as much as receiving the datagram did, and whoever floods would else lock out the accounts
+    /// of the network whose address it forges. A secret that people chose can be guessed at that speed: `account
+    /// secret` makes random ones.
+    pub(crate) fn may_fail(&self, address: IpAddr) -> bool {
+        let network = self.state.budget(plain(address));
+        network.is_none_or(|network| network.spend(Spending::Failures, 1).is_ok())
     }
 
     /// What is known of one signature. A digest of another length than its kind's is known to nobody.

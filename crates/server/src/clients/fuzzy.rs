@@ -88,8 +88,7 @@ impl Fuzzy {
         match Packet::decode(asked.datagram).ok()? {
             Packet::Plain(command) => Some((command, Envelope { form: command.form, key: None }, anybody)),
             Packet::Sealed(sealed) => {
-                // A new client costs a key agreement: those are bounded as writing is.
-                let may = || self.desk.may(&anybody, asked.from.ip(), Spending::Writes, 1);
+                let may = |account: Option<&str>| self.may_agree(account, asked);
                 let (command, opener) = self.seals.open(&sealed, &self.desk.state.secrets, may)?;
                 let account = opener.account.and_then(|name| self.desk.state.accounts.get(&name));
                 let who = account.map_or(anybody, Who::Account);
@@ -98,6 +97,17 @@ impl Fuzzy {
                 }
                 Some((command, Envelope { form: command.form, key: Some(opener.key) }, who))
             }
+        }
+    }
+
+    /// Whether a client with a new key may cost us a key agreement, which takes far longer than other proofs do: it is
+    /// bounded before it is known whether the client can seal. A client that seals for an account's key spends the
+    /// account's own bucket. Only who has seen the account's datagrams knows the name of its key: whoever forges
+    /// addresses of its network without that spends the network's bucket.
+    fn may_agree(&self, account: Option<&str>, asked: &Asked<'_>) -> bool {
+        match account.and_then(|name| self.desk.state.accounts.get(name)) {
+            Some(account) => account.budget.spend(Spending::Failures, 1).is_ok(),
+            None => self.desk.may_fail(asked.from.ip()),
         }
     }
 

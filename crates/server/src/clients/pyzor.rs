@@ -84,15 +84,9 @@ impl Pyzor {
         let Some(user) = request.user else {
             return Ok(Who::at(asked.from.ip()));
         };
-        // A signature costs a look at the secrets: guessing is bounded as writing is.
-        let stranger = Who::at(asked.from.ip());
-        if !self.desk.may(&stranger, asked.from.ip(), Spending::Writes, 1) {
-            return Err(Refusal::TooMany);
-        }
         let known = self.desk.account(user, Protocol::Pyzor).map_err(|_| Refusal::Internal)?;
         let Some((account, secret)) = known else {
-            self.desk.refused(asked.place(FrontEnd::Pyzor), user, "unknown-account");
-            return Err(Refusal::UnknownUser);
+            return Err(self.unproved(user, "unknown-account", Refusal::UnknownUser, asked));
         };
         let key = HashedKey::of(user, &String::from_utf8_lossy(&secret));
         match request.signature(&key, self.desk.state.clock.now_secs()) {
@@ -101,14 +95,19 @@ impl Pyzor {
                 Ok(Who::Account(account))
             }
             Signature::Anonymous | Signature::Bad => {
-                self.desk.refused(asked.place(FrontEnd::Pyzor), user, "bad-signature");
-                Err(Refusal::BadSignature)
+                Err(self.unproved(user, "bad-signature", Refusal::BadSignature, asked))
             }
-            Signature::TooOld { .. } => {
-                self.desk.refused(asked.place(FrontEnd::Pyzor), user, "signature-too-old");
-                Err(Refusal::TooOld)
-            }
+            Signature::TooOld { .. } => Err(self.unproved(user, "signature-too-old", Refusal::TooOld, asked)),
         }
+    }
+
+    /// Refuses whoever is not who they say, and tells the log of it unless it happens too often.
+    fn unproved(&self, user: &str, why: &'static str, refusal: Refusal, asked: &Asked<'_>) -> Refusal {
+        if !self.desk.may_fail(asked.from.ip()) {
+            return Refusal::TooMany;
+        }
+        self.desk.refused(asked.place(FrontEnd::Pyzor), user, why);
+        refusal
     }
 
     /// Raw totals; no reports where the verdict is not spam, because clients call anything above zero spam, and no

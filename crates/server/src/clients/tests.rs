@@ -208,7 +208,7 @@ fn users_of_this_machine_write_as_much_as_one_network_and_the_operator_without_a
 }
 
 /// The first request of a capture with this operation.
-fn captured(name: &str, operation: u8) -> Vec<u8> {
+pub(super) fn captured(name: &str, operation: u8) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wire/tests/vectors/dcc").join(name);
     let text = fs::read_to_string(path).expect("a capture");
     let requests = text.lines().filter_map(|line| line.strip_prefix("C>S "));
@@ -218,10 +218,10 @@ fn captured(name: &str, operation: u8) -> Vec<u8> {
 
 /// Where a packet of DCC says what it is.
 const OPERATION: usize = 3;
-const NOP: u8 = 1;
-const REPORT: u8 = 2;
-const QUERY: u8 = 3;
-const ANSWER: u8 = 4;
+pub(super) const NOP: u8 = 1;
+pub(super) const REPORT: u8 = 2;
+pub(super) const QUERY: u8 = 3;
+pub(super) const ANSWER: u8 = 4;
 const ADMIN: u8 = 5;
 const OK: u8 = 6;
 const ERROR: u8 = 7;

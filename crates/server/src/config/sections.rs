@@ -168,6 +168,10 @@ section! {
         /// Cases that an account may see, report, revoke or withdraw in a second, on average. Each 16 signatures of a
         /// case count as one, and of a sighting each 100 recipients.
         pub account_writes_per_sec: u32 = 1_000,
+        /// Wrong tokens and signatures, requests without one that need it, datagrams that only ask whether the server
+        /// is there, and clients of rspamd with a new key that a network may send in a second, on average. They use up
+        /// nothing else. For keys of rspamd that name an account, it is the account's own limit.
+        pub failures_per_sec: u32 = 200,
         /// Seconds of silence that are saved up for a burst. The largest batch is always let through at once.
         pub burst_secs: u32 = 10,
         /// Networks that are remembered; the one unheard of for longest is forgotten first.

@@ -34,6 +34,10 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// Finds out who asks. A token that nobody holds is refused, even where none is needed.
+    ///
+    /// A token is looked up however many wrong ones came from the same network: that costs one hash, less than reading
+    /// the request did, and nobody guesses 256 random bits. Else whoever shares the network would lock out its
+    /// accounts.
     pub(crate) fn identify(state: &State, peer: &Peer, headers: &HeaderMap) -> Result<Self, Problem> {
         let client = forwarded::client(state, peer, headers)?;
         let address: IpAddr = client.unwrap_or(peer.address);
@@ -44,7 +48,7 @@ impl Caller {
         let mut caller = Caller { account: None, is_stranger: !is_local, is_local, address, network, seat };
         if let Some(token) = bearer(headers)? {
             let Some(holder) = state.accounts.holder(token) else {
-                caller.spend(Spending::Writes, 1)?;
+                caller.spend(Spending::Failures, 1)?;
                 return Err(unauthorized("unknown-token", "nobody holds this token"));
             };
             caller.is_stranger = state.ledger.is_stranger(holder.reporter);
@@ -88,7 +92,7 @@ impl Caller {
         if is_open {
             return Ok(());
         }
-        self.spend(Spending::Writes, 1)?;
+        self.spend(Spending::Failures, 1)?;
         Err(unauthorized("no-token", "this takes a token: Authorization: Bearer TOKEN"))
     }
 
@@ -97,12 +101,14 @@ impl Caller {
         self.is_stranger.then(|| Network::of(self.address))
     }
 
-    /// Spends from the budgets of the account and of the network. The operator has no limits.
+    /// Spends from the account's own budget alone, where it is no stranger's: whatever others of its network do, it has
+    /// as much. Anybody can be in a network, and register an account: those spend from the network's budget, and an
+    /// account that registered itself from its own as well. The operator has no limits.
     pub(crate) fn spend(&self, what: Spending, number: usize) -> Result<(), Problem> {
         if self.account.as_ref().is_some_and(|account| account.is_operator()) {
             return Ok(());
         }
-        if let Some(network) = &self.network {
+        if let Some(network) = self.network.as_ref().filter(|_| self.is_stranger) {
             network.spend(what, number)?;
         }
         if let Some(account) = &self.account {

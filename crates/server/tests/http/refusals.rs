@@ -194,6 +194,30 @@ fn strangers_beyond_loopback_check_and_see_where_they_may_and_within_limits() {
 }
 
 #[test]
+fn wrong_tokens_of_a_neighbour_cost_neither_its_accounts_nor_those_without_one() {
+    let mut config = config();
+    config.http.trusted_proxies = vec!["127.0.0.0/8".parse().expect("a network")];
+    config.http.anonymous_beyond_loopback = true;
+    config.limits.network_writes_per_sec = 1;
+    config.limits.burst_secs = 1;
+    let site = Site::start(config);
+    let token = site.account("mx", r#"["report"]"#);
+    let ask = |path: &str, token: Option<&str>| {
+        let ask = site.ask("POST", path).header("X-Forwarded-For", "192.0.2.1").body(JSON, CASE);
+        token.into_iter().fold(ask, |ask, token| ask.token(token)).send()
+    };
+    let mut last = ask("/v1/report", None).problem();
+    for _ in 0..1_000 {
+        assert_eq!(ask("/v1/report", None).status / 100, 4);
+        last = ask("/v1/check", Some("nobody's")).problem();
+    }
+    assert_eq!(last, (429, "rate-limit".into()), "a flood is told to wait");
+    assert!(ask("/v1/check", Some("nobody's")).text().contains("failures_per_sec"));
+    assert_eq!(ask("/v1/report", Some(&token)).status, 200);
+    assert_eq!(ask("/v1/see", None).status, 202, "those without an account");
+}
+
+#[test]
 fn accounts_have_limits_and_the_operator_has_none() {
     let mut config = config();
     config.limits.account_checks_per_sec = 1;

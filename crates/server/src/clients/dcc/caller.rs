@@ -8,7 +8,6 @@ use seenit_wire::dcc::{Header, Password, Reply, Request, Sender, ServerId};
 use super::answered::{Answered, Earlier, Which};
 use crate::clients::desk::{Desk, Place, Who};
 use crate::clients::udp::WayBack;
-use crate::limits::Spending;
 use crate::metrics::FrontEnd;
 use crate::secrets::{DCC_NAME, Protocol};
 
@@ -20,7 +19,8 @@ pub(super) struct Caller {
 
 impl Caller {
     /// Whoever signed the request: the client with number 32768 is the account `dcc-32768`, by its secret for `dcc`.
-    /// Whoever signs wrongly is anybody, as it is for DCC's own server. None where the network asks too much.
+    /// A request with a bad signature is treated as anonymous, as DCC's own server does. None where the network sends
+    /// too many of those.
     pub(super) fn of(request: &Request<'_>, from: IpAddr, desk: &Desk) -> Option<Self> {
         let anybody = Caller { who: Who::at(from), password: None };
         let number = match request.header.sender {
@@ -28,16 +28,15 @@ impl Caller {
             Sender::Server(number) => number.into(),
             Sender::Client(number) => number,
         };
-        // A signature costs a look at the secrets, and guessing is bounded.
-        if !desk.may(&anybody.who, from, Spending::Checks, 1) {
+        if let Some(signed) = Caller::signed(request, number, desk) {
+            return Some(signed);
+        }
+        if !desk.may_fail(from) {
             return None;
         }
-        let signed = Caller::signed(request, number, desk);
-        if signed.is_none() {
-            let place = Place { front_end: FrontEnd::Dcc, address: from };
-            desk.refused(place, &format!("{DCC_NAME}{number}"), "bad-signature");
-        }
-        Some(signed.unwrap_or(anybody))
+        let place = Place { front_end: FrontEnd::Dcc, address: from };
+        desk.refused(place, &format!("{DCC_NAME}{number}"), "bad-signature");
+        Some(anybody)
     }
 
     fn signed(request: &Request<'_>, number: u32, desk: &Desk) -> Option<Self> {

@@ -3,6 +3,7 @@
 //! Clients choose a key of their own whenever they start: they are known by the key of ours that they seal for. One is
 //! for anybody; every account may have another.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,14 +34,15 @@ pub(super) struct Seals {
 struct Known {
     /// How often secrets had been changed when the keys were read.
     changes: Option<u64>,
-    accounts: Vec<(SecretKey, Arc<str>)>,
+    /// By the name of the key: it is looked for before anything is charged, so it must cost little.
+    accounts: HashMap<[u8; 8], (SecretKey, Arc<str>)>,
     clients: LruCache<([u8; 8], PublicKey), Opener>,
 }
 
 impl Known {
     /// The key of ours with this name, and whose it is. As with rspamd, an unknown name means the key for anybody.
     fn key_of(&self, id: [u8; 8], anybody: &SecretKey) -> (SecretKey, Option<Arc<str>>) {
-        let account = self.accounts.iter().find(|(key, _)| key.public().id() == id);
+        let account = self.accounts.get(&id);
         account.map_or_else(|| (anybody.clone(), None), |(key, name)| (key.clone(), Some(name.clone())))
     }
 }
@@ -54,16 +56,17 @@ pub(super) struct Opener {
 
 impl Seals {
     pub(super) fn new(anybody: SecretKey) -> Self {
-        let known = Known { changes: None, accounts: Vec::new(), clients: LruCache::new(CLIENTS_MAX) };
+        let known = Known { changes: None, accounts: HashMap::new(), clients: LruCache::new(CLIENTS_MAX) };
         Seals { anybody, known: Mutex::new(known) }
     }
 
-    /// The command, and what it was opened with. `may` is asked before a client that is not remembered costs anything.
+    /// The command, and what it was opened with. Before a client that is not remembered costs a key agreement, `may` is
+    /// asked, with the account whose key it claims to seal for.
     pub(super) fn open(
         &self,
         sealed: &Sealed<'_>,
         secrets: &Secrets,
-        may: impl FnOnce() -> bool,
+        may: impl FnOnce(Option<&str>) -> bool,
     ) -> Option<(Command, Opener)> {
         let client = (sealed.key_id, sealed.client);
         let (remembered, changes) = {
@@ -73,10 +76,10 @@ impl Seals {
         if let Some(opener) = remembered {
             return Some((sealed.open(&opener.key).ok()?, opener));
         }
-        if !may() {
+        let (ours, account) = self.known(secrets).key_of(sealed.key_id, &self.anybody);
+        if !may(account.as_deref()) {
             return None;
         }
-        let (ours, account) = self.known(secrets).key_of(sealed.key_id, &self.anybody);
         let opener = Opener { key: ours.share(&sealed.client).ok()?, account };
         let command = sealed.open(&opener.key).ok()?;
         // Only who can seal is remembered: garbage drives nobody out. A key that was taken away meanwhile is not.
@@ -94,8 +97,8 @@ impl Seals {
         if known.changes != Some(changes) {
             let keys = secrets.of_protocol(Protocol::Fuzzy);
             let key_of = |text: Secret| SecretKey::from_text(std::str::from_utf8(&text).ok()?).ok();
-            known.accounts =
-                keys.into_iter().filter_map(|(name, text)| Some((key_of(text)?, name.into()))).collect();
+            let keys = keys.into_iter().filter_map(|(name, text)| Some((key_of(text)?, name.into())));
+            known.accounts = keys.map(|(key, name)| (key.public().id(), (key, name))).collect();
             known.clients.clear();
             known.changes = Some(changes);
         }

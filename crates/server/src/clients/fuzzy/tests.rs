@@ -13,7 +13,7 @@ use crate::clients::tests::{Office, abroad, home, until};
 use crate::secrets::Protocol;
 
 /// The key that rspamd sealed the captured commands for, made for tests and for nothing else.
-const CAPTURED_KEY: &str = "afmhzihyy9cxxh6pg6yk1f8pm86gt3yj9n7ah9qphiz3rk8ozchy";
+pub(in crate::clients) const CAPTURED_KEY: &str = "afmhzihyy9cxxh6pg6yk1f8pm86gt3yj9n7ah9qphiz3rk8ozchy";
 
 pub(in crate::clients) const DIGEST: [u8; 64] = [5; 64];
 
@@ -134,6 +134,20 @@ fn a_part_that_was_reported_is_no_spam_beside_a_text_that_was_not() {
     assert_eq!(ask(None, command(CHECK, 0, 0, 3)), (0, 0), "a logo: its digest comes without shingles");
 }
 
+/// An addition that rspamd sealed for [`CAPTURED_KEY`], and the same in the clear.
+pub(in crate::clients) fn captured_addition() -> (Vec<u8>, Vec<u8>) {
+    let sealed = include_str!("../../../../wire/tests/vectors/fuzzy/sealed.tsv");
+    let rows = sealed.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t'));
+    let is_write = |plain: &[u8]| plain[1] == WRITE;
+    let mut additions = rows
+        .map(|mut row| {
+            let mut next = || const_hex::decode(row.next().expect("a field")).expect("hexadecimal");
+            (next(), next())
+        })
+        .filter(|(_, plain)| is_write(plain));
+    additions.next().expect("a captured addition")
+}
+
 #[test]
 fn a_stranger_may_check_and_whoever_seals_for_an_accounts_key_is_that_account() {
     let office = Office::open();
@@ -143,16 +157,7 @@ fn a_stranger_may_check_and_whoever_seals_for_an_accounts_key_is_that_account() 
     assert!(office.ask(&fuzzy, abroad(), &command(CHECK, 0, 0, 1)).is_empty());
     assert_eq!(told(&office.ask(&fuzzy, abroad(), &long(command(CHECK, 0, 0, 1)))), (0, 0));
     assert_eq!(told(&office.ask(&fuzzy, abroad(), &long(command(WRITE, 1, 1, 2)))), (403, 0));
-    let sealed = include_str!("../../../../wire/tests/vectors/fuzzy/sealed.tsv");
-    let rows = sealed.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t'));
-    let is_write = |plain: &[u8]| plain[1] == WRITE;
-    let (request, plain) = rows
-        .map(|mut row| {
-            let mut next = || const_hex::decode(row.next().expect("a field")).expect("hexadecimal");
-            (next(), next())
-        })
-        .find(|(_, plain)| is_write(plain))
-        .expect("a captured addition");
+    let (request, plain) = captured_addition();
     assert!(office.ask(&fuzzy, abroad(), &request).is_empty(), "sealed for a key that is nobody's");
     office.account("mx", &[Role::Report], Protocol::Fuzzy, CAPTURED_KEY);
     assert!(office.ask(&fuzzy, abroad(), &request).is_empty(), "answered when it is durable");

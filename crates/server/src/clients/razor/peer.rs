@@ -10,7 +10,6 @@ use super::registration::{Refused, Registrations, account_of, registered};
 use crate::accounts::{Account, Role};
 use crate::clients::desk::{Desk, Known, Place, Speaker, Who};
 use crate::http::blocking;
-use crate::limits::Spending;
 use crate::metrics::FrontEnd;
 use crate::network::{Network, plain};
 use crate::owner::Uid;
@@ -81,12 +80,9 @@ impl Peer {
     pub(super) fn identify(&mut self, user: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         let user = account_of(user);
         let is_known = self.account(&user)?.is_some();
-        if !self.desk.may(&Who::at(self.address), self.address, Spending::Writes, 1) {
-            return write_line(&Answer::Error(ErrorCode::TooMany), out).map_err(io::Error::other);
-        }
         if !is_known && !self.is_at_home() {
-            self.desk.refused(self.place(), &user, "unknown-account");
-            return write_line(&Answer::Error(ErrorCode::UnknownUser), out).map_err(io::Error::other);
+            let answer = self.unproved(&user, "unknown-account", ErrorCode::UnknownUser);
+            return write_line(&answer, out).map_err(io::Error::other);
         }
         let challenge = random_text()?;
         write_line(&Answer::Challenge(&challenge), out).map_err(io::Error::other)?;
@@ -117,8 +113,16 @@ impl Peer {
         if self.proved.is_some() {
             return Answer::Accepted;
         }
-        self.desk.refused(self.place(), &user, "bad-signature");
-        Answer::Error(ErrorCode::NotAuthenticated)
+        self.unproved(&user, "bad-signature", ErrorCode::NotAuthenticated)
+    }
+
+    /// Refuses whoever is not who they say, and tells the log of it unless it happens too often.
+    fn unproved(&self, user: &str, why: &'static str, code: ErrorCode) -> Answer<'static> {
+        if !self.desk.may_fail(self.address) {
+            return Answer::Error(ErrorCode::TooMany);
+        }
+        self.desk.refused(self.place(), user, why);
+        Answer::Error(code)
     }
 
     /// On this machine everybody gets what they ask for: a name means nothing there. Beyond it a network gets a few

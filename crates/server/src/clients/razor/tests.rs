@@ -24,6 +24,11 @@ impl Talk {
         Talk::with(office, &Arc::new(Registrations::new(0, 16)), home())
     }
 
+    /// Somebody beyond it, where nobody may register.
+    pub(in crate::clients) fn beyond(office: &Office, from: std::net::SocketAddr) -> Self {
+        Talk::with(office, &Arc::new(Registrations::new(0, 16)), from)
+    }
+
     pub(in crate::clients) async fn ask(&mut self, command: Command<'_>) -> String {
         let mut out = Vec::new();
         self.0.answer(Request::Query(Ok(command)), &mut out).await.expect("an answer");
@@ -36,7 +41,7 @@ impl Talk {
     }
 
     /// Proves to be somebody, or does not.
-    async fn log_in(&mut self, user: &str, password: &str) -> String {
+    pub(in crate::clients) async fn log_in(&mut self, user: &str, password: &str) -> String {
         let answer = self.ask(Command::Identify { user: user.as_bytes().into() }).await;
         let Some(challenge) = answer.split('&').find_map(|field| field.strip_prefix("achal=")) else {
             return answer;
