@@ -17,9 +17,9 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use crate::http::{self, Peer, State};
-pub(crate) use crowd::{Crowd, Doing, Guest, Seat};
 #[cfg(test)]
-pub(crate) use crowd::{UNREAD_MILLIS, now_millis};
+pub(crate) use crowd::now_millis;
+pub(crate) use crowd::{Crowd, Doing, Guest, Seat, UNREAD_MILLIS};
 pub(crate) use unread::{Unread, Watched};
 
 /// Bytes that are read at once: a head that is larger by far ends the connection.

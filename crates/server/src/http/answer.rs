@@ -55,9 +55,11 @@ pub(crate) fn free(answered: Answered) -> Sent {
     answered.map(|bytes| Full::new(Held::free(bytes)))
 }
 
-/// A value as JSON.
+/// A value as JSON. It may have to wait for its peer: nothing beyond its bytes is kept.
 pub(crate) fn json(value: &impl Serialize) -> Answered {
-    of(JSON, serde_json::to_vec(value).expect("our own types have string keys and plain values"))
+    let mut body = serde_json::to_vec(value).expect("our own types have string keys and plain values");
+    body.shrink_to_fit();
+    of(JSON, body)
 }
 
 /// The same with another status.
@@ -91,6 +93,7 @@ pub(crate) fn json_answers(answers: &[Answer], seen: &[u64], counted: Option<&Co
         body.push(b',');
         body.extend_from_slice(&fields[1..]);
     }
+    body.shrink_to_fit();
     of(JSON, body)
 }
 

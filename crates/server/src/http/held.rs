@@ -3,6 +3,13 @@
 //! A holder (an account, a client network, this machine) has at most as much of it as is left for all others: half if
 //! it is alone. So nobody keeps the others out, whatever it sends and does not read. Where there is no room, a
 //! connection that holds something and waits for its peer is closed.
+//!
+//! A body is refused where there is no room for it. An answer is not, because what was asked for may have taken effect:
+//! it overdraws the budget, and connections of whoever holds too much that do not read are closed until it does not
+//! (`sweep`). While the budget is overdrawn, no body beyond [`FREE_BYTES`] is taken in. So it is overdrawn by no more
+//! than the answers to what had been read before.
+
+mod sweep;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -61,11 +68,14 @@ struct Holds {
     by_holder: HashMap<Holder, usize>,
     /// As many entries as connections at most, but for work that goes on after its connection was closed.
     all: HashMap<u64, Entry>,
+    /// Somebody looks for connections to close until nobody holds too much.
+    is_swept: bool,
 }
 
 struct Entry {
     holder: Holder,
     guest: Arc<Guest>,
+    units: usize,
 }
 
 /// What one body or answer has taken from the budget, given back when dropped.
@@ -110,12 +120,13 @@ impl Memory {
         Hold { memory: self.clone(), holder, guest: Arc::clone(guest), taken: None }
     }
 
-    /// An answer. It is never refused, because what was asked for may have taken effect: where there is no room for it,
-    /// it is not counted, and somebody else is closed instead. A connection has one at most.
+    /// An answer. It is never refused, and always counted: where there is no room for it, connections are closed that
+    /// do not read, and in a moment this one as well if it does not. A connection has one at most.
     pub(crate) fn hold_answer(&self, holder: Holder, guest: &Arc<Guest>, bytes: Bytes) -> Held {
         let mut hold = self.hold(holder, guest);
         if !hold.grow(bytes.len()) {
-            hold.close_another();
+            hold.overdraw(bytes.len());
+            self.sweep_until_within();
         }
         Held { bytes, _hold: Some(hold) }
     }
@@ -156,25 +167,41 @@ impl Hold {
 
     /// Takes what so many bytes need; false where that is more than is left for all others then.
     fn grow(&mut self, bytes: usize) -> bool {
-        let missing = bytes.saturating_sub(FREE_BYTES).div_ceil(UNIT_BYTES).saturating_sub(self.units());
+        let missing = self.missing(bytes);
         if missing == 0 {
             return true;
         }
-        let mut holds = self.memory.holds();
+        let memory = self.memory.clone();
+        let mut holds = memory.holds();
         let (units, own) = (holds.units + missing, holds.of(self.holder) + missing);
-        if self.memory.0.units_max.saturating_sub(units) < own {
-            return false;
+        let fits = memory.0.units_max.saturating_sub(units) >= own;
+        if fits {
+            self.take(&mut holds, missing);
         }
+        fits
+    }
+
+    /// Takes what so many bytes need, whatever is left.
+    fn overdraw(&mut self, bytes: usize) {
+        let (memory, missing) = (self.memory.clone(), self.missing(bytes));
+        self.take(&mut memory.holds(), missing);
+    }
+
+    /// What so many bytes need beyond what was taken.
+    fn missing(&self, bytes: usize) -> usize {
+        bytes.saturating_sub(FREE_BYTES).div_ceil(UNIT_BYTES).saturating_sub(self.units())
+    }
+
+    fn take(&mut self, holds: &mut Holds, missing: usize) {
         let number = self.taken.map_or(holds.next, |(number, _)| number);
+        let units = self.units() + missing;
         if self.taken.is_none() {
             holds.next += 1;
-            holds.all.insert(number, Entry { holder: self.holder, guest: Arc::clone(&self.guest) });
         }
-        holds.units = units;
-        holds.by_holder.insert(self.holder, own);
-        drop(holds);
-        self.taken = Some((number, self.units() + missing));
-        true
+        holds.all.insert(number, Entry { holder: self.holder, guest: Arc::clone(&self.guest), units });
+        holds.units += missing;
+        *holds.by_holder.entry(self.holder).or_default() += missing;
+        self.taken = Some((number, units));
     }
 
     /// Closes a connection that holds something: of a lower kind than this one's, or of the same kind and for longer;

@@ -244,18 +244,27 @@ impl Guest {
     /// Whether it can be closed at once for what it holds: nothing is worked on for it, and it is not just being
     /// given an answer.
     pub(crate) fn can_be_spared(&self) -> bool {
-        let silent_millis = now_millis().saturating_sub(self.since_millis.load(Relaxed));
-        self.can_go()
-            && match self.doing() {
-                Doing::Waiting => silent_millis >= UNREAD_MILLIS,
-                Doing::Sending => true,
-                Doing::Working => false,
-            }
+        self.does_not_read() || (self.can_go() && self.doing() == Doing::Sending)
+    }
+
+    /// Whether it holds an answer, if it holds something, that its peer has had the time to read.
+    pub(crate) fn does_not_read(&self) -> bool {
+        let is_unread = self.doing() == Doing::Waiting && self.silent_millis() >= UNREAD_MILLIS;
+        is_unread && self.can_go()
+    }
+
+    fn silent_millis(&self) -> u64 {
+        now_millis().saturating_sub(self.since_millis.load(Relaxed))
+    }
+
+    /// Whether it was told to go at once.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.is_leaving.load(Relaxed)
     }
 
     /// Whether telling it to go changes something.
     pub(crate) fn can_go(&self) -> bool {
-        let is_told = self.is_leaving.load(Relaxed);
+        let is_told = self.is_leaving();
         let is_on_its_way = self.doing() == Doing::Working && self.leaves_after_answer();
         !is_told && !is_on_its_way
     }

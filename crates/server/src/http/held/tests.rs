@@ -73,25 +73,53 @@ async fn bodies_of_one_byte_that_came_first_do_not_shield_those_that_hold_someth
     assert!(small.iter().all(|one| one.can_go()), "closing them would have freed nothing");
 }
 
-#[test]
-fn an_answer_that_nobody_reads_makes_room_and_is_never_refused_itself() {
+/// An answer that takes so many KiB of the budget.
+fn answer(memory: &Memory, holder: Holder, guest: &Arc<Guest>, kib: usize) -> Held {
+    memory.hold_answer(holder, guest, Bytes::from(vec![0; FREE_BYTES + kib * KIB]))
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_reads_makes_room_and_is_never_refused_itself() {
     let memory = memory();
     let (unread, fresh, newcomer) =
         (guest(0, Doing::Waiting), guest(now_millis(), Doing::Waiting), guest(1 << 40, Doing::Working));
-    let answer = |guest: &Arc<Guest>| {
-        memory.hold_answer(Holder::Local, guest, Bytes::from(vec![0; FREE_BYTES + 16 * KIB]))
-    };
-    let _held = (answer(&fresh), answer(&unread));
+    let _held = (answer(&memory, Holder::Local, &fresh, 16), answer(&memory, Holder::Local, &unread, 16));
     std::thread::sleep(Duration::from_millis(2 * UNREAD_MILLIS));
     fresh.came_at(now_millis());
-    let mut overdrawn = answer(&newcomer);
+    let mut overdrawn = answer(&memory, Holder::Local, &newcomer, 16);
     assert!(!unread.can_go() && fresh.can_go(), "the one that has been unread for long is closed");
     overdrawn.advance(10);
     assert_eq!(
         (overdrawn.remaining(), overdrawn.chunk().len()),
         (FREE_BYTES + 16 * KIB - 10, overdrawn.len())
     );
-    assert_eq!(memory.holds().units, 32, "it is not counted");
+    assert_eq!(memory.holds().units, 48, "it is counted, beyond the half that one holder has");
+}
+
+#[tokio::test]
+async fn answers_that_overdraw_the_budget_are_closed_when_nobody_reads_them_and_no_other_one_comes() {
+    let memory = memory();
+    let came = now_millis();
+    let guests: Vec<_> = (0..8).map(|_| guest(came, Doing::Waiting)).collect();
+    let mut held: Vec<_> = guests.iter().map(|one| Some(answer(&memory, Holder::Local, one, 16))).collect();
+    assert_eq!(memory.holds().units, 128, "all of them are counted, twice the budget");
+    assert!(guests.iter().all(|one| one.can_go()), "they have a moment to read");
+    let known = guest(came, Doing::Waiting);
+    let _its_own = answer(&memory, account(1), &known, 4);
+    let told = async {
+        while guests.iter().filter(|one| one.can_go()).count() > 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), told).await.expect("closed without another answer");
+    assert!(known.can_go(), "an account that holds little stays");
+    for (one, held) in guests.iter().zip(&mut held).filter(|(one, _)| !one.can_go()) {
+        one.told_to_leave().await;
+        *held = None;
+    }
+    assert_eq!(memory.holds().units, 2 * 16 + 4, "what one holder may have, and no less");
+    tokio::time::sleep(Duration::from_millis(3 * UNREAD_MILLIS)).await;
+    assert!(!memory.holds().is_swept, "nobody looks any more");
 }
 
 #[tokio::test]
