@@ -28,7 +28,8 @@ section! {
         pub anonymous_beyond_loopback: bool = false,
         /// Whether to listen beyond loopback without TLS: only where something else encrypts.
         pub insecure_plaintext: bool = false,
-        /// Connections at a time, and as many of Razor's: for more, others are closed, strangers' idle ones first.
+        /// Connections at a time, and as many of Razor's: for more, others are closed; first those of a network (or of
+        /// this machine) that has more than half of them, then strangers' idle ones, and accounts' last.
         pub connections_max: u32 = 1024,
         /// Connections at a time from one network (IPv4 /24, IPv6 /56) beyond loopback; more are closed.
         pub connections_per_network_max: u32 = 128,

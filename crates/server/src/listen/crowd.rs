@@ -25,6 +25,10 @@ const BUSY_AT_ONCE: usize = 32;
 /// How long an answer waits before its peer counts as one that does not read: far longer than a peer that reads takes.
 pub(crate) const UNREAD_MILLIS: u64 = 100;
 
+/// How long a connection that has not asked anything counts as a newcomer: enough for a TLS handshake and a head over a
+/// slow line. Until then nobody can know whether it is an account's.
+const NEWCOMER_MILLIS: u64 = 1000;
+
 /// What moments are counted from, of all listeners.
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -52,6 +56,8 @@ pub(crate) struct Guest {
     doing: AtomicU8,
     /// When its last answer was ready, or when it came: milliseconds since [`BEGAN`].
     since_millis: AtomicU64,
+    /// It has sent a request.
+    has_asked: AtomicBool,
     /// It has shown that it is an account, and no stranger's.
     is_known: AtomicBool,
     /// It was told to go.
@@ -82,6 +88,38 @@ pub(crate) enum Kind {
     Local,
     /// An account of the operator's.
     Known,
+}
+
+/// Which connection is closed first to make room: the least. Its fields count in their order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Order {
+    /// Accounts that have shown themselves go last.
+    is_known: bool,
+    /// Those of a network that has more than half of all places go before all others: however many it opens, half of
+    /// the places are for those who come from elsewhere, of whom nobody knows yet who they are. Loopback counts as one
+    /// network, because it has no limit of its own. Half, and not an equal share for each network: whoever has many
+    /// networks would make that as small as it likes, and close the connections of this machine's mail server.
+    is_within_share: bool,
+    /// Strangers go before those of this machine.
+    kind: Kind,
+    /// Newcomers of the same kind have a moment to show who they are, unless their network has more than half.
+    is_newcomer: bool,
+    /// Idle ones go before busy ones.
+    is_busy: bool,
+    /// Those of the network that has most go first.
+    of_network: Reverse<usize>,
+    /// The one that has been silent for longest goes first.
+    since_millis: u64,
+}
+
+impl Order {
+    /// Whether both are spared as easily, but for what they do at the moment.
+    fn is_of_the_kind_of(&self, other: &Order) -> bool {
+        self.is_known == other.is_known
+            && self.is_within_share == other.is_within_share
+            && self.kind == other.kind
+            && self.is_newcomer == other.is_newcomer
+    }
 }
 
 /// A place among the connections, given back when dropped.
@@ -138,26 +176,34 @@ impl Crowd {
         Ok(Seat { crowd: Arc::clone(self), number, guest })
     }
 
-    /// Closes the connection that can best be spared: a stranger's first and an account's last; of those, an idle one
-    /// at once before a busy one after its answer; of those, one of the network that has most of them; of those, the
-    /// one that has been silent for longest. Where there is only a busy one, several are told: their answers may be
-    /// seconds away, and one at a time would let in as few. A scan: it happens only while there is no room.
+    /// Closes the connection that can best be spared (see [`Order`]): an idle one at once, a busy one after its answer.
+    /// Where the first one is busy, several are told: their answers may be seconds away, and one at a time would let in
+    /// as few. A scan: it happens only while there is no room.
     fn make_room(&self) {
         let guests = self.guests();
         let spared = guests.all.values().filter(|guest| guest.can_go());
-        let mut spared: Vec<_> = spared
-            .map(|guest| {
-                let ((kind, since), is_busy) = (guest.rank(), guest.doing() == Doing::Working);
-                ((kind, is_busy, Reverse(guests.of_network(guest)), since), guest)
-            })
-            .collect();
+        let mut spared: Vec<_> = spared.map(|guest| (self.order(&guests, guest), guest)).collect();
         spared.sort_unstable_by_key(|(order, _)| *order);
-        let Some(&((first_kind, is_busy, ..), _)) = spared.first() else {
+        let Some(&(first, _)) = spared.first() else {
             return;
         };
-        let of_its_kind = spared.iter().take_while(|((kind, ..), _)| *kind == first_kind);
-        for (_, guest) in of_its_kind.take(if is_busy { BUSY_AT_ONCE } else { 1 }) {
+        let of_its_kind = spared.iter().take_while(|(order, _)| order.is_of_the_kind_of(&first));
+        for (_, guest) in of_its_kind.take(if first.is_busy { BUSY_AT_ONCE } else { 1 }) {
             guest.leave();
+        }
+    }
+
+    fn order(&self, guests: &Guests, guest: &Guest) -> Order {
+        let ((kind, since_millis), of_network) = (guest.rank(), guests.of_network(guest));
+        let is_within_share = of_network <= self.most / 2;
+        Order {
+            is_known: kind == Kind::Known,
+            is_within_share,
+            kind,
+            is_newcomer: is_within_share && guest.is_newcomer(),
+            is_busy: guest.doing() == Doing::Working,
+            of_network: Reverse(of_network),
+            since_millis,
         }
     }
 
@@ -180,6 +226,7 @@ impl Guest {
             network: (!address.is_loopback()).then(|| Network::of(address)),
             doing: AtomicU8::new(Doing::Waiting as u8),
             since_millis: AtomicU64::new(now_millis()),
+            has_asked: AtomicBool::new(false),
             is_known: AtomicBool::new(false),
             is_leaving: AtomicBool::new(false),
             leaves_after_answer: AtomicBool::new(false),
@@ -253,6 +300,11 @@ impl Guest {
         is_unread && self.can_go()
     }
 
+    /// Whether it came a moment ago and has not asked anything.
+    fn is_newcomer(&self) -> bool {
+        !self.has_asked.load(Relaxed) && self.silent_millis() < NEWCOMER_MILLIS
+    }
+
     fn silent_millis(&self) -> u64 {
         now_millis().saturating_sub(self.since_millis.load(Relaxed))
     }
@@ -284,6 +336,7 @@ impl Seat {
     /// Something was asked, or answered.
     pub(crate) fn progress(&self, doing: Doing) {
         self.guest.set(doing);
+        self.guest.has_asked.store(true, Relaxed);
         self.guest.since_millis.store(now_millis(), Relaxed);
     }
 }
@@ -308,82 +361,4 @@ impl Drop for Seat {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NEAR: [u8; 4] = [192, 0, 2, 1];
-    const FAR: [u8; 4] = [192, 0, 7, 1];
-    const HERE: [u8; 4] = [127, 0, 0, 1];
-
-    fn enter(crowd: &Arc<Crowd>, address: [u8; 4]) -> Option<Seat> {
-        crowd.try_enter(address.into()).ok()
-    }
-
-    fn is_told(seat: &Seat) -> bool {
-        !seat.guest.can_go()
-    }
-
-    #[test]
-    fn a_network_gets_its_places_back_and_loopback_has_no_limit_of_its_own() {
-        let crowd = Arc::new(Crowd::new(8, 2));
-        let (one, _two) = (enter(&crowd, NEAR).expect("room"), enter(&crowd, [192, 0, 2, 99]).expect("room"));
-        assert!(enter(&crowd, NEAR).is_none());
-        let _other = enter(&crowd, [192, 0, 3, 1]).expect("another network");
-        drop(one);
-        drop(enter(&crowd, NEAR).expect("room again"));
-        let local: Vec<_> = (0..5).map(|_| enter(&crowd, HERE).expect("no limit")).collect();
-        assert_eq!((local.len(), crowd.guests().counts.len()), (5, 3));
-        drop(local);
-        let guests = crowd.guests();
-        assert_eq!((guests.all.len(), guests.counts.len()), (2, 2));
-    }
-
-    #[test]
-    fn the_longest_silent_of_the_largest_network_goes_first_and_strangers_before_this_machine() {
-        let crowd = Arc::new(Crowd::new(6, 4));
-        let local = enter(&crowd, HERE).expect("room");
-        let near: Vec<_> = (0..3).map(|_| enter(&crowd, NEAR).expect("room")).collect();
-        let (far, account) = (enter(&crowd, FAR).expect("room"), enter(&crowd, FAR).expect("room"));
-        near.iter().zip([1, 5, 3]).for_each(|(seat, millis)| seat.guest.came_at(millis));
-        assert!(enter(&crowd, [192, 0, 9, 1]).is_none(), "full");
-        account.guest.is_known();
-        near[0].guest.set(Doing::Working);
-        let order = [&near[2], &near[1], &far, &near[0], &local, &account];
-        for (number, told) in order.iter().enumerate() {
-            crowd.make_room();
-            assert!(is_told(told), "number {number}");
-            assert_eq!(order.iter().filter(|seat| is_told(seat)).count(), number + 1);
-        }
-    }
-
-    #[tokio::test]
-    async fn who_is_always_busy_goes_after_an_answer() {
-        let crowd = Arc::new(Crowd::new(1, 4));
-        let busy = enter(&crowd, HERE).expect("room");
-        busy.guest.set(Doing::Working);
-        crowd.make_room();
-        let wait = Duration::from_millis(10);
-        assert!(tokio::time::timeout(wait, busy.guest.told_to_leave()).await.is_err(), "not at once");
-        assert!(busy.guest.leaves_after_answer());
-        busy.guest.set(Doing::Waiting);
-        crowd.make_room();
-        busy.guest.told_to_leave().await;
-    }
-
-    #[test]
-    fn where_all_are_busy_many_are_told_at_once_and_nobody_of_a_higher_kind() {
-        let crowd = Arc::new(Crowd::new(3 * BUSY_AT_ONCE, 4));
-        let seats: Vec<_> = (0..3 * BUSY_AT_ONCE).map(|_| enter(&crowd, HERE).expect("room")).collect();
-        seats.iter().for_each(|seat| seat.guest.set(Doing::Working));
-        let (known, others) = seats.split_at(BUSY_AT_ONCE);
-        known.iter().for_each(|seat| seat.guest.is_known());
-        known[0].guest.set(Doing::Waiting);
-        let told = |seats: &[Seat]| seats.iter().filter(|seat| is_told(seat)).count();
-        for round in 1..=2 {
-            crowd.make_room();
-            assert_eq!((told(others), told(known)), (round * BUSY_AT_ONCE, 0));
-        }
-        crowd.make_room();
-        assert!(is_told(&known[0]) && told(known) == 1, "the idle one alone");
-    }
-}
+mod tests;
