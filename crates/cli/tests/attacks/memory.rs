@@ -51,7 +51,7 @@ const AT_ONCE: usize = 10;
 const WAVES: usize = 24;
 
 /// Memory beyond the budget, where batches are asked for: the answers to bodies that had found room (21 MiB), the same
-/// bodies as they were read and judged, and what the allocator keeps of both: 73 to 86 MiB were
+/// bodies as they were read and judged, and what the allocator keeps of both: 71 to 84 MiB were
 /// measured in all.
 const OVERDRAFT_KIB_MAX: u64 = 128 << 10;
 
