@@ -6,6 +6,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
+use common::sites::tick;
 use common::*;
 use seenit_ledger::reporter::OPERATOR;
 use seenit_ledger::{Case, Ledger, LedgerConfig, Verb, Verdict};
@@ -55,8 +56,7 @@ fn after_a_kill_everything_acknowledged_is_there() {
     a_day(&ledger, 0);
     ledger.snapshot().expect("a snapshot");
     a_day(&ledger, 1000);
-    // The delta of the seen counts is journalled within the interval.
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    tick(&ledger);
     let copy = killed(folder.path());
     let again = open(copy.path(), &hands);
     assert_eq!(sayings(&again, 0), sayings(&ledger, 0));
@@ -202,7 +202,7 @@ fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
     let seen = |ledger: &Ledger| ledger.check(&case(900)).reasons[0].seen;
     assert_eq!(seen(&again), Some(11));
     again.see(&[case(900)], 4).expect("accepted");
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    tick(&again);
     let after = killed(folder.path());
     assert_eq!((seen(&again), seen(&open(after.path(), &hands))), (Some(15), Some(15)));
     // A vouched word that contradicts what only the snapshot knows replaces it, also after a restart.
