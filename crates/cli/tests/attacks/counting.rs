@@ -71,8 +71,7 @@ fn digest_of(folder: &Folder, file: &str, kind: &str) -> String {
 
 /// The reasons of a message that have this rule.
 fn reasons(serving: &Serving<'_>, file: &str, rule: &str) -> Vec<Value> {
-    let rows = serving.run(&format!("check --json {file}")).json();
-    let all = rows[0]["reasons"].as_array().expect("reasons").clone();
+    let all = serving.judged(file).0["reasons"].as_array().expect("reasons").clone();
     all.into_iter().filter(|reason| reason["rule"] == rule).collect()
 }
 

@@ -157,7 +157,7 @@ fn read_answer(stream: &mut BufReader<TcpStream>) -> io::Result<Answered> {
     Ok((status, body))
 }
 
-/// A folder with a configuration: quick deltas, small filters, no limits of rate and no floor of free space.
+/// A folder with a configuration: quick deltas, small filters, no floor of free space, and time for every check.
 pub(crate) struct Site {
     folder: tempfile::TempDir,
 }
@@ -166,7 +166,7 @@ impl Site {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let config = "[ledger]\ncapacity = 1000000\nseen_capacity = 100000\ndelta_millis = 50\nsnapshot_secs = 2\n\
-                      free_bytes_min = 0\n";
+                      free_bytes_min = 0\n[check]\ndeadline_millis = 60000\n";
         fs::write(folder.path().join("seenit.toml"), config).expect("written");
         Site { folder }
     }

@@ -70,8 +70,9 @@ impl Rule {
     /// The site's configuration: what ships, but for what the rule changes and what an experiment needs.
     pub(super) fn config(self) -> Config {
         let mut config = Config::default();
-        // How fast a machine is must not decide what is refused.
+        // How fast a machine is must not decide what is refused, nor what is answered.
         config.limits = Limits { account_checks_per_sec: 0, account_writes_per_sec: 0, ..config.limits };
+        config.check.deadline_millis = 60_000;
         // Room for the corpus; and a small temporary folder will do.
         config.ledger.capacity = 200_000;
         config.ledger.seen_capacity = 10_000;

@@ -25,6 +25,8 @@ pub(crate) fn config() -> Config {
     config.ledger.bulk_capacity = 1000;
     config.ledger.near_capacity = 1000;
     config.http.listen = vec!["127.0.0.1:0".parse().expect("an address")];
+    // How fast a machine is must not decide what is answered.
+    config.check.deadline_millis = 60_000;
     config
 }
 
