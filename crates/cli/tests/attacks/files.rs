@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use crate::common::Folder;
 use crate::common::serving::{DATA, HTTP_ALONE, Serving};
-use crate::peer::{BINARY, cases, post, signature};
+use crate::peer::{BINARY, PATIENT, cases, post, signature};
 
 /// Messages that are reported before the damage, in three requests. The snapshot that a stopping server takes has them.
 const REPORTED: u64 = 300;
@@ -43,9 +43,14 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+fn start(folder: &Folder) -> Serving<'_> {
+    folder.write("seenit.toml", PATIENT);
+    Serving::start_with(folder, &format!("--config seenit.toml {HTTP_ALONE}"))
+}
+
 /// A site that was told of spam and stopped.
 fn told(folder: &Folder) {
-    let serving = Serving::start_with(folder, HTTP_ALONE);
+    let serving = start(folder);
     let token = serving.operator_token();
     for first in (0..REPORTED).step_by(100) {
         let body = cases(first..first + 100);
@@ -104,7 +109,7 @@ fn a_flipped_bit_in_the_journal_costs_no_verdict_that_the_snapshot_has() {
             assert!(said.contains("move ") && said.contains("seenit restore"), "round {round}: {said}");
             fs::rename(data.join("journal"), folder.path(&format!("journal-{round}"))).expect("moved away");
         }
-        let serving = Serving::start_with(&folder, HTTP_ALONE);
+        let serving = start(&folder);
         assert_eq!(spam(&serving), REPORTED as usize, "round {round}: {}", damaged.display());
         serving.stop();
     }
@@ -117,7 +122,7 @@ fn a_journal_that_is_gone_leaves_verdicts_and_a_loud_alarm() {
     let folder = Folder::new();
     told(&folder);
     fs::remove_dir_all(folder.path(DATA).join("journal")).expect("removed");
-    let serving = Serving::start_with(&folder, HTTP_ALONE);
+    let serving = start(&folder);
     assert_eq!(spam(&serving), REPORTED as usize);
     let stats = serving.run("stats --json").json();
     assert!(stats["alarms"].to_string().contains("the journal has lost records"), "{}", stats["alarms"]);
@@ -134,7 +139,7 @@ fn a_journal_that_is_gone_leaves_verdicts_and_a_loud_alarm() {
         "the operator's word replaces what only the snapshot knew"
     );
     serving.stop();
-    let serving = Serving::start_with(&folder, HTTP_ALONE);
+    let serving = start(&folder);
     assert_eq!(spam(&serving), REPORTED as usize - 1, "after a restart");
     serving.stop();
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::common::Folder;
 use crate::common::serving::{HTTP_ALONE, Serving, mail};
-use crate::peer::{BINARY, cases, peak_kib, post, resident_kib, signature, until};
+use crate::peer::{BINARY, PATIENT, cases, idle_kib, peak_kib, post, signature, until};
 
 /// Signatures that one generation of counts is made for.
 const CAPACITY: u64 = 20_000;
@@ -51,12 +51,14 @@ fn new_bulk(serving: &Serving<'_>) -> usize {
 #[test]
 fn a_flood_of_sightings_makes_no_new_message_bulk_and_memory_stays_bounded() {
     let folder = Folder::new();
-    folder.write("seenit.toml", format!("[ledger]\nseen_capacity = {CAPACITY}\ndelta_millis = 100\n"));
+    // With a generation of a day, one that begins amid this would have room for as much again.
+    let ledger = format!("seen_capacity = {CAPACITY}\ndelta_millis = 100\ngeneration_secs = 604800\n");
+    folder.write("seenit.toml", format!("[ledger]\n{ledger}{PATIENT}"));
     let options = format!("--config seenit.toml {HTTP_ALONE}");
     let serving = Serving::start_with(&folder, &options);
     folder.write("before.eml", mail(1));
     assert_eq!(serving.run("see --recipients 25 before.eml").code, 0);
-    let before_kib = resident_kib(&serving);
+    let before_kib = idle_kib(&serving);
 
     let mut refused = 0;
     for first in (0..FLOOD).step_by(BATCH as usize) {
@@ -125,7 +127,7 @@ fn text(number: u64) -> Vec<u8> {
 #[test]
 fn shingle_filters_that_hold_too_much_are_found_out_and_make_no_text_spam() {
     let folder = Folder::new();
-    folder.write("seenit.toml", format!("[ledger]\nnear_capacity = {TEXTS}\n"));
+    folder.write("seenit.toml", format!("[ledger]\nnear_capacity = {TEXTS}\n{PATIENT}"));
     let serving = Serving::start_with(&folder, &format!("--config seenit.toml {HTTP_ALONE}"));
     let token = serving.operator_token();
     for first in (0..TEXTS_REPORTED).step_by(500) {

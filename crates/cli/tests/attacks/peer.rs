@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use seenit_wire::razor::response;
 
 use crate::common::Folder;
-use crate::common::serving::{Serving, mail};
+use crate::common::serving::{HTTP_ALONE, Serving, mail};
 
 /// How long a test waits for what must happen, before it fails: far longer than it takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -17,9 +17,18 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// How long a peer that takes nothing more is tried before it counts as one.
 const BLOCKED: Duration = Duration::from_millis(1500);
 
+/// For a site whose tests are not about the deadline: how fast a machine is must not decide what is answered.
+pub(crate) const PATIENT: &str = "[check]\ndeadline_millis = 60000\n";
+
 /// A server with HTTP alone that has answered before: what is allocated once is allocated.
 pub(crate) fn serving(folder: &Folder) -> Serving<'_> {
-    let serving = Serving::start(folder);
+    serving_with(folder, "")
+}
+
+/// The same with a configuration.
+pub(crate) fn serving_with<'a>(folder: &'a Folder, config: &str) -> Serving<'a> {
+    folder.write("seenit.toml", config);
+    let serving = Serving::start_with(folder, &format!("{HTTP_ALONE} --config seenit.toml"));
     folder.write("mail.eml", mail(1));
     assert_eq!(serving.verdict("mail.eml").0, "unknown");
     serving
@@ -93,15 +102,46 @@ pub(crate) fn peak_kib(serving: &Serving<'_>) -> u64 {
     status_kib(serving, "VmHWM")
 }
 
+/// Memory of a server that is idle again, after everything was done once and on every thread: what is allocated once is
+/// allocated. It comes and goes a little, so it is the most of several looks.
+pub(crate) fn idle_kib(serving: &Serving<'_>) -> u64 {
+    const AT_A_TIME: u64 = 16;
+    let ask = |path: &str, token: Option<&str>, seed: u64| {
+        let answered = post(serving.address(), path, "message/rfc822", token, mail(seed).as_bytes());
+        assert_eq!(answered.status, 200, "{path}: {}", answered.body);
+    };
+    std::thread::scope(|scope| {
+        (0..AT_A_TIME).for_each(|seed| drop(scope.spawn(move || ask("/v1/check", None, seed))));
+    });
+    // Of a message that no test asks about.
+    ask("/v1/report", Some(&serving.operator_token()), 1 << 40);
+    metric(serving, "seenit_http_connections");
+    resident_most_kib(serving)
+}
+
+/// The most of several looks at resident memory.
+pub(crate) fn resident_most_kib(serving: &Serving<'_>) -> u64 {
+    let look = |_| {
+        std::thread::sleep(Duration::from_millis(100));
+        resident_kib(serving)
+    };
+    (0..10).map(look).max().expect("several looks")
+}
+
 /// A number of `/metrics`.
 pub(crate) fn metric(serving: &Serving<'_>, name: &str) -> f64 {
-    let mut stream = TcpStream::connect(serving.address()).expect("it listens");
+    try_metric(serving, name).unwrap_or_else(|text| panic!("{name}: {text}"))
+}
+
+/// The same where a server may close a connection, to make room for another: what it said in place of the number.
+pub(crate) fn try_metric(serving: &Serving<'_>, name: &str) -> Result<f64, String> {
+    let mut stream = TcpStream::connect(serving.address()).map_err(|error| error.to_string())?;
     let ask = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    stream.write_all(ask).expect("sent");
+    stream.write_all(ask).map_err(|error| error.to_string())?;
     let (said, _) = hear(&mut stream, PATIENCE);
     let text = String::from_utf8_lossy(&said);
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name}: {text}"))
+    line.and_then(|value| value.parse().ok()).ok_or_else(|| text.into_owned())
 }
 
 /// Waits until something is so.
@@ -169,7 +209,7 @@ pub(crate) fn send_as(uid: u32, port: &str, datagrams: &[String]) {
         for text in sys.stdin.read().split('\\0'):\n \
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:\n  \
         one.sendto(text.encode(), ('127.0.0.1', int(sys.argv[1])))\n";
-    let mut python = Command::new("python3");
+    let mut python = Command::new("/usr/bin/python3");
     python.args(["-I", "-c", SCRIPT, port]).uid(uid).gid(uid).current_dir("/").stdin(Stdio::piped());
     let mut child = python.spawn().expect("python3 runs as another user");
     child.stdin.take().expect("piped").write_all(datagrams.join("\0").as_bytes()).expect("it reads");

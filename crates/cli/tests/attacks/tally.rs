@@ -5,7 +5,7 @@
 
 use crate::common::Folder;
 use crate::common::serving::{HTTP_ALONE, Serving};
-use crate::peer::{BINARY, cases, post, send_as, signature, until};
+use crate::peer::{BINARY, PATIENT, cases, post, send_as, signature, until};
 use crate::users::{account, is_root};
 
 /// Signatures that the tally holds.
@@ -103,8 +103,10 @@ impl<'a> Site<'a> {
 #[test]
 fn strangers_take_a_tenth_at_most_and_push_out_nothing_that_vouched_accounts_said() {
     let folder = Folder::new();
-    let ledger = format!("capacity = {CAPACITY}\ngeneration_secs = {GENERATION_SECS}\nsnapshot_secs = 2\n");
-    folder.write("seenit.toml", format!("[ledger]\n{ledger}"));
+    // With the usual 30 generations words would expire in this test where the disk is slow.
+    let ledger =
+        format!("capacity = {CAPACITY}\ngeneration_secs = {GENERATION_SECS}\nrecord_generations = 400\n");
+    folder.write("seenit.toml", format!("[ledger]\n{ledger}snapshot_secs = 2\n{PATIENT}"));
     let mut site = Site::start(&folder);
     let vouched = site.account("vouched", Some(10));
     let (known, weightless) = (site.account("known", None), site.account("weightless", Some(0)));

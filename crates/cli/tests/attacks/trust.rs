@@ -27,10 +27,12 @@ const REGISTERED_POINTS: u64 = 0;
 /// A known account needs so many generations for a point.
 const GENERATIONS_PER_POINT: u64 = 3;
 
-/// Days of a second, so that whoever can earn something does; and no limits, so that a slow machine refuses nothing.
+/// Days of a second, so that whoever can earn something does; and no limits, so that a slow machine refuses nothing
+/// and has an opinion.
 const CONFIG: &str = "[ledger]\ngeneration_secs = 1\nrecord_generations = 400\n\
     [razor]\nregistrations_per_day = 100\n\
-    [limits]\naccount_writes_per_sec = 0\naccount_checks_per_sec = 0\n";
+    [limits]\naccount_writes_per_sec = 0\naccount_checks_per_sec = 0\n\
+    [check]\ndeadline_millis = 60000\n";
 
 /// An address of a test's own namespace that is not loopback: whoever comes from there is a stranger.
 const ABROAD: &str = "10.77.0.254";
