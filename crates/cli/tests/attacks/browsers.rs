@@ -145,7 +145,7 @@ fn a_page_in_a_real_browser_reports_nothing() {
         "--dump-dom",
     ];
     let mut browser = Command::new("timeout");
-    browser.arg("60").arg("chromium").args(flags);
+    browser.arg("240").arg("chromium").args(flags);
     browser.arg(format!("--user-data-dir={}", folder.path("profile").display()));
     browser.arg(format!("file://{}", folder.path("page.html").display())).env("HOME", folder.path("."));
     let shown = browser.output().expect("timeout runs");

@@ -33,6 +33,8 @@ pub(crate) fn point_pyzor_at(folder: &Folder, serving: &Serving<'_>) {
     std::fs::create_dir_all(folder.path("pyzor")).expect("a folder");
     let servers = changed(blocks("Pyzor").next(), "127.0.0.1:24441", address(serving, "pyzor"));
     folder.write("pyzor/servers", servers);
+    // The usual one is five seconds, and a disk may take longer.
+    folder.write("pyzor/config", "[client]\nTimeout = 60\n");
 }
 
 pub(crate) fn pyzor(folder: &Folder, verb: &str, mail: &str) -> Ran {

@@ -10,8 +10,8 @@ use poly1305::Poly1305;
 use poly1305::universal_hash::KeyInit;
 use x25519_dalek::{PublicKey, StaticSecret};
 
-/// Far longer than an answer takes.
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+/// Far longer than an answer takes, also where it waits for the disk.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
 /// What a reply says.
 #[derive(Clone, Copy, Debug, PartialEq)]
