@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, Stdio};
 
 use common::Folder;
-use common::serving::{DATA, Guarded, HTTP_ALONE, Serving, mail};
+use common::nats::free_ports;
+use common::serving::{CONTINUE, DATA, Guarded, HTTP_ALONE, Serving, mail};
 
 /// A server that speaks to people, and what it says first.
 struct Greeting {
@@ -100,13 +101,11 @@ fn the_operator_s_token_is_removed_although_a_second_signal_ends_the_server_at_o
     // A request whose body never comes holds the first signal up.
     let mut held = TcpStream::connect(&address).expect("it listens");
     let head = "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: message/rfc822\r\n\
-                Content-Length: 9\r\n\r\n";
+                Expect: 100-continue\r\nContent-Length: 9\r\n\r\n";
     held.write_all(head.as_bytes()).expect("sent");
-    assert_eq!(
-        folder.run(&format!("stats --server http://{address}")).code,
-        0,
-        "it has taken the one before"
-    );
+    let mut told = [0; CONTINUE.len()];
+    held.read_exact(&mut told).expect("an answer");
+    assert_eq!(&told, CONTINUE, "it waits for the body");
     greeting.process.signal("TERM");
     let mut line = String::new();
     greeting.out.read_line(&mut line).expect("text");
@@ -120,12 +119,13 @@ fn the_operator_s_token_is_removed_although_a_second_signal_ends_the_server_at_o
 fn a_token_that_a_killed_server_left_behind_is_neither_used_nor_kept() {
     let folder = Folder::new();
     folder.write("a.eml", mail(1));
-    let mut killed = Serving::start(&folder);
-    let (token, url) = (token_file(&killed), killed.url().to_owned());
+    // A port that nobody else is given between one server and the next.
+    let address = SocketAddr::from(([127, 0, 0, 1], free_ports(1)[0]));
+    let mut killed = Greeting::of(serve(&folder, &address.to_string()));
+    let (token, url) = (PathBuf::from(killed.value("operator token")), format!("http://{address}"));
     killed.process.signal("KILL");
     killed.process.wait();
     let stale = fs::read(&token).expect("left behind");
-    let address: SocketAddr = url.strip_prefix("http://").expect("plain HTTP").parse().expect("an address");
     let everywhere = SocketAddr::new([0, 0, 0, 0].into(), address.port());
     folder.write("plain.toml", "[http]\ninsecure_plaintext = true\n");
     let words = format!("serve --data {DATA} --http {everywhere} --config plain.toml {HTTP_ALONE}");

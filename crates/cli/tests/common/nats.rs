@@ -2,17 +2,22 @@
 //!
 //! Used by the tests of two crates, so it uses nothing of either.
 
+#[path = "../../../lab/src/bin/race/ports.rs"]
+mod ports;
+
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+pub(crate) use ports::free_ports;
+
 /// How long a server may take to be ready: a cluster elects a leader first.
-const READY_SECS: u64 = 30;
+const READY_SECS: u64 = 120;
 
 /// Servers of one cluster, or one alone.
 pub(crate) struct Nats {
@@ -163,12 +168,6 @@ impl Drop for Nats {
     fn drop(&mut self) {
         (0..self.nodes.len()).for_each(|node| self.kill(node));
     }
-}
-
-/// Ports that nobody has now. All are held until all are known, so that no two are the same.
-pub(crate) fn free_ports(count: usize) -> Vec<u16> {
-    let held: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
-    held.iter().map(|listener| listener.local_addr().expect("bound").port()).collect()
 }
 
 fn is_healthy(monitor: (&str, u16)) -> bool {

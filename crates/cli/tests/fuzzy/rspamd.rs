@@ -1,6 +1,6 @@
 //! The real rspamd, with nothing of its own: fuzzy checks go to a given port, names to nobody.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,6 +10,7 @@ use std::{fs, thread};
 use tempfile::TempDir;
 
 use crate::common::documented::{blocks, changed};
+use crate::common::nats::free_ports;
 use crate::common::serving::Guarded;
 
 /// It compiles tables at its first start, which takes a quarter of a minute on an idle machine.
@@ -49,7 +50,7 @@ impl Rspamd {
     /// Starts it, and waits until it answers.
     pub(crate) fn start(fuzzy: &str, key: Option<&str>) -> Self {
         let folder = tempfile::Builder::new().permissions(readable()).tempdir().expect("a folder");
-        let [scan, control, nobody] = free_ports();
+        let [scan, control, nobody] = free_ports(3).try_into().expect("three ports");
         configure(folder.path(), fuzzy, key, [scan, control, nobody]);
         let at = |name: &str| folder.path().join(name).display().to_string();
         let mut command = Command::new("rspamd");
@@ -102,7 +103,7 @@ impl Rspamd {
 
     fn rspamc(&self, port: u16, words: &[&str], mail: &str) -> String {
         let mut command = Command::new("rspamc");
-        command.args(["-t", "20", "-h", &format!("127.0.0.1:{port}")]).args(words);
+        command.args(["-t", "60", "-h", &format!("127.0.0.1:{port}")]).args(words);
         let output = command.arg(self.folder.path().join(mail)).output().expect("rspamc runs");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
@@ -126,7 +127,9 @@ fn configure(folder: &Path, fuzzy: &str, key: Option<&str>, [scan, control, nobo
     let weights = changed(blocks.next(), SYMBOL, SYMBOL);
     // What people may well leave on, but a test must not: the public storage that the stock configuration asks.
     let public = "rule \"rspamd.com\" { enabled = false; }\n";
-    let rule = public.to_owned() + &rule;
+    // The usual one is two seconds, and a disk may take longer.
+    let timeout = "timeout = 20s;\n";
+    let rule = format!("{timeout}{public}{rule}");
     let off = "enabled = false;".to_owned();
     let dns = format!(r#"dns {{ nameserver = ["127.0.0.1:{nobody}"]; timeout = 0.2s; retransmits = 1; }}"#);
     let files = [
@@ -155,12 +158,6 @@ fn configure(folder: &Path, fuzzy: &str, key: Option<&str>, [scan, control, nobo
         let status = Command::new("chown").arg("_rspamd:").args(owned).status().expect("chown runs");
         assert!(status.success());
     }
-}
-
-/// Ports that were free a moment ago.
-fn free_ports() -> [u16; 3] {
-    let taken = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
-    taken.map(|socket| socket.local_addr().expect("an address").port())
 }
 
 /// rspamd gives up root, and must still read its files.

@@ -12,6 +12,7 @@ mod floor;
 mod hosted;
 mod keys;
 mod overload;
+mod ports;
 mod process;
 mod protocols;
 mod report;

@@ -3,13 +3,14 @@
 use std::error::Error;
 use std::fs;
 use std::io::{BufWriter, Write};
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::Racer;
 use super::programs::{Daemon, PYTHON};
 use super::question::{Question, pyzor_digest};
+use crate::ports::free_ports;
 use crate::report;
 
 /// What it is called.
@@ -30,8 +31,8 @@ pub(crate) fn start(folder: &Path, signatures: u64) -> Result<Racer, Box<dyn Err
     let file = folder.join("pyzord.db");
     load(&file, signatures)?;
     let stored_bytes = fs::metadata(&file)?.len();
-    // The port was free a moment ago: pyzord takes no port of the system's choice.
-    let address = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
+    // pyzord takes no port of the system's choice.
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_ports(1)[0]));
     let daemon = serve(folder, &file, address)?;
     Ok(Racer::new(PEER, address, vec![daemon.id()], stored_bytes, daemon))
 }

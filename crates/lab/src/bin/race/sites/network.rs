@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,6 +16,7 @@ use seenit_sites::manifest::{Geometry, HashKey, Manifest, Terms};
 use seenit_sites::roster::{Caps, Member, Roster};
 use tempfile::TempDir;
 
+use crate::ports::free_ports;
 use crate::process::folder_on_disk;
 
 /// How many sites there are.
@@ -33,7 +34,7 @@ struct Nats {
 
 impl Nats {
     fn start(folder: &Path) -> Result<Self, Box<dyn Error>> {
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        let port = free_ports(1)[0];
         let (config, store) = (folder.join("nats.conf"), folder.join("nats"));
         let text = format!(
             "listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\", max_mem: 64MB, max_file: 4GB }}\n",
