@@ -189,7 +189,7 @@ fn start(folder: &Folder, line: &str, port: &str) -> Guarded {
     let log = fs::File::create(folder.path("nats.log")).expect("a log");
     command.args(words).current_dir(folder.path("")).stdout(Stdio::null()).stderr(log);
     let server = Guarded(command.spawn().expect("nats-server starts"));
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_secs(120);
     while TcpStream::connect(format!("127.0.0.1:{port}")).is_err() {
         assert!(Instant::now() < until, "{}", String::from_utf8_lossy(&folder.read("nats.log")));
         std::thread::sleep(Duration::from_millis(50));

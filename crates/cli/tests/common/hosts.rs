@@ -33,6 +33,8 @@ impl Hosts {
         ip("addr add 10.77.0.254/24 dev bridge");
         ip("link set bridge up");
         for (host, namespace) in self.namespaces.iter().enumerate() {
+            // One that was killed may have left one behind, and the number of its process comes again.
+            delete(namespace);
             ip(&format!("netns add {namespace}"));
             ip(&format!("link add cable{host} type veth peer name eth0 netns {namespace}"));
             ip(&format!("link set cable{host} master bridge up"));
@@ -66,10 +68,14 @@ impl Hosts {
 impl Drop for Hosts {
     fn drop(&mut self) {
         for namespace in &self.namespaces {
-            // Whatever it has goes with it.
-            let _ = Command::new("ip").args(["netns", "delete", namespace]).status();
+            delete(namespace);
         }
     }
+}
+
+/// Whatever it has goes with it.
+fn delete(namespace: &str) {
+    let _ = Command::new("ip").args(["netns", "delete", namespace]).stderr(Stdio::null()).status();
 }
 
 fn address(host: usize) -> String {

@@ -52,6 +52,7 @@ fn a_site_that_is_restored_from_a_backup_begins_a_new_life() {
     network.say(0, "report", &before);
     network.until("all know", |network| (0..SITES).all(|site| network.verdict(site, &before) == "spam"));
     let life = network.status(0)["incarnation"].clone();
+    assert!(!life.is_null(), "it says which");
     network.kill(0);
     network.copy(0, "data", "backup");
     network.start(0);
@@ -66,7 +67,10 @@ fn a_site_that_is_restored_from_a_backup_begins_a_new_life() {
     network.start(0);
     let after = network.mail(3);
     network.say(0, "report", &after);
-    network.until("a new life has begun", |network| network.status(0)["incarnation"] != life);
+    network.until("a new life has begun", |network| {
+        let now = &network.status(0)["incarnation"];
+        !now.is_null() && *now != life
+    });
     network.until("all know all", |network| {
         (0..SITES)
             .all(|site| [&before, &lost, &after].iter().all(|mail| network.verdict(site, mail) == "spam"))
@@ -157,7 +161,9 @@ fn a_site_that_is_removed_takes_its_word_along() {
             .iter()
             .all(|site| network.verdict(*site, &theirs) != "spam" && network.verdict(*site, &ours) == "spam")
     });
-    assert_eq!(network.status(0)["sites"].as_array().map(Vec::len), Some(1));
+    network.until("one other is left", |network| {
+        network.status(0)["sites"].as_array().is_some_and(|sites| sites.len() == 1)
+    });
 }
 
 /// A site whose disk is full answers, takes nothing in, and catches up when there is room again.

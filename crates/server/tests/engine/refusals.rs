@@ -12,7 +12,7 @@ use seenit_sites::key::EngineSecret;
 use tokio::runtime::Runtime;
 
 use crate::nats::{Nats, free_ports};
-use crate::site::{Running, admin, make, operator, servers, site, users};
+use crate::site::{PATIENCE, Running, admin, make, operator, servers, site, users};
 
 /// How long what is refused is waited for: the server says so, but not as an answer.
 const REFUSED: Duration = Duration::from_millis(500);
@@ -77,6 +77,13 @@ fn a_site_may_do_nothing_in_the_name_of_another() {
             context.get_stream(names.bucket_stream(&other)).await.is_err(),
             context.query_account().await.is_err(),
         ];
+        let until = std::time::Instant::now() + PATIENCE;
+        while complaints.lock().expect("no panic").len() < forbidden.len() + 2
+            && std::time::Instant::now() < until
+        {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        // So that one too many is heard, too.
         tokio::time::sleep(REFUSED).await;
         (refused, complaints.lock().expect("no panic").clone())
     });
