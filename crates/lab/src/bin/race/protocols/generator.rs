@@ -19,7 +19,7 @@ const WINDOW: usize = 64;
 /// No answer is longer.
 const ANSWER_BYTES_MAX: usize = 512;
 /// Who says nothing for so long does not say it any more.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a lap took.
 pub(crate) struct Measured {

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -26,6 +26,9 @@ const FAST_BYTES: usize = 16 << 10;
 const STACK_BYTES: usize = 128 << 10;
 /// How long a poller waits before it looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// How long the first answer to any of them may take: all of them begin at once.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(60);
 
 /// The pollers of a lap.
 pub(crate) struct Pollers {
@@ -48,7 +51,8 @@ pub(crate) struct Polled {
 }
 
 impl Pollers {
-    /// Lets so many ask by turns for statistics, metrics and the receipt of one report.
+    /// Lets so many ask by turns for statistics, metrics and the receipt of one report. A lap begins when one of them
+    /// has been answered, and what they were told before is not counted.
     pub(crate) fn start(
         host: &Host,
         number: usize,
@@ -71,6 +75,15 @@ impl Pollers {
             builder.spawn(move || poll(address, &question, index.is_multiple_of(SLOW_ONE_IN), &shared))
         };
         let threads = (0..number).map(spawn).collect::<Result<_, _>>()?;
+        let began = Instant::now();
+        while shared.answered.load(Relaxed) == 0 {
+            if began.elapsed() > ANSWERED_WITHIN {
+                return Err("no question about the site is answered".into());
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        shared.answered.store(0, Relaxed);
+        shared.refused.store(0, Relaxed);
         Ok(Pollers { threads, shared })
     }
 
