@@ -150,7 +150,7 @@ fn full_socket() -> (UdpSocket, TcpStream) {
     let (other_end, _) = listener.accept().expect("a connection");
     full.set_nonblocking(true).expect("a socket");
     // A pause, so that what is still on its way does not make room again.
-    while (0..3).any(|_| {
+    while (0..10).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
         std::iter::repeat_with(|| full.write(&[0; 1 << 16])).take_while(Result::is_ok).count() > 0
     }) {}
