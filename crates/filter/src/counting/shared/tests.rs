@@ -125,7 +125,7 @@ fn threads_lose_no_count() {
             key.fingerprint(),
             HugePages::Default,
         );
-        race(&counts.expect("memory").share(), &key, &keys, THREADS);
+        race(&counts.expect("memory").share(), &key, &keys, THREADS, 0);
         let make = || {
             CountingFilter::<Intuitive, _>::packed(
                 layout,
@@ -137,15 +137,19 @@ fn threads_lose_no_count() {
             .expect("memory")
         };
         let shared = make().share();
-        race(&shared, &key, &keys, THREADS);
+        race(&shared, &key, &keys, THREADS, 0);
         let mut alone = make();
         (0..THREADS).for_each(|_| alone.insert_many(&key, &keys));
         assert!(shared.snapshot().expect("memory").cells().words() == alone.cells().words(), "{layout:?}");
     }
-    let split = Split::new(1, 3).expect("a shape");
+    const LOW_BITS: u32 = 1;
+    let split = Split::new(LOW_BITS, 3).expect("a shape");
     let cells = SplitCells::zeroed(split, 20_000, HugePages::Default).expect("memory");
     let counts = CountingFilter::<Refined, _, _>::new(flat, cells, None, key.fingerprint());
-    race(&counts.expect("one cell a position").share(), &key, &keys, THREADS);
+    // What a base cell holds: if the system stops a thread between the two stores of a wrap for longer than one that
+    // looks is patient, that one sees so much more than the truth.
+    let base_most = (1 << LOW_BITS) - 1;
+    race(&counts.expect("one cell a position").share(), &key, &keys, THREADS, base_most);
 }
 
 fn race<R: Rule, L: Layout + Sync, C: SharedCells>(
@@ -153,6 +157,7 @@ fn race<R: Rule, L: Layout + Sync, C: SharedCells>(
     key: &SipKey,
     keys: &[[u8; 8]],
     threads: u64,
+    too_high_most: u64,
 ) {
     thread::scope(|scope| {
         for _ in 0..threads {
@@ -161,7 +166,8 @@ fn race<R: Rule, L: Layout + Sync, C: SharedCells>(
                 shared.insert_many(key, keys);
                 let mut after = vec![Count::default(); keys.len()];
                 shared.count_many(key, keys, &mut after);
-                let grown = before.iter().zip(&after).all(|(before, after)| after.value > *before);
+                let grown =
+                    before.iter().zip(&after).all(|(before, after)| after.value + too_high_most > *before);
                 assert!(grown, "own insertions are seen at once");
             });
         }
