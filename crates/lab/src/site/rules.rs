@@ -73,8 +73,8 @@ impl Rule {
         // How fast a machine is must not decide what is refused, nor what is answered.
         config.limits = Limits { account_checks_per_sec: 0, account_writes_per_sec: 0, ..config.limits };
         config.check.deadline_millis = 60_000;
-        // Room for the corpus; and a small temporary folder will do.
-        config.ledger.capacity = 200_000;
+        // Room for the corpus, and for all that attackers may say in a day; and a small temporary folder will do.
+        config.ledger.capacity = 2_000_000;
         config.ledger.seen_capacity = 10_000;
         config.ledger.bulk_capacity = 10_000;
         config.ledger.free_bytes_min = 0;
