@@ -1,7 +1,7 @@
 //! Settling: what a vouched opinion does to others who spoke of the same message. The rule is in `trust`.
 //!
-//! Two opinions are about one message where they share a digest of its whole body; or the digest of its words, if who is
-//! judged names no link, host or part that the other did not. A sender can make spam that has the Pyzor digest of a
+//! Two opinions are about one message where they share a digest of its whole body; or the digest of its words, if who
+//! is judged names no link, host or part that the other did not. A sender can make spam that has the Pyzor digest of a
 //! newsletter, phishing has the words of a bank's mail and a link of its own, and a thousand messages have one footer:
 //! who reported the one did not lie about the other. Where one of the two names neither body nor words, as clients of
 //! Pyzor, Razor and rspamd do, all that it names must be the other's, too.
