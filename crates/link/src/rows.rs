@@ -1,102 +1,106 @@
-//! The link's rows in the journal: what their keys are.
+//! The link's rows in a store: what their keys are.
 //!
 //! ```text
-//! r                         the roster
-//! m number                  a manifest
-//! s site                    the slot of a site, 2 bytes
-//! e kind                    how far the engine's stream was read: its birth, sequence
-//! k life sequence           a link of the own chain, every 1024 records
-//! p                         names of own packs that the store may have, a line each
-//! c life                    the last own record that somebody else is known to hold
-//! f stream                  how far we are with a stream: see `position`
-//! l stream sequence part    a message of it, as its site signed it
-//! b stream chunk            cells of it up to `base`: a gain from nothing, cut into chunks
+//! r                             the roster
+//! m number                      a manifest
+//! s site                        the slot of a site, 2 bytes
+//! e kind                        how far the broker's stream was read: its birth, sequence
+//! p                             names of own packs that the bucket may have, a line each
+//! n                             the number that heartbeats of the next start begin with
+//! c incarnation kind generation the last own item that somebody else is known to hold
+//! f stream                      how far we are with a stream
+//! k incarnation kind generation sequence   a value of an own chain, every 1,024 items
+//! l stream sequence             a message of it, as its site signed it, by the last item in it
+//! b stream chunk                a base: sightings up to a sequence, added up
 //! ```
 //!
-//! Numbers have their highest byte first, so that rows lie in order. A stream is slot (2), life (8), kind (1) and
-//! generation (8).
+//! Numbers have their highest byte first, so that rows lie in order. A stream is slot (2), incarnation (8), kind (1: 1
+//! records, 3 sightings) and generation (8; 0 of records). Rows of `k`, `l` and `b` are many, and are read only when
+//! they are needed.
 
-use seenit_sites::beat::StreamId;
-use seenit_sites::key::SiteKey;
 use seenit_sites::message::Stream;
+use seenit_sites::number::{Generation, Incarnation, Sequence};
 
-use crate::action::Kind;
+use crate::store::{HeldStream, PeerSlot};
 
-pub(crate) const ROSTER: &[u8] = b"r";
-pub(crate) const MANIFESTS: &[u8] = b"m";
-pub(crate) const SLOTS: &[u8] = b"s";
-pub(crate) const PACKS: &[u8] = b"p";
-pub(crate) const POSITIONS: &[u8] = b"f";
+/// What the keys of rows begin with that the link keeps in memory.
+pub const STATE: &[u8] = b"rmsepncf";
 
-/// Bytes of a stream's name in keys.
+/// Items of an own chain between two values of it that are kept.
+pub const CHECKPOINT_ITEMS: u64 = 1024;
+
+/// Bytes of a stream in a key.
 const STREAM_BYTES: usize = 19;
 
-pub(crate) fn manifest(number: u64) -> Vec<u8> {
-    [MANIFESTS, &number.to_be_bytes()].concat()
+/// Of every message and base of a peer.
+pub fn of_slot(first: u8, slot: PeerSlot) -> Vec<u8> {
+    [&[first], slot.0.to_be_bytes().as_slice()].concat()
 }
 
-pub(crate) fn slot(site: &SiteKey) -> Vec<u8> {
-    [SLOTS, &site.to_bytes()].concat()
-}
-
-pub(crate) fn place(kind: Kind) -> Vec<u8> {
-    vec![b'e', kind as u8]
-}
-
-pub(crate) fn confirmed(incarnation: u64) -> Vec<u8> {
-    [b"c", incarnation.to_be_bytes().as_slice()].concat()
-}
-
-pub(crate) fn links(incarnation: u64) -> Vec<u8> {
-    [b"k", incarnation.to_be_bytes().as_slice()].concat()
-}
-
-pub(crate) fn link(incarnation: u64, sequence: u64) -> Vec<u8> {
-    [links(incarnation), sequence.to_be_bytes().to_vec()].concat()
-}
-
-/// A stream as keys name it.
-pub(crate) fn stream(slot: u16, id: &StreamId) -> [u8; STREAM_BYTES] {
-    let (code, generation) = match id.stream {
+fn kind(stream: Stream) -> (u8, u64) {
+    match stream {
         Stream::Records => (1, 0),
-        Stream::Seen { generation } => (2, generation),
-    };
-    let mut key = [0; STREAM_BYTES];
-    key[..2].copy_from_slice(&slot.to_be_bytes());
-    key[2..10].copy_from_slice(&id.incarnation.to_be_bytes());
-    key[10] = code;
-    key[11..].copy_from_slice(&generation.to_be_bytes());
+        Stream::Sightings { generation } => (3, generation.0),
+    }
+}
+
+fn stream_key(first: u8, stream: &HeldStream) -> Vec<u8> {
+    let (code, generation) = kind(stream.stream);
+    let mut key = of_slot(first, stream.slot);
+    key.extend(stream.incarnation.0.to_be_bytes());
+    key.push(code);
+    key.extend(generation.to_be_bytes());
     key
 }
 
-/// The slot, life and stream of a key of a position.
-pub(crate) fn stream_of(key: &[u8]) -> Option<(u16, u64, Stream)> {
-    let key: &[u8; STREAM_BYTES] = key.strip_prefix(POSITIONS)?.try_into().ok()?;
-    let number = |at: usize| Some(u64::from_be_bytes(key[at..at + 8].try_into().ok()?));
+/// How far we are with a stream.
+pub fn position(stream: &HeldStream) -> Vec<u8> {
+    stream_key(b'f', stream)
+}
+
+/// All messages of a stream.
+pub fn messages(stream: &HeldStream) -> Vec<u8> {
+    stream_key(b'l', stream)
+}
+
+/// The message that leads to an item.
+pub fn message(stream: &HeldStream, sequence: Sequence) -> Vec<u8> {
+    [messages(stream), sequence.0.to_be_bytes().to_vec()].concat()
+}
+
+/// All rows of a stream's base.
+pub fn base(stream: &HeldStream) -> Vec<u8> {
+    stream_key(b'b', stream)
+}
+
+/// The stream of a key that begins with `f`, `l` or `b`, and what stands behind it.
+pub fn stream_of(key: &[u8]) -> Option<(HeldStream, &[u8])> {
+    let (key, rest) = key.get(1..)?.split_first_chunk::<STREAM_BYTES>()?;
+    let number = |at: usize| Some(u64::from_be_bytes(key.get(at..at + 8)?.try_into().ok()?));
     let stream = match key[10] {
         1 => Stream::Records,
-        2 => Stream::Seen { generation: number(11)? },
+        3 => Stream::Sightings { generation: Generation(number(11)?) },
         _ => return None,
     };
-    Some((u16::from_be_bytes([key[0], key[1]]), number(2)?, stream))
+    let slot = PeerSlot(u16::from_be_bytes([key[0], key[1]]));
+    Some((HeldStream { slot, incarnation: Incarnation(number(2)?), stream }, rest))
 }
 
-pub(crate) fn position(stream: &[u8; STREAM_BYTES]) -> Vec<u8> {
-    [POSITIONS, stream].concat()
+fn own_key(first: u8, incarnation: Incarnation, stream: Stream) -> Vec<u8> {
+    let (code, generation) = kind(stream);
+    let mut key = vec![first];
+    key.extend(incarnation.0.to_be_bytes());
+    key.push(code);
+    key.extend(generation.to_be_bytes());
+    key
 }
 
-pub(crate) fn messages(stream: &[u8; STREAM_BYTES]) -> Vec<u8> {
-    [b"l", stream.as_slice()].concat()
+/// The last item of an own stream that somebody else is known to hold.
+pub fn confirmed(incarnation: Incarnation, stream: Stream) -> Vec<u8> {
+    own_key(b'c', incarnation, stream)
 }
 
-pub(crate) fn message(stream: &[u8; STREAM_BYTES], sequence: u64, part: u16) -> Vec<u8> {
-    [messages(stream), sequence.to_be_bytes().to_vec(), part.to_be_bytes().to_vec()].concat()
-}
-
-pub(crate) fn chunks(stream: &[u8; STREAM_BYTES]) -> Vec<u8> {
-    [b"b", stream.as_slice()].concat()
-}
-
-pub(crate) fn chunk(stream: &[u8; STREAM_BYTES], number: u32) -> Vec<u8> {
-    [chunks(stream), number.to_be_bytes().to_vec()].concat()
+/// A value of an own chain.
+pub fn checkpoint(incarnation: Incarnation, stream: Stream, sequence: Sequence) -> Vec<u8> {
+    [own_key(b'k', incarnation, stream), sequence.0.to_be_bytes().to_vec()].concat()
 }

@@ -9,6 +9,7 @@ use crate::digest::Digest;
 use crate::form::{self, Bytes, FormError, Tag};
 use crate::key::{AdminKey, KEY_BYTES, SIGNATURE_BYTES, SiteKey, SiteSecret};
 use crate::message::{HEAD_BYTES, Head, MessageError, Stream, check_sequence};
+use crate::number::Incarnation;
 use crate::roster::Roster;
 
 pub(crate) const TAG: Tag = *b"seenit beat v1      ";
@@ -37,9 +38,9 @@ pub const BEAT_BYTES_MAX: usize = 20
 pub struct StreamId {
     /// Whose.
     pub site: SiteKey,
-    /// The life of its data folder.
-    pub incarnation: u64,
-    /// Records, or seen cells of a generation.
+    /// The incarnation of its data folder.
+    pub incarnation: Incarnation,
+    /// Records, or sightings of a generation.
     pub stream: Stream,
 }
 
@@ -47,12 +48,12 @@ impl StreamId {
     /// The stream that a head is of.
     pub fn of(head: &Head) -> Self {
         let state = head.state();
-        StreamId { site: *head.site(), incarnation: state.incarnation, stream: state.stream }
+        StreamId { site: *head.site(), incarnation: Incarnation(state.incarnation), stream: state.stream }
     }
 
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.extend(self.site.to_bytes());
-        out.extend(self.incarnation.to_le_bytes());
+        out.extend(self.incarnation.0.to_le_bytes());
         let (code, generation) = self.stream.code();
         out.push(code);
         out.extend(generation.to_le_bytes());
@@ -61,7 +62,7 @@ impl StreamId {
     /// Reads the name of a stream; `None` where its site is no member of this roster.
     pub(crate) fn decode(bytes: &mut Bytes<'_>, roster: &Roster) -> Result<Option<Self>, MessageError> {
         let site = roster.key_of(&bytes.array()?);
-        let incarnation = bytes.u64()?;
+        let incarnation = Incarnation(bytes.u64()?);
         let stream = Stream::decode(bytes)?;
         Ok(site.map(|site| StreamId { site, incarnation, stream }))
     }

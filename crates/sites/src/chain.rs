@@ -1,55 +1,64 @@
-//! The chain over a log of records: a digest that stands for every record up to a number, in order.
+//! The chain over a stream: a digest that stands for every item up to a sequence, in order.
 //!
 //! ```text
-//! link 0 = H(log domain, site, incarnation)
-//! link n = H(record domain, link n-1, n, record n)
+//! value 0 of records   = H(log domain, site, incarnation)
+//! value 0 of sightings = H(sightings domain, site, incarnation, generation)
+//! value n              = H(item domain, value n-1, n, item n)
 //! ```
 //!
-//! A site signs links as the roots of its stream of records. Whoever holds two signed links can check the records
-//! between them, whoever sent those; so a newcomer needs no record that has expired, only the link before the first
-//! it takes.
+//! A site signs values of its chains. Whoever holds two signed values can check the items between them, whoever sent
+//! those; so a newcomer needs no item that has expired, only the value before the first that it takes.
 
+use crate::beat::StreamId;
 use crate::digest::{Digest, Domain};
-use crate::key::SiteKey;
+use crate::message::Stream;
+use crate::number::Sequence;
 
+// Those of records are as old as records that are kept.
 const LOG: Domain = *b"seenit log of records v1        ";
-const RECORD: Domain = *b"seenit record of a log v1       ";
+const SIGHTINGS: Domain = *b"seenit log of sightings v1      ";
+const ITEM: Domain = *b"seenit record of a log v1       ";
 
 /// The end of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain {
-    records: u64,
-    link: Digest,
+    sequence: Sequence,
+    value: Digest,
 }
 
 impl Chain {
-    /// Of a log without records.
-    pub fn begin(site: &SiteKey, incarnation: u64) -> Self {
-        let link = Digest::of(&LOG, &[&site.to_bytes(), &incarnation.to_le_bytes()]);
-        Chain { records: 0, link }
+    /// Of a stream without items.
+    pub fn begin(id: &StreamId) -> Self {
+        let (site, incarnation) = (id.site.to_bytes(), id.incarnation.0.to_le_bytes());
+        let value = match id.stream {
+            Stream::Records => Digest::of(&LOG, &[&site, &incarnation]),
+            Stream::Sightings { generation } => {
+                Digest::of(&SIGHTINGS, &[&site, &incarnation, &generation.0.to_le_bytes()])
+            }
+        };
+        Chain { sequence: Sequence::START, value }
     }
 
-    /// One that was stored, or signed by its site, after so many records.
-    pub fn resume(records: u64, link: Digest) -> Self {
-        Chain { records, link }
+    /// One that was stored, or signed by its site, after so many items.
+    pub fn resume(sequence: Sequence, value: Digest) -> Self {
+        Chain { sequence, value }
     }
 
-    /// Goes on with the next record, as it travels.
+    /// Goes on with the next item, as it travels.
     #[must_use]
-    pub fn then(self, record: &[u8]) -> Self {
-        // A log of one record a nanosecond would be six centuries old.
-        let records = self.records.saturating_add(1);
-        let link = Digest::of(&RECORD, &[&self.link.0, &records.to_le_bytes(), record]);
-        Chain { records, link }
+    pub fn then(self, item: &[u8]) -> Self {
+        let sequence = self.sequence.next();
+        let value = Digest::of(&ITEM, &[&self.value.0, &sequence.0.to_le_bytes(), item]);
+        Chain { sequence, value }
     }
 
-    /// How many records there are.
-    pub fn records(&self) -> u64 {
-        self.records
+    /// How many items there are.
+    pub fn sequence(&self) -> Sequence {
+        self.sequence
     }
 
     /// What stands for all of them.
-    pub fn link(&self) -> Digest {
-        self.link
+    pub fn value(&self) -> Digest {
+        self.value
     }
 }

@@ -8,6 +8,7 @@
 //! ```
 //! use seenit_sites::key::{AdminSecret, SiteSecret};
 //! use seenit_sites::message::{Message, State, Stream};
+//! use seenit_sites::number::Generation;
 //! use seenit_sites::roster::{Caps, Member, Roster};
 //! use seenit_sites::root::{Tree, leaf};
 //!
@@ -22,7 +23,7 @@
 //! // The site says what changed, and what it holds now.
 //! let pages = [[0; 4096], [1; 4096]];
 //! let tree = Tree::of(pages.iter().map(|page| leaf(page)));
-//! let (stream, root) = (Stream::Seen { generation: 20_000 }, tree.root());
+//! let (stream, root) = (Stream::Sightings { generation: Generation(20_000) }, tree.root());
 //! let state = State { incarnation: 1, stream, sequence: 1, manifest: 1, root, time_secs: 1_728_000_000 };
 //! let bytes = Message::sign(&site, roster.network(), state, 0, b"a gain of counts")?;
 //!
@@ -54,6 +55,7 @@ pub mod key;
 pub mod list;
 pub mod manifest;
 pub mod message;
+pub mod number;
 pub mod part;
 pub mod root;
 pub mod roster;

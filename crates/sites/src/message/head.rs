@@ -4,6 +4,7 @@ use super::{MessageError, PAYLOAD_BYTES_MAX};
 use crate::digest::{Digest, Domain};
 use crate::form::{self, Bytes, FormError, Tag};
 use crate::key::{AdminKey, KEY_BYTES, SIGNATURE_BYTES, SiteKey};
+use crate::number::Generation;
 use crate::roster::Roster;
 
 pub(crate) const TAG: Tag = *b"seenit message v1   ";
@@ -22,10 +23,10 @@ pub const SEQUENCE_MAX: u64 = 1 << 56;
 pub enum Stream {
     /// The log of records.
     Records,
-    /// Own seen cells of a generation.
-    Seen {
+    /// Own sightings of a generation.
+    Sightings {
         /// The generation.
-        generation: u64,
+        generation: Generation,
     },
 }
 
@@ -184,7 +185,7 @@ impl Stream {
     pub(crate) fn code(self) -> (u8, u64) {
         match self {
             Stream::Records => (1, 0),
-            Stream::Seen { generation } => (2, generation),
+            Stream::Sightings { generation } => (3, generation.0),
         }
     }
 
@@ -192,7 +193,8 @@ impl Stream {
         match (rest.u8()?, rest.u64()?) {
             (1, 0) => Ok(Stream::Records),
             (1, generation) => Err(MessageError::Generation(generation)),
-            (2, generation) => Ok(Stream::Seen { generation }),
+            // 2 was cells of seen counts, which travel no more.
+            (3, generation) => Ok(Stream::Sightings { generation: Generation(generation) }),
             (code, _) => Err(MessageError::Stream(code)),
         }
     }
