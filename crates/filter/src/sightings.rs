@@ -44,6 +44,7 @@ mod item;
 mod lines;
 mod overflow;
 mod place;
+mod range;
 mod segments;
 mod table;
 
