@@ -49,3 +49,39 @@ fn ahead(shares: &[f64; LINE_SLOTS + 1], slope: &[f64; LINE_SLOTS + 1], step: f6
     }
     later
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SplitMix;
+    use crate::sightings::{SeenIndex, SeenTable};
+
+    /// Keys refused by tables of many loads, against the fluid limit. The refused are sums of nearly independent events;
+    /// their variance is a little more than their number, since full lines come in pairs.
+    #[test]
+    fn keys_find_no_room_as_often_as_the_limit_says() {
+        let lines = 32_000u32;
+        let mut rng = SplitMix(6);
+        let capacity = (f64::from(lines) * LINE_SLOTS as f64 * 0.9) as u64;
+        let table = SeenTable::new(capacity).expect("2 MB");
+        let mut held = 0;
+        for percent in [50, 80, 85, 90, 95, 99, 105, 110] {
+            let keys = u64::from(lines) * LINE_SLOTS as u64 * percent / 100;
+            (held..keys).for_each(|_| _ = table.add(Fingerprint::of(rng.hash()), 1));
+            held = keys;
+            let expected = refused_share(keys as f64 / f64::from(lines)) * keys as f64;
+            let refused = table.overflowing() as f64;
+            let error = 4.5 * (2.0 * expected + 1.0).sqrt() + 0.01 * expected;
+            println!("{percent} %: {refused} of {expected:.1} in {keys}");
+            assert!((refused - expected).abs() < error, "{percent}: {refused}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn rates_known_by_heart() {
+        assert!((table_rate(0, 14.4) - 28.8 / 4_194_303.0).abs() < 1e-10);
+        assert!((same_fingerprint(1 << 24) - (-20f64).exp2()).abs() < 1e-12);
+        assert_eq!((refused_share(0.0), table_rate(0, 0.0)), (0.0, 0.0));
+        assert!((refused_share(32.0) - 0.5).abs() < 0.01, "{}", refused_share(32.0));
+    }
+}

@@ -114,8 +114,8 @@ impl Model {
     /// What everyday mail is like: most signatures are seen once in an interval, and never before.
     const fn new() -> Self {
         Model {
-            increments: Numbers::expecting(65, 65),
-            before: [Numbers::expecting(88, 40), Numbers::expecting(80, 35), Numbers::expecting(60, 25)],
+            increments: Numbers::expecting(74, 72),
+            before: [Numbers::expecting(87, 55), Numbers::expecting(83, 50), Numbers::expecting(75, 40)],
         }
     }
 

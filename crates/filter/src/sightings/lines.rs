@@ -14,7 +14,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Fingerprint;
-use super::place::{COUNT_BITS, Place, SLOT_FULL};
+use super::place::{Place, SLOT_FULL};
 use crate::cells::LINE_WORDS;
 use crate::error::GeometryError;
 use crate::layout::{MAX_BITS, within};
@@ -23,7 +23,7 @@ use crate::memory::{HugePages, PAGE_BYTES, PageBuf, SharedPages, prefetch};
 /// Slots of a line.
 pub(super) const LINE_SLOTS: u64 = 16;
 
-/// The share of slots in use at capacity. 9e-5 of keys found no room on the way there; at 0.95 it would be 2e-3 of
+/// The share of slots in use at capacity. 9e-5 of keys found no room on the way there; at 0.95 it would be 3e-3 of
 /// them, each of which takes 9 bytes elsewhere, and lookups would go there more often.
 pub(super) const LOAD: f64 = 0.9;
 
@@ -60,6 +60,15 @@ pub(super) struct Put {
     pub(super) held: bool,
     /// As in [`Seen`], afterwards.
     pub(super) more: bool,
+}
+
+/// What lines hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    /// Slots a line whose count is at least what was asked.
+    pub(super) high: f64,
+    /// The share of lines without an empty slot.
+    pub(super) full: f64,
 }
 
 /// A key's slots as one look found them.
@@ -199,15 +208,17 @@ impl Lines {
         }
     }
 
-    /// Slots a line, on average, that count `least` or more; read off some lines where there are many.
-    pub(super) fn slots_at_least(&self, least: u64) -> f64 {
-        let step = self.lines.div_ceil(SAMPLE_LINES);
-        let (mut slots, mut lines) = (0u64, 0u64);
+    /// What lines hold on average; read off some of them where there are many.
+    pub(super) fn load(&self, least: u64) -> Load {
+        let step = self.lines.div_ceil(SAMPLE_LINES).max(1);
+        let (mut high, mut full, mut lines) = (0u64, 0u64, 0u64);
         for line in (0..self.lines).step_by(step as usize) {
-            let counts = self.slots(line).map(|slot| u64::from(slot) & ((1 << COUNT_BITS) - 1));
-            slots += counts.iter().filter(|&&count| count >= least).count() as u64;
+            let counts = self.slots(line).map(|slot| u64::from(slot & SLOT_FULL));
+            high += counts.iter().filter(|&&count| count >= least).count() as u64;
+            full += u64::from(counts.iter().all(|&count| count > 0));
             lines += 1;
         }
-        slots as f64 / lines.max(1) as f64
+        let mean = |sum: u64| sum as f64 / lines.max(1) as f64;
+        Load { high: mean(high), full: mean(full) }
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Learned {
 }
 
 /// What a chance that was never seen is worth, in observations.
-const EXPECTED_WEIGHT: u8 = 4;
+const EXPECTED_WEIGHT: u8 = 10;
 /// From here on old observations fade: a long list may change its nature.
 const WEIGHT_MAX: u8 = 250;
 /// No outcome is impossible.
