@@ -27,6 +27,9 @@ const SNAPSHOT_SECS: u64 = 3600;
 /// The first one is made so long after the start, or after one that failed.
 const FIRST_MILLIS: u64 = 5_000;
 
+/// A snapshot that does not reach what has expired here since is made anew after this time.
+const AGAIN_MILLIS: u64 = 30_000;
+
 /// Bytes of one stream in a snapshot, the oldest records first; the rest is asked for.
 const STREAM_BYTES_MAX: usize = 64 << 20;
 
@@ -52,6 +55,7 @@ pub(crate) struct Snapshots {
     /// The digest of our newest manifest.
     pub(crate) published: Option<Digest>,
     due: Millis,
+    made_at: Millis,
     pub(crate) secs: u64,
     /// Those of our packs that the bucket has.
     names: BTreeSet<String>,
@@ -70,6 +74,7 @@ impl Snapshots {
         Snapshots {
             published: None,
             due: now.after(FIRST_MILLIS),
+            made_at: now,
             secs: SNAPSHOT_SECS,
             names: BTreeSet::new(),
             left: BTreeSet::new(),
@@ -95,6 +100,11 @@ impl Snapshots {
     /// The next snapshot comes soon.
     pub(crate) fn again(&mut self, now: Millis) {
         self.due = now.after(FIRST_MILLIS);
+    }
+
+    /// Somebody was told to take what has expired here from our snapshot.
+    pub(crate) fn is_needed(&mut self) {
+        self.due = self.due.min(self.made_at.after(AGAIN_MILLIS));
     }
 
     /// A site's snapshot is wanted.
@@ -128,7 +138,8 @@ impl Link {
     pub(crate) fn snapshot(&mut self) {
         let now = self.now;
         if now >= self.snapshots.due {
-            self.snapshots.due = now.after(self.snapshots.secs.saturating_mul(1000));
+            (self.snapshots.due, self.snapshots.made_at) =
+                (now.after(self.snapshots.secs.saturating_mul(1000)), now);
             self.read(Purpose::Snapshot, Wanted::Snapshot { bytes_max: STREAM_BYTES_MAX });
         }
         let is_late = |since: Millis| now.since(since) >= FETCH_MILLIS;
