@@ -19,7 +19,7 @@ use crate::link::Link;
 use crate::publish::Publisher;
 use crate::read::{Purpose, Wanted};
 use crate::rows;
-use crate::store::{Batch, Own, Renewal};
+use crate::store::{Batch, Own, OwnRun, Renewal};
 
 /// Ends of own messages whose values are remembered, a stream: others are at one of them, so a holding is compared
 /// without reading.
@@ -35,6 +35,13 @@ const START_MILLIS: u64 = 2_000;
 
 /// What was signed farther ahead than this was signed by a clock that was wrong, not by a copy that runs now.
 const FUTURE_MILLIS: u64 = 60_000;
+
+/// So long after an incarnation began, a stream of which somebody claims to hold something else is not published: it
+/// may be that we came back from a backup. Afterwards nobody can stop us by claims.
+const DOUBT_MILLIS: u64 = 30_000;
+
+/// And so long after the claim.
+const CLAIM_MILLIS: u64 = 5_000;
 
 /// Heartbeat numbers that one start may use.
 const NUMBERS: u64 = 1 << 32;
@@ -61,6 +68,8 @@ pub(crate) struct OwnStream {
     /// A read of its tip, or of a value that somebody holds, is under way.
     pub(crate) is_reading: bool,
     pub(crate) is_checking: bool,
+    /// When somebody last claimed to hold something else of it than we remember.
+    pub(crate) doubted_at: Option<Millis>,
 }
 
 impl OwnStream {
@@ -167,6 +176,8 @@ impl OwnSide {
     pub(crate) fn forget_tentative(&mut self, now: Millis) {
         (self.is_settled, self.is_committed) = (false, false);
         self.is_heartbeat_due = false;
+        // The new incarnation may not have begun.
+        self.renewed_for.clear();
         self.publishers.iter_mut().for_each(|one| one.interrupted(now));
         self.streams.values_mut().for_each(|one| (one.is_reading, one.is_checking) = (false, false));
     }
@@ -289,8 +300,10 @@ impl Link {
 
     /// Somebody claims to hold of our present incarnation what we do not remember, or something else: let it show.
     fn doubt(&mut self, holder: SiteKey, id: &StreamId) {
-        let after =
-            self.own.streams.get(&(id.incarnation, id.stream)).map_or(Sequence::START, |one| one.confirmed);
+        let (mut after, now) = (Sequence::START, self.now);
+        if let Some(one) = self.own.streams.get_mut(&(id.incarnation, id.stream)) {
+            (after, one.doubted_at) = (one.confirmed, Some(now));
+        }
         if self.own.is_settled && self.own.fenced.is_none() {
             let bytes = Ask::Range { id: *id, after }.encode();
             self.out.push(Action::Ask { to: holder, bytes });
@@ -309,12 +322,16 @@ impl Link {
         }
     }
 
-    /// The chain of an own stream was read at a sequence.
-    pub(crate) fn checked(&mut self, id: OwnId, at: Sequence, expected: Expected, found: Option<Chain>) {
+    /// The chain of an own stream was read at a sequence, if it could be.
+    pub(crate) fn checked(&mut self, id: OwnId, at: Sequence, expected: Expected, run: Option<OwnRun>) {
         let Some(one) = self.own.streams.get_mut(&id) else { return };
         one.is_checking = false;
-        // Where it has expired, there is nothing to compare.
-        let Some(found) = found.filter(|found| found.sequence() == at && at <= one.last) else { return };
+        let Some(run) = run else { return };
+        let found = run.value.map(|value| Chain::resume(run.after, value));
+        let Some(found) = found.filter(|found| found.sequence() == at && at <= one.last) else {
+            // Where it has expired, there is nothing to compare.
+            return self.own.publishers[kind_of(id.1) as usize].verified(at);
+        };
         one.keep_end(at, found.value());
         match expected {
             Expected::Holding(_, value) if beginning(found.value()) == value => self.confirm(id, at),
@@ -322,52 +339,55 @@ impl Link {
                 let id = StreamId { site: self.key, incarnation: id.0, stream: id.1 };
                 self.doubt(holder, &id);
             }
-            Expected::Head { value, .. } if found.value() == value => {}
-            Expected::Head { time_secs, .. } => self.not_remembered(id, time_secs),
+            Expected::Head { value, .. } if found.value() == value => {
+                self.own.publishers[kind_of(id.1) as usize].verified(at);
+            }
+            Expected::Head { time_secs, .. } => {
+                self.not_remembered(id, time_secs);
+            }
         }
     }
 
     /// Somebody shows a head that was signed with our key. If we do not remember to have said that, this folder came
-    /// back from a backup, or a copy of it is running.
-    pub(crate) fn said_by_us(&mut self, head: &Head) {
+    /// back from a backup, or a copy of it is running. Whether there is nothing against it.
+    pub(crate) fn said_by_us(&mut self, head: &Head) -> bool {
         let state = *head.state();
         let id = (state.incarnation, state.stream);
-        if !self.own.is_settled || self.own.fenced.is_some() || id.0 < self.own.latest.incarnation {
-            return;
+        let is_old = matches!(id.1, Stream::Sightings { generation } if generation < self.own.latest.oldest);
+        if id.0 < self.own.latest.incarnation || is_old || state.sequence == Sequence::START {
+            return true;
         }
-        if matches!(id.1, Stream::Sightings { generation } if generation < self.own.latest.oldest) {
-            return;
+        if !self.own.is_settled || self.own.fenced.is_some() {
+            return false;
         }
-        let is_ours = self.own.signed.get(&id).is_some_and(|signed| state.sequence <= *signed);
         let stream = self.own.streams.get(&id);
-        let last = stream.map_or(Sequence::START, |one| one.last);
-        if state.sequence > last {
-            if !is_ours && state.sequence > Sequence::START {
-                self.not_remembered(id, state.time_secs);
-            }
-            return;
+        if state.sequence > stream.map_or(Sequence::START, |one| one.last) {
+            let is_ours = self.own.signed.get(&id).is_some_and(|signed| state.sequence <= *signed);
+            return is_ours || self.not_remembered(id, state.time_secs);
         }
         match stream.and_then(|one| one.ends.get(&state.sequence)) {
-            Some(value) if *value == beginning(state.value) => {}
+            Some(value) if *value == beginning(state.value) => true,
             Some(_) => self.not_remembered(id, state.time_secs),
-            None if state.sequence > Sequence::START => {
+            None => {
                 let expected = Expected::Head { value: state.value, time_secs: state.time_secs };
                 self.check(id, state.sequence, expected);
+                false
             }
-            None => {}
         }
     }
 
-    /// Something was signed with our key that we did not say.
-    fn not_remembered(&mut self, id: OwnId, time_secs: u64) {
+    /// Something was signed with our key that we did not say. Whether nothing more can be done about it: each
+    /// incarnation leads to one new one, and a clock that was wrong to no more.
+    fn not_remembered(&mut self, id: OwnId, time_secs: u64) -> bool {
         if !self.own.is_settled || self.own.fenced.is_some() || id.0 < self.own.latest.incarnation {
-            return;
+            return false;
         }
         if self.is_of_running_copy(time_secs) {
-            return self.fence();
+            self.fence();
+            return false;
         }
         if !self.own.renewed_for.insert(id.0) {
-            return;
+            return true;
         }
         let of_present =
             |stream: Stream| self.own.present(stream).map_or(Sequence::START, |one| one.confirmed);
@@ -390,6 +410,7 @@ impl Link {
              lost something; a new incarnation begins"
                 .into(),
         );
+        false
     }
 
     /// Whether something that we did not say was signed since our own start: then a copy of this folder runs.
@@ -440,6 +461,12 @@ impl Link {
                 None
             }
         }
+    }
+
+    /// Whether an own stream must not be published yet: somebody may hold something else of it.
+    pub(crate) fn is_doubtful(&self, one: &OwnStream) -> bool {
+        let is_claimed = one.doubted_at.is_some_and(|at| self.now.since(at) < CLAIM_MILLIS);
+        one.is_checking || is_claimed && self.now.since(self.own.since) < DOUBT_MILLIS
     }
 
     /// Own streams of a kind in the present incarnation, oldest first.

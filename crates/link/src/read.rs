@@ -102,7 +102,7 @@ impl Link {
                 self.take_tip(id, chain_of(run_of(done)));
             }
             (Purpose::Check(id, at, expected), done) => {
-                self.checked(id, at, expected, chain_of(run_of(done)));
+                self.checked(id, at, expected, run_of(done));
             }
             (Purpose::AnswerOwn(id, after, reply), Some(ReadDone::Own(run))) => {
                 self.answer_own(id, after, run, reply);

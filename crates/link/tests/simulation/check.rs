@@ -120,7 +120,7 @@ fn same_items(world: &World) {
         let (own, running) = (site.secret.public(), running.expect("it runs"));
         for said in &running.store.disk.borrow().said {
             let id = StreamId { site: own, incarnation: said.id, stream: Stream::Records };
-            let gone = said.gone.get(&Stream::Records).copied().unwrap_or(0);
+            let gone = site.told.gone.get(&(said.id, Stream::Records)).copied().unwrap_or(0);
             for (sequence, record) in
                 (1..).zip(said.items.get(&Stream::Records).into_iter().flatten()).skip(gone)
             {
