@@ -201,6 +201,7 @@ impl Link {
         if own.incarnation != self.own.latest.incarnation {
             self.own.since = self.now;
             self.own.publishers.iter_mut().for_each(Publisher::begin_incarnation);
+            self.snapshots.look_at_own();
         }
         for one in &own.streams {
             let id = (one.incarnation, one.stream);
@@ -281,10 +282,10 @@ impl Link {
             Some(one) if holding.sequence <= one.last => match one.ends.get(&holding.sequence) {
                 _ if holding.sequence <= one.confirmed => {}
                 Some(value) if *value == holding.value => self.confirm(own_id, holding.sequence),
-                Some(_) => self.doubt(holder, &holding.id),
+                Some(_) => self.doubt(holder, &holding.id, holding.sequence),
                 None => self.check(own_id, holding.sequence, Expected::Holding(holder, holding.value)),
             },
-            _ if is_present => self.doubt(holder, &holding.id),
+            _ if is_present => self.doubt(holder, &holding.id, holding.sequence),
             // Of an earlier incarnation somebody has more than we remember.
             _ => self.hear_claim(holder, holding),
         }
@@ -299,12 +300,13 @@ impl Link {
     }
 
     /// Somebody claims to hold of our present incarnation what we do not remember, or something else: let it show.
-    fn doubt(&mut self, holder: SiteKey, id: &StreamId) {
-        let (mut after, now) = (Sequence::START, self.now);
+    fn doubt(&mut self, holder: SiteKey, id: &StreamId, held: Sequence) {
         if let Some(one) = self.own.streams.get_mut(&(id.incarnation, id.stream)) {
-            (after, one.doubted_at) = (one.confirmed, Some(now));
+            one.doubted_at = Some(self.now);
         }
         if self.own.is_settled && self.own.fenced.is_none() {
+            // The message that leads there is enough.
+            let after = Sequence(held.0.saturating_sub(1));
             let bytes = Ask::Range { id: *id, after }.encode();
             self.out.push(Action::Ask { to: holder, bytes });
         }
@@ -337,7 +339,7 @@ impl Link {
             Expected::Holding(_, value) if beginning(found.value()) == value => self.confirm(id, at),
             Expected::Holding(holder, _) => {
                 let id = StreamId { site: self.key, incarnation: id.0, stream: id.1 };
-                self.doubt(holder, &id);
+                self.doubt(holder, &id, at);
             }
             Expected::Head { value, .. } if found.value() == value => {
                 self.own.publishers[kind_of(id.1) as usize].verified(at);
@@ -351,26 +353,30 @@ impl Link {
     /// Somebody shows a head that was signed with our key. If we do not remember to have said that, this folder came
     /// back from a backup, or a copy of it is running. Whether there is nothing against it.
     pub(crate) fn said_by_us(&mut self, head: &Head) -> bool {
-        let state = *head.state();
-        let id = (state.incarnation, state.stream);
+        let State { incarnation, stream, sequence, value, time_secs, .. } = *head.state();
+        self.said_at((incarnation, stream), Chain::resume(sequence, value), time_secs)
+    }
+
+    /// The same of a value of our chain that was signed at a time.
+    pub(crate) fn said_at(&mut self, id: OwnId, at: Chain, time_secs: u64) -> bool {
+        let (sequence, value) = (at.sequence(), at.value());
         let is_old = matches!(id.1, Stream::Sightings { generation } if generation < self.own.latest.oldest);
-        if id.0 < self.own.latest.incarnation || is_old || state.sequence == Sequence::START {
+        if id.0 < self.own.latest.incarnation || is_old || sequence == Sequence::START {
             return true;
         }
         if !self.own.is_settled || self.own.fenced.is_some() {
             return false;
         }
         let stream = self.own.streams.get(&id);
-        if state.sequence > stream.map_or(Sequence::START, |one| one.last) {
-            let is_ours = self.own.signed.get(&id).is_some_and(|signed| state.sequence <= *signed);
-            return is_ours || self.not_remembered(id, state.time_secs);
+        if sequence > stream.map_or(Sequence::START, |one| one.last) {
+            let is_ours = self.own.signed.get(&id).is_some_and(|signed| sequence <= *signed);
+            return is_ours || self.not_remembered(id, time_secs);
         }
-        match stream.and_then(|one| one.ends.get(&state.sequence)) {
-            Some(value) if *value == beginning(state.value) => true,
-            Some(_) => self.not_remembered(id, state.time_secs),
+        match stream.and_then(|one| one.ends.get(&sequence)) {
+            Some(known) if *known == beginning(value) => true,
+            Some(_) => self.not_remembered(id, time_secs),
             None => {
-                let expected = Expected::Head { value: state.value, time_secs: state.time_secs };
-                self.check(id, state.sequence, expected);
+                self.check(id, sequence, Expected::Head { value, time_secs });
                 false
             }
         }

@@ -65,6 +65,8 @@ pub(crate) struct Snapshots {
     wanted: VecDeque<SiteKey>,
     asked: Option<(SiteKey, Millis)>,
     fetching: Option<Fetching>,
+    /// Whether our own bucket was looked at: it may have more of us than we remember.
+    is_own_seen: bool,
     /// Sites that were met since the start.
     met: BTreeSet<SiteKey>,
 }
@@ -81,8 +83,14 @@ impl Snapshots {
             wanted: VecDeque::new(),
             asked: None,
             fetching: None,
+            is_own_seen: false,
             met: BTreeSet::new(),
         }
+    }
+
+    /// A new incarnation begins: what the bucket has of the one before is looked at, before it is replaced.
+    pub(crate) fn look_at_own(&mut self) {
+        self.is_own_seen = false;
     }
 
     /// Takes the row of own packs.
@@ -137,7 +145,7 @@ impl Link {
     /// Makes a snapshot when it is due, and fetches those that are wanted, one at a time.
     pub(crate) fn snapshot(&mut self) {
         let now = self.now;
-        if now >= self.snapshots.due {
+        if now >= self.snapshots.due && self.snapshots.is_own_seen {
             (self.snapshots.due, self.snapshots.made_at) =
                 (now.after(self.snapshots.secs.saturating_mul(1000)), now);
             self.read(Purpose::Snapshot, Wanted::Snapshot { bytes_max: STREAM_BYTES_MAX });
@@ -147,11 +155,19 @@ impl Link {
         self.snapshots.asked.take_if(|(_, since)| is_late(*since));
         if self.snapshots.fetching.is_none()
             && self.snapshots.asked.is_none()
-            && let Some(site) = self.snapshots.wanted.pop_front()
+            && let Some(site) = self.next_wanted()
         {
             self.snapshots.asked = Some((site, now));
             self.out.push(Action::Get { site, name: SNAPSHOT.into() });
         }
+    }
+
+    /// Whose snapshot is looked at next: our own first.
+    fn next_wanted(&mut self) -> Option<SiteKey> {
+        if self.snapshots.is_own_seen {
+            return self.snapshots.wanted.pop_front();
+        }
+        Some(self.key)
     }
 
     /// All own streams were read.
@@ -240,19 +256,39 @@ impl Link {
         if self.snapshots.asked.take_if(|(asked, _)| *asked == site).is_none() {
             return;
         }
+        self.snapshots.is_own_seen |= site == self.key;
         let snapshot = bytes.zip(self.documents.roster.as_ref()).and_then(|(bytes, roster)| {
             let snapshot = Snapshot::decode(&bytes, roster).ok()?;
             let size: u64 = snapshot.sections.iter().map(|section| section.bytes).sum();
             (snapshot.site == site && size <= FETCH_BYTES_MAX).then_some(snapshot)
         });
         let Some(snapshot) = snapshot else { return };
-        let is_useful = |section: &Section| section.sequence > self.applied(&section.id);
+        if site == self.key {
+            for section in &snapshot.sections {
+                let at = Chain::resume(section.sequence, section.value);
+                self.said_at((section.id.incarnation, section.id.stream), at, snapshot.time_secs);
+            }
+        }
+        let is_useful = |section: &Section| self.is_useful(section);
         if !snapshot.sections.iter().any(is_useful) {
             return;
         }
         let (body, packs, since) = (Vec::new(), 0, self.now);
         self.snapshots.fetching = Some(Fetching { snapshot, body, packs, since });
         self.fetch_pack();
+    }
+
+    /// Whether a section leads beyond what is held. Of our own only records of earlier incarnations can be taken over:
+    /// sightings that are added up would count twice what is remembered of them.
+    fn is_useful(&self, section: &Section) -> bool {
+        let own_id = (section.id.incarnation, section.id.stream);
+        let own_last = self.own.streams.get(&own_id).map_or(Sequence::START, |one| one.last);
+        let is_ours = section.id.site == self.key;
+        let is_taken = !is_ours
+            || section.id.stream == Stream::Records
+                && own_id.0 < self.own.latest.incarnation
+                && section.sequence > own_last;
+        is_taken && section.sequence > self.applied(&section.id)
     }
 
     fn fetch_pack(&mut self) {
@@ -289,7 +325,7 @@ impl Link {
     /// A stream of a snapshot, if it leads beyond what is held.
     fn take_section(&mut self, section: &Section, bytes: &[u8]) {
         let id = section.id;
-        if id.site == self.key || bytes.len() > STREAM_BYTES_MAX + 2 * PACK_BYTES {
+        if !self.is_useful(section) || bytes.len() > STREAM_BYTES_MAX + 2 * PACK_BYTES {
             return;
         }
         if let Stream::Sightings { generation } = id.stream
@@ -297,8 +333,7 @@ impl Link {
         {
             return;
         }
-        let Some(following) = self.follow(id) else { return };
-        if section.sequence <= following.applied() {
+        if self.follow(id).is_none() {
             return;
         }
         let Ok(items) = list::all(bytes) else { return };

@@ -73,7 +73,8 @@ pub(crate) fn disagreement(world: &World) -> Option<String> {
         if !running.link.is_member() {
             return Some(format!("site{number} is no member yet"));
         }
-        let streams = streams(site, running);
+        let mut streams = streams(site, running);
+        streams.retain(|id, _| !is_lost(world, id));
         match &first {
             None => first = Some(streams),
             Some(first) if *first != streams => return Some(differ(number, first, &streams)),
@@ -89,6 +90,15 @@ pub(crate) fn disagreement(world: &World) -> Option<String> {
         }
     }
     None
+}
+
+/// Sightings of an incarnation that is over, because a folder was put back or copied: who took them from a snapshot
+/// cannot hand them on, and nobody else can.
+fn is_lost(world: &World, id: &StreamId) -> bool {
+    let number = world.sites.iter().position(|site| site.secret.public() == id.site).expect("a site");
+    let present = world.running(number).map(|running| running.store.own().incarnation);
+    let is_over = present.is_some_and(|present| id.incarnation < present);
+    id.stream != Stream::Records && world.sites[number].told.was_disturbed && is_over
 }
 
 fn differ(number: usize, one: &Streams, other: &Streams) -> String {
