@@ -129,7 +129,7 @@ impl Link {
     }
 
     /// The last own item that is handed on.
-    fn own_end(&self, id: OwnId) -> Sequence {
+    pub(crate) fn own_end(&self, id: OwnId) -> Sequence {
         let is_present = id.0 == self.own.latest.incarnation;
         self.own.streams.get(&id).map_or(Sequence::START, |one| one.said(is_present))
     }

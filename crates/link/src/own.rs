@@ -67,6 +67,8 @@ pub(crate) struct OwnStream {
     pub(crate) head: Option<(Head, Vec<u8>)>,
     /// A read of its tip, or of a value that somebody holds, is under way.
     pub(crate) is_reading: bool,
+    /// The store does not know its chain at this item any more.
+    pub(crate) unknown: Option<Sequence>,
     pub(crate) is_checking: bool,
     /// When somebody last claimed to hold something else of it than we remember.
     pub(crate) doubted_at: Option<Millis>,
@@ -248,7 +250,8 @@ impl Link {
         let is_wanted = |(id, one): (&OwnId, &OwnStream)| {
             let end = one.said(id.0 == present);
             let is_known = one.tip.is_some_and(|tip| tip.sequence() >= end);
-            (end > Sequence::START && !one.is_reading && !is_known).then_some((*id, end))
+            let is_wanted = end > Sequence::START && one.unknown != Some(end);
+            (is_wanted && !one.is_reading && !is_known).then_some((*id, end))
         };
         let wanted: Vec<_> = self.own.streams.iter().filter_map(is_wanted).collect();
         for (id, after) in wanted {
@@ -262,13 +265,24 @@ impl Link {
     /// The chain of an own stream is known at a sequence.
     pub(crate) fn take_tip(&mut self, id: OwnId, at: Option<Chain>) {
         let Some(one) = self.own.streams.get_mut(&id) else { return };
-        one.is_reading = false;
         if let Some(at) = at.filter(|at| at.sequence() <= one.last) {
             one.keep_end(at.sequence(), at.value());
             if one.tip.is_none_or(|tip| tip.sequence() < at.sequence()) {
                 (one.tip, one.head) = (Some(at), None);
             }
         }
+    }
+
+    /// The chain of an own stream was read at its end, if it could be.
+    pub(crate) fn tip_read(&mut self, id: OwnId, run: Option<OwnRun>) {
+        let end = self.own_end(id);
+        let Some(one) = self.own.streams.get_mut(&id) else { return };
+        one.is_reading = false;
+        let Some(run) = run else { return };
+        if run.value.is_none() {
+            one.unknown = Some(end);
+        }
+        self.take_tip(id, run.value.map(|value| Chain::resume(run.after, value)));
     }
 
     /// Takes note of what somebody holds of our streams.

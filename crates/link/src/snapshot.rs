@@ -366,14 +366,29 @@ impl Link {
         // What lies before its start has expired at its own site.
         position.applied = position.applied.max(section.start);
         let skipped = (position.applied.0 - section.start.0) as usize;
+        let mut chain = Chain::resume(position.applied, position.value);
+        if section.start == position.applied {
+            chain = Chain::resume(section.start, section.start_value);
+        }
         for some in items.get(skipped..).unwrap_or_default().chunks(RECORDS_AT_ONCE) {
             let items: Vec<Vec<u8>> = some.iter().map(|item| item.to_vec()).collect();
-            let after = position.applied;
-            position.applied.0 += items.len() as u64;
-            self.batch.heard.push(Heard { stream, after, items, message: None });
+            let (after, start) = (chain.sequence(), chain);
+            chain = items.iter().fold(chain, |chain, item| chain.then(item));
+            let message = if id.site == self.key { self.message_of_ours(&id, start, &items) } else { None };
+            self.batch.heard.push(Heard { stream, after, items, message });
         }
         (position.applied, position.value, position.head) = (whole.sequence(), whole.value(), None);
         self.advance(&id, position);
+    }
+
+    /// What came back to us is signed anew, so that it can be handed on; `None` where it is too large for a message.
+    fn message_of_ours(&mut self, id: &StreamId, start: Chain, items: &[Vec<u8>]) -> Option<Vec<u8>> {
+        let own_id = (id.incarnation, id.stream);
+        let (chain, payload, count) = self.packed(own_id, start, items);
+        if count < items.len() {
+            return None;
+        }
+        self.signed(own_id, start.sequence(), chain, &payload)
     }
 
     fn take_base(&mut self, section: &Section, blocks: &[&[u8]]) {

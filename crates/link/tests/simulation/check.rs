@@ -77,7 +77,13 @@ pub(crate) fn disagreement(world: &World) -> Option<String> {
         streams.retain(|id, _| !is_lost(world, id));
         match &first {
             None => first = Some(streams),
-            Some(first) if *first != streams => return Some(differ(number, first, &streams)),
+            Some(first) if *first != streams => {
+                return Some(format!(
+                    "{}\n{}",
+                    differ(number, first, &streams),
+                    kept(world, first, &streams)
+                ));
+            }
             Some(_) => {}
         }
         let status = running.link.status(Default::default());
@@ -90,6 +96,24 @@ pub(crate) fn disagreement(world: &World) -> Option<String> {
         }
     }
     None
+}
+
+/// What sites keep of streams that differ, to be handed on.
+fn kept(world: &World, one: &Streams, other: &Streams) -> String {
+    let mut lines = Vec::new();
+    for (number, _, running) in members(world) {
+        let Some(running) = running else { continue };
+        let disk = running.store.disk.borrow();
+        for id in one.keys().chain(other.keys()).filter(|id| one.get(*id) != other.get(*id)) {
+            let Some(peer) = disk.peers.iter().find(|peer| peer.site == id.site) else { continue };
+            let stream = HeldStream { slot: peer.slot, incarnation: id.incarnation, stream: id.stream };
+            let held: Vec<u64> =
+                disk.held.get(&stream).iter().flat_map(|held| held.items.keys()).copied().collect();
+            let messages = messages_of(&disk, &stream, &world.roster);
+            lines.push(format!("site{number} holds {held:?} of {:?}, messages {messages:?}", id.incarnation));
+        }
+    }
+    lines.join("\n")
 }
 
 /// Sightings of an incarnation that is over, because a folder was put back or copied: who took them from a snapshot
