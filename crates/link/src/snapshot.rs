@@ -101,7 +101,7 @@ impl Snapshots {
     /// A commit failed: what was to be put or got was not.
     pub(crate) fn forget_tentative(&mut self, now: Millis) {
         self.left.append(&mut self.names);
-        (self.published, self.asked, self.fetching) = (None, None, None);
+        (self.published, self.asked, self.fetching, self.is_own_seen) = (None, None, None, false);
         self.again(now);
     }
 
@@ -334,6 +334,8 @@ impl Link {
             return;
         }
         if self.follow(id).is_none() {
+            // Where it is our own, it is not known yet how far we remember it: it is looked at again.
+            self.snapshots.is_own_seen &= id.site != self.key;
             return;
         }
         let Ok(items) = list::all(bytes) else { return };
