@@ -14,6 +14,7 @@
 //! Sites read streams by asking for messages one by one, a window at a time, and never by consumers: whoever may make a
 //! consumer may have it deliver to any subject, others' included, whatever else the engine forbids.
 
+mod arrivals;
 mod connect;
 mod names;
 mod nkey;
@@ -38,15 +39,13 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+pub use arrivals::{Arrivals, Gone};
 pub use connect::{Login, Servers};
 pub(crate) use connect::{check_address, check_authority, check_credentials};
 pub use names::{Names, Stream};
 pub use nkey::public as nkey;
 pub use operator::{Limits, Operator, Paper, StreamState};
 pub use permissions::{User, permissions};
-
-/// What arrived and was not taken yet.
-const ARRIVED_MAX: usize = 64;
 
 /// Commands that were given and not taken yet.
 const COMMANDS_MAX: usize = 256;
@@ -277,7 +276,7 @@ struct Shared {
     context: Context,
     names: Names,
     site: SiteKey,
-    arrived: mpsc::Sender<Arrived>,
+    arrived: arrivals::Arriving,
     dropped: Arc<Dropped>,
 }
 
@@ -290,10 +289,10 @@ impl Engine {
     pub fn start(
         config: EngineConfig,
         runtime: &Handle,
-    ) -> Result<(EngineHandle, mpsc::Receiver<Arrived>), EngineError> {
+    ) -> Result<(EngineHandle, Arrivals), EngineError> {
         let options = config.servers.options(&config.site.to_string())?;
         let (commands, to_do) = mpsc::channel(COMMANDS_MAX);
-        let (sender, arrived) = mpsc::channel(ARRIVED_MAX);
+        let (sender, arrived) = arrivals::queue();
         let dropped = Arc::new(Dropped::default());
         let handle = EngineHandle { commands, dropped: dropped.clone() };
         runtime.spawn(async move {
