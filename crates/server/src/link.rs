@@ -11,6 +11,7 @@
 mod journal;
 mod sites;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -28,7 +29,9 @@ use tokio::sync::mpsc::Receiver;
 use self::journal::LedgerJournal;
 pub(crate) use self::sites::Sites;
 use crate::config::Config;
-use crate::engine::{self, Arrived, Engine, EngineConfig, EngineError, EngineHandle, Login, Servers, Stream};
+use crate::engine::{
+    self, Arrived, Engine, EngineConfig, EngineError, EngineHandle, Login, Servers, SiteLogin, Stream,
+};
 
 /// How often the link looks at what the ledger has that is new.
 const TICK: Duration = Duration::from_millis(50);
@@ -71,6 +74,7 @@ impl Site {
     /// Starts the link of the network that the configuration names, if it names one.
     pub(crate) fn start(
         config: &Config,
+        data: &Path,
         ledger: &Arc<Ledger>,
         clock: &dyn Clock,
         runtime: &Handle,
@@ -81,7 +85,8 @@ impl Site {
         };
         let secret = SiteSecret::from_bytes(*ledger.site_secret());
         let pace = Pace { began: Instant::now(), secs: clock.now_secs() };
-        let (handle, arrived, link) = open(config, (network, &secret), ledger, pace, runtime)?;
+        let (handle, arrived, link) =
+            open(config, SiteLogin::new(&secret, network, data), (network, &secret), ledger, pace, runtime)?;
         let first_reach = Arc::new(ArcSwap::from_pointee(first_reach(&link, pace.millis())));
         let (link, stop) = (Arc::new(Mutex::new(link)), Arc::new(AtomicBool::new(false)));
         let down = Arc::new(Mutex::new(Some("not connected yet".to_owned())));
@@ -164,6 +169,7 @@ fn leave(ledger: &Ledger) {
 
 fn open(
     config: &Config,
+    own: SiteLogin,
     (network, secret): (AdminKey, &SiteSecret),
     ledger: &Arc<Ledger>,
     pace: Pace,
@@ -175,7 +181,7 @@ fn open(
     link.set_snapshot_secs(section.snapshot_secs);
     let login = match &section.credentials {
         Some(path) => Login::File(path.clone()),
-        None => Login::Key(secret.engine()),
+        None => Login::Site(own),
     };
     let servers = Servers::new(section.nats.clone(), login, section.ca.clone(), section.insecure_plaintext)?;
     let after = |kind: Kind, stream: Stream| {
