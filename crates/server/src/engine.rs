@@ -14,8 +14,11 @@
 //! Sites read streams by asking for messages one by one, a window at a time, and never by consumers: whoever may make a
 //! consumer may have it deliver to any subject, others' included, whatever else the engine forbids.
 
+mod admission;
 mod arrivals;
 mod connect;
+mod invite;
+mod jwt;
 mod names;
 mod nkey;
 mod objects;
@@ -39,13 +42,15 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+pub use admission::{SiteLogin, deposit};
 pub use arrivals::{Arrivals, Gone};
 pub use connect::{Login, Servers};
 pub(crate) use connect::{check_address, check_authority, check_credentials};
+pub use invite::{Broker, INVITE_LETTERS_MAX, Invite, InviteError};
+pub use jwt::{Authority, User};
 pub use names::{Names, Stream};
-pub use nkey::public as nkey;
-pub use operator::{Limits, Operator, Paper, StreamState};
-pub use permissions::{User, permissions};
+pub use nkey::{account as nkey_account, public as nkey};
+pub use operator::{Change, Limits, Made, Operator, Paper, StreamState, System};
 
 /// Commands that were given and not taken yet.
 const COMMANDS_MAX: usize = 256;
@@ -296,6 +301,10 @@ impl Engine {
         let dropped = Arc::new(Dropped::default());
         let handle = EngineHandle { commands, dropped: dropped.clone() };
         runtime.spawn(async move {
+            // One that was invited and is not admitted yet could only be refused.
+            if let Login::Site(site) = &config.servers.login {
+                site.wait(&config.servers, &sender).await;
+            }
             let (client, events) = match config.servers.connect(options).await {
                 Ok(connected) => connected,
                 // Addresses that are none: the configuration checks them before.
@@ -305,7 +314,7 @@ impl Engine {
             context.set_timeout(ANSWER_TIME);
             let names = Names::of(&config.network);
             let shared = Shared { client, context, names, site: config.site, arrived: sender, dropped };
-            run(shared, &config.after, to_do, events).await;
+            run(shared, &config, to_do, events).await;
         });
         Ok((handle, arrived))
     }
@@ -314,16 +323,19 @@ impl Engine {
 /// Runs until nobody commands any more; all tasks end with it.
 async fn run(
     shared: Shared,
-    after: &[Place],
+    config: &EngineConfig,
     mut commands: mpsc::Receiver<Command>,
     mut events: mpsc::Receiver<Event>,
 ) {
     let mut tasks = JoinSet::new();
-    let news = read::start(&mut tasks, &shared, after);
+    let news = read::start(&mut tasks, &shared, &config.after);
     let records = publish::start(&mut tasks, &shared, Kind::Records);
     let seen = publish::start(&mut tasks, &shared, Kind::Seen);
     let objects = objects::start(&mut tasks, &shared);
     let talk = talk::start(&mut tasks, &shared);
+    if let Login::Site(site) = config.servers.login.clone() {
+        tasks.spawn(site.keep_fresh(shared.context.clone()));
+    }
     tasks.spawn({
         let shared = shared.clone();
         async move {

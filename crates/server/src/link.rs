@@ -15,6 +15,7 @@ mod driver;
 mod reader;
 mod sites;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -33,7 +34,9 @@ use tokio::runtime::Handle;
 use self::driver::Driver;
 pub(crate) use self::sites::Sites;
 use crate::config::Config;
-use crate::engine::{self, Engine, EngineConfig, EngineError, EngineHandle, Login, Servers, Stream};
+use crate::engine::{
+    self, Engine, EngineConfig, EngineError, EngineHandle, Login, Servers, SiteLogin, Stream,
+};
 
 /// Why a site's link does not start.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +79,7 @@ impl Site {
     /// Starts the link of the network that the configuration names, if it names one.
     pub(crate) fn start(
         config: &Config,
+        data: &Path,
         ledger: &Arc<Ledger>,
         clock: &dyn Clock,
         runtime: &Handle,
@@ -89,7 +93,7 @@ impl Site {
         let caps = config.network.local_caps();
         let mut link = Link::open(ledger.load()?, secret.clone(), network, caps, pace.now());
         link.set_snapshot_secs(config.network.snapshot_secs);
-        let (broker, arrived) = Engine::start(broker_config(config, network, &secret, &link)?, runtime)?;
+        let (broker, arrived) = Engine::start(broker_config(config, data, (network, &secret), &link)?, runtime)?;
         let shown = Arc::new(ArcSwap::from_pointee(Shown::of(link.status(pace.now()))));
         let stop = Arc::new(AtomicBool::new(false));
         let driver = Driver::new(link, Arc::clone(ledger), broker.clone(), pace, Arc::clone(&shown))
@@ -145,14 +149,14 @@ fn leave(ledger: &Ledger) {
 
 fn broker_config(
     config: &Config,
-    network: AdminKey,
-    secret: &SiteSecret,
+    data: &Path,
+    (network, secret): (AdminKey, &SiteSecret),
     link: &Link,
 ) -> Result<EngineConfig, EngineError> {
     let section = &config.network;
     let login = match &section.credentials {
         Some(path) => Login::File(path.clone()),
-        None => Login::Key(secret.engine()),
+        None => Login::Site(SiteLogin::new(secret, network, data)),
     };
     let servers = Servers::new(section.nats.clone(), login, section.ca.clone(), section.insecure_plaintext)?;
     let after = |kind: Kind, stream: Stream| {

@@ -15,14 +15,14 @@ const SERVERS_MAX: usize = 16;
 section! {
     /// The network of sites that this one belongs to.
     pub struct Network {
-        /// The admin's public key, which is the network: 64 digits that `seenit network create` printed. Without it a
-        /// site stands alone.
+        /// The admin's public key, which is the network: 64 digits. `seenit join` writes it here. Without it a site
+        /// stands alone.
         pub key: Option<String> = None,
         /// Servers of NATS where the sites meet, such as "tls://nats.example.org:4222". Beyond loopback they must
         /// speak TLS.
         pub nats: Vec<String> = Vec::new(),
         /// A file that only its owner may read, with credentials of NATS, the secret of an nkey, or `user:password`.
-        /// Without it, a key made from the site's own is used, which the admin knows from the introduction.
+        /// Without it, a key made from the site's own is used, and the JWT that the admin signed for it.
         pub credentials: Option<PathBuf> = None,
         /// A PEM file with the authority of the servers' certificates. Without it, those that the system trusts.
         pub ca: Option<PathBuf> = None,
@@ -43,7 +43,8 @@ impl Network {
         let secs = "must be from 60 to 604800 seconds";
         within("network.snapshot_secs", self.snapshot_secs, 60, 7 * 86_400, secs)?;
         for address in &self.nats {
-            engine::check_address(address).map_err(|why| Wrong::of("network.nats", address, &why))?;
+            let checked = engine::check_address(address, self.insecure_plaintext);
+            checked.map_err(|why| Wrong::of("network.nats", address, &why))?;
         }
         match (&self.key, self.nats.as_slice()) {
             (Some(key), servers) => {

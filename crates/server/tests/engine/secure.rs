@@ -5,7 +5,7 @@ use std::fs;
 use seenit_server::engine::{Login, Operator, Servers};
 
 use crate::nats::Nats;
-use crate::site::{admin, users};
+use crate::site::{admin, admin_user, users};
 
 fn connect(servers: Servers) -> Result<(), String> {
     Operator::connect(&servers, admin().public()).map(drop).map_err(|error| error.to_string())
@@ -20,7 +20,7 @@ fn tls_is_spoken_with_those_whose_authority_is_known() {
     fs::write(&key, made.signing_key.serialize_pem()).expect("written");
     let tls = format!("tls {{ cert_file: {certificate:?}, key_file: {key:?} }}\n{}", users());
     let Some(nats) = Nats::start(1, &tls) else { return };
-    let login = || Login::Key(admin().engine());
+    let login = || Login::User(admin_user());
     let trusting = Servers::new(nats.urls(), login(), Some(certificate.clone()), false).expect("an address");
     connect(trusting).expect("its authority is known");
     let doubting = Servers::new(nats.urls(), login(), None, false).expect("an address");
@@ -32,7 +32,7 @@ fn tls_is_spoken_with_those_whose_authority_is_known() {
 #[test]
 fn a_server_without_tls_is_left_alone_where_tls_is_a_must() {
     let Some(nats) = Nats::start(1, &users()) else { return };
-    let login = Login::Key(admin().engine());
+    let login = Login::User(admin_user());
     let strict = Servers { addresses: nats.urls(), login, ca: None, may_be_plain: false };
     connect(strict.clone()).expect_err("no TLS");
     connect(Servers { may_be_plain: true, ..strict }).expect("plain will do");
