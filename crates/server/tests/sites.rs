@@ -16,7 +16,8 @@ use seenit_server::Config;
 use seenit_server::engine::{Limits, Login, Names, Operator, Paper, Servers};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::{AdminSecret, SiteSecret};
-use seenit_sites::manifest::{Geometry, HashKey, Manifest, Terms};
+use seenit_sites::manifest::{HashKey, Manifest, Terms};
+use seenit_sites::number::Generation;
 use seenit_sites::roster::{Caps, Member, Roster};
 use serde_json::{Value, json};
 use site::{MAIL, MESSAGE, Site, config};
@@ -54,9 +55,8 @@ impl Network {
             caps: Caps { spam: 10, ham: 10, seen: 1_000_000 },
         });
         let roster = Roster::sign(&admin, 1, members.collect()).expect("a roster");
-        let geometry = Geometry::sized(10_000, 0.001, 3, 4).expect("a geometry");
         let generation_secs = config().ledger.generation_secs;
-        let terms = Terms { first_generation: 0, generation_secs, geometry };
+        let terms = Terms { first_generation: Generation(0), generation_secs };
         let key = HashKey::from_bytes([5; 16]);
         let manifest = Manifest::sign(&admin, 1, terms, &roster, &key, [6; 32]).expect("a manifest");
         let network = Network { nats, admin, folders };

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use seenit_ledger::{Clock, SystemClock};
-use seenit_sites::manifest::{Geometry, HashKey, Manifest, Terms};
+use seenit_sites::manifest::{HashKey, Manifest, Terms};
+use seenit_sites::number::Generation;
 use seenit_sites::roster::Roster;
 
 use super::folder::{Folder, random};
@@ -15,15 +16,9 @@ const GENERATIONS_KEPT: u64 = 31;
 /// How long before a generation a new key for it is signed at least: it must be everywhere by then.
 const AHEAD_SECS: u64 = 600;
 
-/// The geometry that manifests of the first format have: signatures, rate, bits of a cell, tables of high parts.
-const GEOMETRY: (u64, f64, u32, u64) = (1_000_000, 0.0003, 3, 64);
-
 /// Signs the first roster, with nobody in it, and the first manifest.
 pub(super) fn begin(folder: &Folder, generation_secs: u64) -> Result<(), Problem> {
-    let (capacity, rate, low_bits, chunks) = GEOMETRY;
-    let geometry = Geometry::sized(capacity, rate, low_bits, chunks)
-        .map_err(|error| Problem::Value(error.to_string()))?;
-    let terms = Terms { first_generation: 0, generation_secs, geometry };
+    let terms = Terms { first_generation: Generation(0), generation_secs };
     let roster = folder.sign_roster(1, Vec::new())?;
     folder.add_manifest(terms, &roster, &HashKey::from_bytes(random()?))?;
     folder.keep_roster(&roster)
@@ -43,7 +38,7 @@ pub(super) fn change_key(folder: &Folder, roster: &Roster) -> Result<(), Problem
     let last = running.last().ok_or_else(|| Problem::Refused("there is no manifest".to_owned()))?;
     let terms = *last.terms();
     let next = (SystemClock::default().now_secs() + AHEAD_SECS) / terms.generation_secs + 1;
-    let terms = Terms { first_generation: next.max(terms.first_generation), ..terms };
+    let terms = Terms { first_generation: Generation(next).max(terms.first_generation), ..terms };
     folder.add_manifest(terms, roster, &HashKey::from_bytes(random()?)).map(drop)
 }
 
@@ -55,8 +50,8 @@ fn running(folder: &Folder) -> Result<Vec<Manifest>, Problem> {
     let newest: Vec<Manifest> = newest.collect::<BTreeMap<_, _>>().into_values().collect();
     let now_secs = SystemClock::default().now_secs();
     let is_over = |next: &Manifest| {
-        let Terms { first_generation, generation_secs, .. } = *next.terms();
-        first_generation + GENERATIONS_KEPT < now_secs / generation_secs
+        let Terms { first_generation, generation_secs } = *next.terms();
+        first_generation.0 + GENERATIONS_KEPT < now_secs / generation_secs
     };
     let over = newest.iter().skip(1).take_while(|next| is_over(next)).count();
     Ok(newest.into_iter().skip(over).collect())

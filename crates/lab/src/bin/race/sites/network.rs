@@ -12,7 +12,8 @@ use seenit_server::config::Listen;
 use seenit_server::engine::{Limits, Login, Names, Operator, Paper, Servers};
 use seenit_server::{ClientAddresses, Config, Running, Server};
 use seenit_sites::key::{AdminSecret, SiteSecret};
-use seenit_sites::manifest::{Geometry, HashKey, Manifest, Terms};
+use seenit_sites::manifest::{HashKey, Manifest, Terms};
+use seenit_sites::number::Generation;
 use seenit_sites::roster::{Caps, Member, Roster};
 use tempfile::TempDir;
 
@@ -154,8 +155,7 @@ fn operator(nats: &Nats, admin: &AdminSecret) -> Result<Operator, Box<dyn Error>
 
 fn papers(admin: &AdminSecret, members: Vec<Member>, capacity: u64) -> Result<Vec<Paper>, Box<dyn Error>> {
     let roster = Roster::sign(admin, 1, members)?;
-    let geometry = Geometry::sized(capacity, RATE, 3, 64)?;
-    let terms = Terms { first_generation: 0, generation_secs: 86_400, geometry };
+    let terms = Terms { first_generation: Generation(0), generation_secs: 86_400 };
     let manifest = Manifest::sign(admin, 1, terms, &roster, &HashKey::from_bytes([2; 16]), [3; 32])?;
     let names = Names::of(&admin.public());
     Ok(vec![
