@@ -128,6 +128,17 @@ impl Servers {
     }
 }
 
+/// Why there is no connection, with what to do where the broker lets nobody in.
+pub(super) fn plainly(error: &impl std::fmt::Display) -> String {
+    let why = error.to_string();
+    if why.contains("authorization violation") || why.contains("authentication") {
+        return format!(
+            "{why}: the broker does not let this site in; ask the network's admin whether it was removed"
+        );
+    }
+    why
+}
+
 /// Refuses what is no address, and one beyond loopback that is said to be without TLS where TLS is a must.
 pub(crate) fn check_address(address: &str, insecure_plaintext: bool) -> Result<(), String> {
     let is_local = is_local(address)?;
