@@ -110,7 +110,7 @@ fn sites(serving: &Serving<'_>) -> Value {
 
 fn is_up(serving: &Serving<'_>) -> bool {
     let sites = sites(serving);
-    sites["member"] == true && sites["engine"].to_string().contains("up")
+    sites["member"] == true && sites["engine"]["up"] == true
 }
 
 /// Whether a site opens a manifest of the folder.

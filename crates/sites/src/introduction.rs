@@ -121,8 +121,8 @@ impl Introduction {
     }
 
     /// Six words that stand for it, to be read out to the other side: 96 bits of its digest, so that nobody finds
-    /// another introduction with the same words. Each word is two syllables and a consonant, of letters that do not sound
-    /// alike, so there is no list of words to be carried.
+    /// another introduction with the same words. Each word is two syllables and a consonant, so there is no list of
+    /// words to be carried.
     pub fn words(&self) -> [String; 6] {
         let digest = Digest::of(WORDS_DOMAIN, &[&self.bytes]);
         let (pairs, _) = digest.0.as_chunks::<2>();

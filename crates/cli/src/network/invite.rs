@@ -16,8 +16,8 @@ const DAY_SECS: u64 = 86_400;
 
 #[derive(Args)]
 #[command(
-    after_help = "The string may be wrapped by a mail program. It is a secret, though one that admits nobody: whoever has \
-    it may ask once to be let in. An invite for a name replaces an earlier one for the same name.\n\
+    after_help = "The string may be wrapped by a mail program. It is a secret, though one that admits nobody: whoever \
+    has it may ask once to be let in. An invite for a name replaces an earlier one for the same name.\n\
     Examples:\n  seenit network invite mail.example.org\n  seenit network invite mail.example.org --days 1 --json"
 )]
 pub(crate) struct Arguments {
@@ -50,8 +50,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if !common.json {
         // Apart from the string, which may go into a file.
         eprintln!(
-            "Send this string to the operator of {name}, who runs `seenit join` with it within {} days. Then compare six \
-             words: seenit network admit --pending",
+            "Send this string to the operator of {name}, who runs `seenit join` with it within {} days. Then compare \
+             six words: seenit network admit --pending",
             arguments.days
         );
     }

@@ -58,7 +58,8 @@ struct Node {
 }
 
 impl Nats {
-    /// Starts so many, each with these lines in its configuration, `{store}` being a folder of its own. Nothing where nats-server is not installed.
+    /// Starts so many, each with these lines in its configuration, `{store}` being a folder of its own. Nothing where
+    /// nats-server is not installed.
     pub(crate) fn start(nodes: usize, lines: &str) -> Option<Self> {
         Nats::start_at(&vec![Place::here(); nodes], lines)
     }

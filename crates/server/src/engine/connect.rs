@@ -145,7 +145,8 @@ pub(crate) fn check_address(address: &str, insecure_plaintext: bool) -> Result<(
     if is_local || insecure_plaintext || !address.starts_with("nats://") {
         return Ok(());
     }
-    Err("is beyond loopback without TLS: write tls:// (or insecure_plaintext = true, if something else encrypts)".into())
+    let why = "is beyond loopback without TLS: write tls:// (or insecure_plaintext = true, if something else encrypts)";
+    Err(why.to_owned())
 }
 
 /// Refuses a file of credentials that cannot be used.
