@@ -17,6 +17,9 @@ use serde_json::{Value, json};
 
 const DOCUMENT: &str = include_str!("../../../docs/replication.md");
 
+/// What `up` changes where all is well.
+const NOTHING: [&str; 0] = [];
+
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -128,7 +131,7 @@ fn opens(admin: &Folder, site: &Folder, number: u64) -> bool {
 #[test]
 fn a_network_is_made_once_is_private_and_up_again_changes_nothing() {
     let Some(admin) = Admin::up() else { return };
-    assert_eq!(admin.changes(), [String::new(); 0]);
+    assert_eq!(admin.changes(), NOTHING);
     assert!(admin.run("network up").out.contains("nothing was changed"));
     for path in
         ["admin/admin.key", "admin/papers/roster-1.bin", "admin/broker-auth.conf", "admin/broker.conf"]
@@ -144,7 +147,7 @@ fn a_network_is_made_once_is_private_and_up_again_changes_nothing() {
         admin.run("network up --max-age 3600 --json").json()["changes"].as_array().map(Vec::len),
         Some(3)
     );
-    assert_eq!(admin.changes(), [String::new(); 0]);
+    assert_eq!(admin.changes(), NOTHING);
 }
 
 #[test]
@@ -162,7 +165,7 @@ fn a_broker_whose_store_was_wiped_has_all_back_after_up() {
     {
         assert!(changes.contains(told), "{told} is not in:\n{changes}");
     }
-    assert_eq!(admin.changes(), [String::new(); 0]);
+    assert_eq!(admin.changes(), NOTHING);
     until("the site is up again", || is_up(&serving));
 }
 
@@ -199,7 +202,7 @@ fn sites_are_invited_admitted_and_know_what_the_other_was_told() {
     one.write("a.eml", mail(1));
     assert_eq!(second.run("report a.eml").code, 0);
     until("the other knows", || first.verdict("a.eml").0 == "spam");
-    assert_eq!(admin.changes(), [String::new(); 0]);
+    assert_eq!(admin.changes(), NOTHING);
 }
 
 #[test]

@@ -15,8 +15,9 @@ use super::{Common, broker, documents};
 use crate::problem::Problem;
 
 /// How far a site is believed unless told otherwise. Nobody is believed alone: with 5 points a site alone does not
-/// reach a quorum of 10, and two of them do. And with 2 points of ham nobody vetoes a full report alone: spam needs four
-/// times the ham, and 10 is more than 4 * 2. Recipients are counted, not believed: a count is bulk wherever it was seen.
+/// reach a quorum of 10, and two of them do. And with 2 points of ham nobody vetoes a full report alone: spam needs
+/// four times the ham, and 10 is more than 4 * 2. Recipients are counted, not believed: a count is bulk wherever it was
+/// seen.
 pub(super) const DEFAULT_CAPS: Caps = Caps { spam: 5, ham: 2, seen: 1_000_000 };
 
 #[derive(Args)]
