@@ -21,9 +21,10 @@ const AUTHORITY_FILE: &str = "network-ca.pem";
 
 #[derive(Args)]
 #[command(
-    after_help = "Makes the data folder a site if it is none, writes [network] into the configuration and keeps all else \
-    that is there, and leaves the site's introduction at the broker. It prints six words: the admin sees the same ones, \
-    and admits the site once you have compared them, by telephone or in person. Run again, it does the same again.\n\
+    after_help = "Makes the data folder a site if it is none, writes [network] into the configuration and keeps all \
+    else that is there, and leaves the site's introduction at the broker. It prints six words: the admin sees the same \
+    ones, and admits the site once you have compared them, by telephone or in person. Run it again if it \
+    fails: it does the same again.\n\
     The server may be started before: it waits until the site is admitted.\n\
     Examples:\n  seenit join seenit-invite-1-0a1b...\n  \
     seenit join --data /var/lib/seenit --config /etc/seenit.toml - < invite.txt"

@@ -368,8 +368,8 @@ async fn told(shared: &Shared, event: Event, news: &read::News, why: &mut Option
         }
         Event::Disconnected | Event::Closed => down("the connection is lost".to_owned(), why),
         // Each attempt to connect fails in the same way: once is enough.
-        Event::ClientError(error) if why.as_deref() == Some(&error.to_string()) => return,
-        Event::ClientError(error) => down(error.to_string(), why),
+        Event::ClientError(error) if why.as_ref() == Some(&connect::plainly(&error)) => return,
+        Event::ClientError(error) => down(connect::plainly(&error), why),
         Event::ServerError(error) => return tracing::warn!(%error, "the engine complains"),
         Event::SlowConsumer(_) => {
             shared.dropped.heard.fetch_add(1, Ordering::Relaxed);

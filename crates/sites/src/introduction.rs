@@ -121,8 +121,8 @@ impl Introduction {
     }
 
     /// Six words that stand for it, to be read out to the other side: 96 bits of its digest, so that nobody finds
-    /// another introduction with the same words. Each word is two syllables and a consonant, of letters that do not sound
-    /// alike, so there is no list of words to be carried.
+    /// another introduction with the same words. Each word is two syllables and a consonant, so there is no list of
+    /// words to be carried.
     pub fn words(&self) -> [String; 6] {
         let digest = Digest::of(WORDS_DOMAIN, &[&self.bytes]);
         let (pairs, _) = digest.0.as_chunks::<2>();
@@ -137,9 +137,11 @@ impl Introduction {
 
 /// Sixteen bits as a word: consonant, vowel, consonant, vowel, consonant.
 fn word(bits: u16) -> String {
-    let consonant = |shift: u32| CONSONANTS[usize::from(bits >> shift & 15)];
-    let vowel = |shift: u32| VOWELS[usize::from(bits >> shift & 3)];
-    [consonant(12), vowel(10), consonant(6), vowel(4), consonant(0)].iter().collect()
+    let letter =
+        |letters: &[char], shift: u32| letters.get(usize::from(bits >> shift) % letters.len()).copied();
+    let letters =
+        [(CONSONANTS.as_slice(), 12), (&VOWELS, 10), (&CONSONANTS, 6), (&VOWELS, 4), (&CONSONANTS, 0)];
+    letters.into_iter().filter_map(|(letters, shift)| letter(letters, shift)).collect()
 }
 
 impl fmt::Display for Introduction {

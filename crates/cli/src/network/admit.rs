@@ -14,9 +14,10 @@ use super::session::Session;
 use super::{Common, broker, documents};
 use crate::problem::Problem;
 
-/// How far a site is believed unless told otherwise. Nobody is believed alone: with 5 points a site alone does not reach
-/// a quorum of 10, and two of them do. And with 2 points of ham nobody vetoes a full report alone: spam needs four times
-/// the ham, and 10 is more than 4 * 2. Recipients are counted, not believed: a count is bulk wherever it was seen.
+/// How far a site is believed unless told otherwise. Nobody is believed alone: with 5 points a site alone does not
+/// reach a quorum of 10, and two of them do. And with 2 points of ham nobody vetoes a full report alone: spam needs
+/// four times the ham, and 10 is more than 4 * 2. Recipients are counted, not believed: a count is bulk wherever it was
+/// seen.
 pub(super) const DEFAULT_CAPS: Caps = Caps { spam: 5, ham: 2, seen: 1_000_000 };
 
 #[derive(Args)]
@@ -143,8 +144,8 @@ pub(super) fn sign_in(folder: &Folder, newcomers: Vec<Newcomer>) -> Result<bool,
             (*introduction.site(), *introduction.sealing(), introduction.name().clone());
         if let Some(other) = members.iter().find(|member| member.name == name && member.site != site) {
             return Err(Problem::Refused(format!(
-                "there is a member called {name} already, with key {}: if that site lost its data, remove it first with \
-                 `seenit network remove {name}`; else invite the new one by another name",
+                "there is a member called {name} already, with key {}: if that site lost its data, remove it first \
+                 with `seenit network remove {name}`; else invite the new one by another name",
                 other.site
             )));
         }
@@ -166,7 +167,8 @@ pub(super) fn sign_in(folder: &Folder, newcomers: Vec<Newcomer>) -> Result<bool,
 
 /// Publishes what was signed, and keeps the broker's configuration in step.
 pub(super) fn publish(folder: &Folder, session: &Session<'_>) -> Result<Vec<String>, Problem> {
-    let mut changes = broker::configure(folder, &folder.known_settings()?)?;
+    let settings = folder.known_settings()?;
+    let mut changes = broker::configure(folder, Some(&settings), &settings)?;
     changes.extend(session.bring_up()?);
     Ok(changes)
 }
@@ -233,8 +235,8 @@ fn caps_text(caps: Caps) -> String {
 
 fn nobody(name: &Name) -> Problem {
     Problem::Value(format!(
-        "{name} is no member, and nobody asks to be let in by that name: run `seenit network invite {name}`, and have its \
-         operator run `seenit join` with what it prints"
+        "{name} is no member, and nobody asks to be let in by that name: run `seenit network invite {name}`, and have \
+         its operator run `seenit join` with what it prints"
     ))
 }
 

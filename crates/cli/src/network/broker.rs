@@ -28,11 +28,19 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long a look may take.
 const LOOK_MAX: Duration = Duration::from_secs(1);
 
-/// Writes what is missing or differs, and says what that was. The operator's own changes of `broker.conf` stay.
-pub(super) fn configure(folder: &Folder, settings: &Settings) -> Result<Vec<String>, Problem> {
+/// Writes what is missing or differs, and says what that was. A `broker.conf` that the operator changed stays as it is;
+/// one as we wrote it for the settings before is written for those of now.
+pub(super) fn configure(
+    folder: &Folder,
+    before: Option<&Settings>,
+    settings: &Settings,
+) -> Result<Vec<String>, Problem> {
     let (mut changes, conf, auth) = (Vec::new(), folder.broker_conf(), folder.path().join(AUTH_CONF));
-    if !conf.exists() {
-        private::write(&conf, configuration(folder, settings)?.as_bytes())?;
+    let wanted = configuration(folder, settings)?;
+    let held = fs::read_to_string(&conf).ok();
+    let written = before.map(|before| configuration(folder, before)).transpose()?;
+    if held != Some(wanted.clone()) && (held.is_none() || held == written) {
+        private::write(&conf, wanted.as_bytes())?;
         changes.push(format!("wrote {}: the broker's configuration", conf.display()));
     }
     let text = authority(folder)?;
@@ -63,8 +71,8 @@ fn configuration(folder: &Folder, settings: &Settings) -> Result<String, Problem
          max_payload: 1MB\n\n\
          jetstream {{\n  store_dir: \"{root}/broker-store\"\n  \
          # Two streams of up to 4 GB each, and a bucket of up to 512 MB for each site.\n  max_file: 64GB\n  \
-         # From nats-server 2.10 on: what is acknowledged is on the disk. Before, a power cut may cost two minutes of\n  \
-         # it, which sites publish again from their own journals.\n  #sync_interval: always\n}}\n\n\
+         # From nats-server 2.10 on: what is acknowledged is on the disk. Before, a power cut may cost two minutes\n  \
+         # of it, which sites publish again from their own journals.\n  #sync_interval: always\n}}\n\n\
          # Of a cluster. Streams are then made with --replicas 3.\n#cluster {{\n#  name: seenit\n\
          #  listen: \"192.0.2.1:6222\"\n\
          #  routes: [ \"nats://192.0.2.1:6222\", \"nats://192.0.2.2:6222\", \"nats://192.0.2.3:6222\" ]\n#}}\n\n\
@@ -104,7 +112,9 @@ pub(super) fn start(folder: &Folder, settings: &Settings) -> Result<Option<u32>,
         let ended = broker.try_wait().map_err(Problem::io(PROGRAM))?;
         if ended.is_some() || Instant::now() > until {
             let _ = broker.kill();
-            let why = format!("{PROGRAM} does not listen at {address}: {}", last_line(&log));
+            let (conf, last) = (folder.broker_conf(), last_line(&log));
+            let conf = conf.display();
+            let why = format!("{PROGRAM} -c {conf} does not listen at {address}; it says last: {last}");
             return Err(Problem::Refused(why));
         }
         std::thread::sleep(LOOK);

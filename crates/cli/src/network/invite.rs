@@ -16,8 +16,8 @@ const DAY_SECS: u64 = 86_400;
 
 #[derive(Args)]
 #[command(
-    after_help = "The string may be wrapped by a mail program. It is a secret, though one that admits nobody: whoever has \
-    it may ask once to be let in. An invite for a name replaces an earlier one for the same name.\n\
+    after_help = "The string may be wrapped by a mail program. It is a secret, though one that admits nobody: whoever \
+    has it may ask once to be let in. An invite for a name replaces an earlier one for the same name.\n\
     Examples:\n  seenit network invite mail.example.org\n  seenit network invite mail.example.org --days 1 --json"
 )]
 pub(crate) struct Arguments {
@@ -47,11 +47,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let invite = Invite::sign(folder.secret(), name.clone(), expires_secs, broker, random()?);
     let invite = invite.map_err(|error| Problem::Refused(error.to_string()))?;
     folder.keep_invite(&Open { name: name.clone(), key: invite.key(), expires_secs })?;
-    let text = format!(
-        "Send this to the operator of {name}, who runs `seenit join` with it within {} days:\n\n{invite}\n\n\
-         Then compare the six words that it prints with those of `seenit network admit --pending`.\n",
-        arguments.days
-    );
+    if !common.json {
+        // Apart from the string, which may go into a file.
+        eprintln!(
+            "Send this string to the operator of {name}, who runs `seenit join` with it within {} days. Then compare \
+             six words: seenit network admit --pending",
+            arguments.days
+        );
+    }
     let told = json!({"name": name.as_str(), "invite": invite.to_string(), "expires_secs": expires_secs});
-    common.tell(&told, &text)
+    common.tell(&told, &format!("{invite}\n"))
 }

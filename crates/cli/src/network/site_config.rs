@@ -29,7 +29,8 @@ pub(crate) fn check(path: &Path, network: &AdminKey, force: bool) -> Result<(), 
     }
     match Config::read(path)?.network.key() {
         Some(other) if other != *network && !force => Err(Problem::Refused(format!(
-            "{}: this site belongs to network {other} already: leave it with --force, or give another --config and --data",
+            "{}: this site belongs to network {other} already: leave it with --force, or give another \
+             --config and --data",
             path.display()
         ))),
         _ => Ok(()),
@@ -122,7 +123,7 @@ mod tests {
     fn the_section_is_written_and_all_else_stays() {
         let fresh = with_section("", &section());
         assert_eq!(with_section(&fresh, &section()), fresh, "written twice");
-        let before = "# mine\n[log]\nlevel = \"warn\"\n\n[network]\n# ours\nkey = \"00\"\nnats = [\n  \"nats://a\", # one\n  \
+        let before = "# mine\n[log]\nlevel = \"warn\"\n\n[network]\n# ours\nkey = \"00\"\nnats = [\n  \"nats://a\",\n  \
                       \"nats://b\",\n]\nsnapshot_secs = 60\n\n[http]\nlisten = [\"127.0.0.1:0\"]\n";
         let after = with_section(before, &section());
         let config = Config::parse(&after).expect(&after);

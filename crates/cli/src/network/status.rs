@@ -74,12 +74,12 @@ fn manifest(manifest: &Manifest) -> Value {
 fn told(roster: &Roster, manifests: &[Manifest], invites: &[Open]) -> String {
     let mut text = format!("network {}\nroster {}\n", roster.network(), roster.version());
     for member in roster.members() {
-        let (caps, name) = (member.caps, &member.name);
+        let (caps, name) = (member.caps, member.name.as_str());
         let (spam, ham, seen) = (caps.spam, caps.ham, caps.seen);
         let _ = writeln!(text, "  {name:32}{}  spam {spam}, ham {ham}, seen {seen}", member.site);
     }
     for open in invites {
-        let _ = writeln!(text, "  {:32}invited", open.name);
+        let _ = writeln!(text, "  {:32}invited", open.name.as_str());
     }
     for manifest in manifests {
         let (number, first) = (manifest.number(), manifest.terms().first_generation);

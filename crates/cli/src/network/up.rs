@@ -24,8 +24,8 @@ use crate::problem::Problem;
 
 #[derive(Args)]
 #[command(
-    after_help = "Run it again whenever you like: it changes what is missing or differs and nothing else, and says what \
-    that was. After the broker's store was lost, it brings everything back. What it is told with --nats, --ca, \
+    after_help = "Run it again whenever you like: it changes what is missing or differs and nothing else, and says \
+    what that was. After the broker's store was lost, it brings everything back. What it is told with --nats, --ca, \
     --replicas and the like, all commands of this folder remember.\n\
     A broker on this machine is started if none listens; its configuration is broker.conf in the folder.\n\
     Examples:\n  seenit network up --site seenit-data\n  \
@@ -72,7 +72,8 @@ struct Place {
     /// Servers that keep a copy: 3 in a cluster of three [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=5))]
     replicas: Option<u8>,
-    /// Bytes that each of the streams of records and seen counts may have; the oldest messages go first [default: 4 GiB]
+    /// Bytes that each of the streams of records and seen counts may have; the oldest messages go first [default:
+    /// 4 GiB]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1 << 20..))]
     max_bytes: Option<u64>,
     /// Seconds that records and seen counts are kept [default: 7 days]
@@ -106,6 +107,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let folder = open(arguments, &mut changes)?;
     let before = folder.settings()?;
     let settings = arguments.place.over(before.clone().unwrap_or_default());
+    settings.check()?;
     if before.as_ref() != Some(&settings) {
         folder.keep_settings(&settings)?;
         changes.push(format!("the broker is at {}", settings.nats.join(", ")));
@@ -116,7 +118,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     {
         changes.push(format!("admitted {}, the site in {}", own.introduction.name(), own.data.display()));
     }
-    changes.extend(broker::configure(&folder, &settings)?);
+    changes.extend(broker::configure(&folder, before.as_ref(), &settings)?);
     let started = if arguments.no_start { None } else { broker::start(&folder, &settings)? };
     if let Some(pid) = started {
         let path = folder.path().display();

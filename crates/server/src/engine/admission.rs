@@ -56,6 +56,8 @@ impl SiteLogin {
         if !jwt::is_for(text, &self.network, &self.secret.public()) {
             return Err(EngineError::Failed("what the broker has for this site is no JWT of it".to_owned()));
         }
+        // What the invite was for is done; the file would only be a secret that lies around.
+        let _ = std::fs::remove_file(self.data.join(INVITE_FILE));
         if self.jwt().as_deref() == Some(text) {
             return Ok(false);
         }
@@ -104,10 +106,7 @@ impl SiteLogin {
         let Some(bytes) = held(&context, &Names::of(&self.network), &self.site).await? else {
             return Ok(false);
         };
-        self.keep_jwt(&bytes)?;
-        // What it was for is done; the file would only be a secret that lies around.
-        let _ = std::fs::remove_file(self.data.join(INVITE_FILE));
-        Ok(true)
+        self.keep_jwt(&bytes).map(|_| true)
     }
 
     /// Takes the JWT that the admin signed last, again and again. It holds from the next connection on: a newer release

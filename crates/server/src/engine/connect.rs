@@ -128,13 +128,25 @@ impl Servers {
     }
 }
 
+/// Why there is no connection, with what to do where the broker lets nobody in.
+pub(super) fn plainly(error: &impl std::fmt::Display) -> String {
+    let why = error.to_string();
+    if why.contains("authorization violation") || why.contains("authentication") {
+        return format!(
+            "{why}: the broker does not let this site in; ask the network's admin whether it was removed"
+        );
+    }
+    why
+}
+
 /// Refuses what is no address, and one beyond loopback that is said to be without TLS where TLS is a must.
 pub(crate) fn check_address(address: &str, insecure_plaintext: bool) -> Result<(), String> {
     let is_local = is_local(address)?;
     if is_local || insecure_plaintext || !address.starts_with("nats://") {
         return Ok(());
     }
-    Err("is beyond loopback without TLS: write tls:// (or insecure_plaintext = true, if something else encrypts)".into())
+    let why = "is beyond loopback without TLS: write tls:// (or insecure_plaintext = true, if something else encrypts)";
+    Err(why.to_owned())
 }
 
 /// Refuses a file of credentials that cannot be used.

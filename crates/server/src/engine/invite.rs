@@ -1,7 +1,7 @@
 //! The invite: one string that the admin sends to the operator of a new site, and all that the site needs to join.
 //!
-//! It is letters of Crockford's base 32, so that neither upper and lower case nor white space matter, and a mail program
-//! may wrap it. Its length and a checksum are in it, so that what was cut or mistyped is said to be that.
+//! It is letters of Crockford's base 32, so that neither upper and lower case nor white space matter, and a mail
+//! program may wrap it. Its length and a checksum are in it, so that what was cut or mistyped is said to be that.
 //!
 //! It is a secret: whoever has it may leave an introduction. That admits nobody, because the admin compares six words
 //! of the introduction with the site's operator first.
@@ -54,7 +54,10 @@ pub enum InviteError {
     #[error("the invite has {0:?} in it, which no invite has; copy the string again")]
     Letter(char),
     /// Too short or too long.
-    #[error("the invite has {found} letters where it says to have {said}: {}; copy the whole string again", if found < said { "its end is missing" } else { "something follows it" })]
+    #[error(
+        "the invite has {found} letters where it says to have {said}: {}; copy the whole string again",
+        if found < said { "its end is missing" } else { "something follows it" }
+    )]
     Length {
         /// Letters that are there.
         found: usize,

@@ -5,9 +5,9 @@
 //! account = the network's key              signs a user for each site, for the admin and for each invite
 //! ```
 //!
-//! Written by hand because it is little: a header, claims in JSON, and a signature with Ed25519, in base64. All of it is
-//! made from the admin's secret, the roster and the introductions, so the same folder gives the same bytes each time and
-//! nothing of it has to be kept.
+//! Written by hand because it is little: a header, claims in JSON, and a signature with Ed25519, in base64. All of it
+//! is made from the admin's secret, the roster and the introductions, so the same folder gives the same bytes each time
+//! and nothing of it has to be kept.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -21,8 +21,8 @@ const INVITED_SUBSCRIPTIONS_MAX: i64 = 8;
 /// No limit, as the broker writes it.
 const NO_LIMIT: i64 = -1;
 
-/// What a user may do, as it stands in the user's JWT. The order of the fields is the order in the JWT, which a newcomer
-/// rebuilds from its invite: see [`super::invite`].
+/// What a user may do, as it stands in the user's JWT. The order of the fields is the order in the JWT, which a
+/// newcomer rebuilds from its invite: see [`super::invite`].
 #[derive(Debug, Serialize)]
 pub(super) struct Permissions {
     #[serde(rename = "pub", skip_serializing_if = "Option::is_none")]

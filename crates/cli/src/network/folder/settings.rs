@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
-use seenit_server::engine::Limits;
+use seenit_server::engine::{Limits, Login, Servers};
+use seenit_sites::key::EngineSecret;
 use serde::{Deserialize, Serialize};
+
+use crate::problem::Problem;
 
 /// Where a broker is that was started on this machine.
 pub(in crate::network) const LOCAL: &str = "nats://127.0.0.1:4222";
@@ -41,6 +44,12 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Refuses addresses that are none, before anything is kept.
+    pub(in crate::network) fn check(&self) -> Result<(), Problem> {
+        let nobody = Login::Key(EngineSecret::from_bytes([0; 32]));
+        Ok(Servers::new(self.nats.clone(), nobody, None, self.insecure_plaintext).map(drop)?)
+    }
+
     pub(in crate::network) fn limits(&self) -> Limits {
         Limits {
             replicas: self.replicas.into(),
