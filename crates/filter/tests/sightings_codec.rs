@@ -214,3 +214,46 @@ fn lists_of_huge_counts_are_cut_where_they_would_not_fit() {
     let read: Vec<Sighting> = deltas.iter().flat_map(|delta| decode(delta).expect("a delta")).collect();
     assert_eq!(read, list);
 }
+
+/// A list that every machine draws alike.
+fn golden_list(sightings: u64) -> Vec<Sighting> {
+    let mut rng = SplitMix(44);
+    let mut drawn = move |most: u32| {
+        let bits = rng.next().trailing_zeros().min(most);
+        rng.below(1 << bits)
+    };
+    let mut numbers = SplitMix(45);
+    let fingerprints: BTreeMap<Fingerprint, ()> =
+        (0..sightings).map(|_| (Fingerprint::of(numbers.hash()), ())).collect();
+    fingerprints
+        .into_keys()
+        .map(|fingerprint| {
+            let (increment, before) = (1 + drawn(20), drawn(3) * drawn(30));
+            Sighting { fingerprint, increment, count: increment + before }
+        })
+        .collect()
+}
+
+/// Golden deltas of this release stay readable and writable to the byte. `SEENIT_BLESS=1` writes them anew.
+#[test]
+fn golden_deltas_are_reproduced_to_the_byte() {
+    for (name, sightings) in [("sightings-few", 12), ("sightings-many", 700)] {
+        let list = golden_list(sightings);
+        let bytes = encode(&list).expect("a good list");
+        let path = format!("{}/tests/golden/{name}-1.delta", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("SEENIT_BLESS").is_some() {
+            std::fs::write(&path, &bytes).expect("the golden folder is writable");
+        }
+        let golden = std::fs::read(&path).expect("a golden file");
+        assert!(golden == bytes, "{path} differs from what this release writes");
+        assert_eq!(decode(&golden), Ok(list));
+    }
+}
+
+/// The example of `docs/delta.md`.
+#[test]
+fn the_example_of_the_documentation() {
+    let bytes = encode(&[sighting(0x1234_5678_9ab, 3, 5)]).expect("a good list");
+    let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(hex.join(" "), "f2 03 6e b2 71 1e eb");
+}

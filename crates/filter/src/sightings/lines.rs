@@ -33,6 +33,16 @@ const PAGE_SLOTS: u64 = PAGE_BYTES as u64 / 4;
 /// Lines that a rate is read off: 2^20 slots, for a relative error of a thousandth.
 const SAMPLE_LINES: u64 = 1 << 16;
 
+/// One in each of the two slots of a word.
+const PAIR: u64 = 1 << 32 | 1;
+
+/// Marks the slots of a word that are 0, in their highest bits. No slot may be 1: what its neighbour borrows would make
+/// it look like 0. None is, since parts are not 0.
+#[inline(always)]
+fn zero_slots(word: u64) -> u64 {
+    word.wrapping_sub(PAIR) & !word & PAIR << 31
+}
+
 /// The slots.
 #[derive(Debug)]
 pub(super) struct Lines {
@@ -129,18 +139,22 @@ impl Lines {
     /// What it holds of a key.
     #[inline(always)]
     pub(super) fn get(&self, place: &Place) -> Seen {
-        let (mut sum, mut most, mut least) = (0, 0, u32::MAX);
+        // Two slots at a time and without branches: whether a key is there is nothing a processor can guess.
+        let part = u64::from(place.part) * PAIR;
+        let (mut sum, mut full, mut free) = (0, 0, 0);
         for line in place.pair {
-            for slot in self.slots(line) {
-                // The count where the part is the same, and more than any count where it is not.
-                let count = slot ^ place.part;
-                let count = if count <= SLOT_FULL { count } else { 0 };
-                sum += count;
-                most = most.max(count);
-                least = least.min(slot);
+            let start = line as usize * LINE_WORDS;
+            for word in &self.pages.words()[start..start + LINE_WORDS] {
+                let word = word.load(Relaxed);
+                let matching = zero_slots((word ^ part) & !(u64::from(SLOT_FULL) * PAIR));
+                let counts = word & (matching >> 31) * u64::from(SLOT_FULL);
+                sum += counts;
+                // One more than a full count carries into the part, which is not there.
+                full |= (counts + PAIR) & !(u64::from(SLOT_FULL) * PAIR);
+                free |= zero_slots(word);
             }
         }
-        Seen { sum: u64::from(sum), more: most == SLOT_FULL || least != 0 }
+        Seen { sum: (sum >> 32) + (sum & u64::from(u32::MAX)), more: full != 0 || free == 0 }
     }
 
     fn find(&self, place: &Place) -> Found {

@@ -125,7 +125,7 @@ impl Writer {
         }
     }
 
-    /// The bytes: with one or two more that lead into the interval, whatever follows them.
+    /// The bytes: with one or two more that, with zeros behind them, lead into the interval.
     ///
     /// Two are always enough, since the interval is 2^48 wide. One is, where a multiple of 2^56 lies in it.
     pub(super) fn finish(mut self) -> Vec<u8> {
