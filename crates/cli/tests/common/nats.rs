@@ -134,6 +134,13 @@ impl Nats {
         }
     }
 
+    /// Ends one, and with it everything that it kept.
+    pub(crate) fn wipe(&mut self, node: usize) {
+        self.kill(node);
+        let store = self.folder.path().join(format!("store-{}", self.nodes[node].name));
+        fs::remove_dir_all(store).expect("it kept something");
+    }
+
     /// Stops one: it keeps its connections and says nothing, as behind a network that is cut.
     pub(crate) fn stop(&self, node: usize) {
         self.signal(node, "STOP");

@@ -135,8 +135,7 @@ impl Network {
 
     /// What a site says of the others; nothing where it is too busy to say it.
     pub(crate) fn status(&self, site: usize) -> Value {
-        let ran = self.serving(site).run("sites --json");
-        if ran.code == 0 { ran.json() } else { Value::Null }
+        self.sites(site).0
     }
 
     fn has_heard_all(&self, site: usize) -> bool {
@@ -177,6 +176,43 @@ impl Network {
     /// What a site said in its log.
     pub(crate) fn log(&self, site: usize) -> String {
         String::from_utf8_lossy(&self.folders[site].read("log")).into_owned()
+    }
+
+    /// Runs a command of the admin's, which must work.
+    pub(crate) fn admin(&self, words: &str) -> String {
+        well(&self.admin, words)
+    }
+
+    /// Makes whole what the broker lacks.
+    pub(crate) fn up(&self) {
+        let limits = "--max-bytes 67108864 --bucket-bytes 33554432";
+        self.admin(&format!("network up --folder admin --no-start {limits}{}", urls(&self.nats)));
+    }
+
+    /// What `seenit sites` says of the others, whatever its exit code, and that code.
+    pub(crate) fn sites(&self, site: usize) -> (Value, i32) {
+        let ran = self.serving(site).run("sites --json");
+        (serde_json::from_str(&ran.out).unwrap_or_default(), ran.code)
+    }
+
+    /// Lets a site in again that was removed.
+    pub(crate) fn admit_again(&self, site: usize) {
+        let invite = self.admin(&format!("network invite --json site{site}"));
+        let invite: Value = serde_json::from_str(&invite).expect("JSON");
+        let invite = invite["invite"].as_str().expect("an invite");
+        well(&self.folders[site], &format!("join --data data {invite}"));
+        self.admin(&format!("network admit site{site} --spam 10 --ham 10"));
+    }
+
+    /// Starts another process on a copy of a site's folder.
+    pub(crate) fn start_copy(&self, site: usize) -> Serving<'static> {
+        let copy: &'static Folder = Box::leak(Box::new(Folder::new()));
+        for name in ["data", "seenit.toml"] {
+            let copied =
+                Command::new("cp").arg("-a").arg(self.folders[site].path(name)).arg(copy.path(name)).status();
+            assert!(copied.expect("cp runs").success());
+        }
+        Serving::start_with(copy, &format!("{} --config seenit.toml", crate::common::serving::HTTP_ALONE))
     }
 
     /// Takes a site out of the roster.
