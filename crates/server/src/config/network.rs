@@ -1,8 +1,11 @@
 //! The section of the network that a site belongs to.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use seenit_link::{LocalCap, LocalCaps};
 use seenit_sites::key::AdminKey;
+use serde::{Deserialize, Serialize};
 
 use super::Wrong;
 use super::section::section;
@@ -30,13 +33,38 @@ section! {
         pub insecure_plaintext: bool = false,
         /// Seconds between the snapshots that this site keeps on the engine for newcomers.
         pub snapshot_secs: u64 = 3600,
+        /// How far other sites are believed here at most, by name, where that is less than the admin's roster says:
+        /// points of spam and of ham on a signature, recipients of a signature. For example
+        /// { "mail.example.org" = { spam = 0, ham = 0, seen = 0 } } to believe that site nothing.
+        pub caps: BTreeMap<String, SiteCaps> = BTreeMap::new(),
     }
+}
+
+/// How far one site is believed at most; the roster's limits where nothing is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SiteCaps {
+    /// Points of spam on a signature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spam: Option<u32>,
+    /// Points of ham on a signature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ham: Option<u32>,
+    /// Recipients of a signature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen: Option<u64>,
 }
 
 impl Network {
     /// The network, if there is one.
     pub fn key(&self) -> Option<AdminKey> {
         self.key.as_ref().and_then(|key| key.parse().ok())
+    }
+
+    /// The operator's own limits of what other sites are believed.
+    pub(crate) fn local_caps(&self) -> LocalCaps {
+        let cap = |caps: &SiteCaps| LocalCap { spam: caps.spam, ham: caps.ham, seen: caps.seen };
+        self.caps.iter().map(|(name, caps)| (name.clone(), cap(caps))).collect()
     }
 
     pub(super) fn check(&self) -> Result<(), Wrong> {
