@@ -1,7 +1,7 @@
-//! Lines of 32-bit slots: a fixed number of keys with counts up to 1,023, read without locks, written by exchange.
+//! Lines of 32-bit slots: a fixed number of keys with counts up to 511, read without locks, written by exchange.
 //!
-//! A line is a cache line of 64 bytes: 16 slots, two of them in a 64-bit word. A slot has a part of the fingerprint, 22
-//! bits that are never 0, above a count of 10 bits; or it is 0 and empty. A key goes into the emptier of its two lines
+//! A line is a cache line of 64 bytes: 16 slots, two of them in a 64-bit word. A slot has a part of the fingerprint, 23
+//! bits that are never 0, above a count of 9 bits; or it is 0 and empty. A key goes into the emptier of its two lines
 //! and never moves. So a reader needs no lock and no counter of moves: whatever was there is there.
 //!
 //! A key's count is the sum of all slots of its two lines that have its part. Two keys with the same part read each
