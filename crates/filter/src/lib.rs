@@ -104,6 +104,7 @@ pub mod readable;
 pub mod retouch;
 mod shared;
 pub mod shingles;
+pub mod sightings;
 mod simd;
 pub mod table;
 pub mod tagged;
