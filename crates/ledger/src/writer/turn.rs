@@ -5,6 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::Writer;
 use crate::journal::{Journal, JournalError};
 use crate::memory::BULK_GENERATIONS;
+use crate::migrate;
+use crate::own_log;
 use crate::open::BulkMarks;
 use crate::shared::Shared;
 
@@ -24,6 +26,10 @@ impl Writer {
         self.hide_old(shared, journal, now)?;
         self.drop_old(shared, journal, now)?;
         self.count_bulk(journal)?;
+        let oldest = (now + 1).saturating_sub(shared.config.seen_generations);
+        own_log::forget_before(journal, &mut shared.own_logs(), oldest)?;
+        migrate::forget_before(&shared.folder, oldest);
+        shared.first_kept.store(journal.first_number()?.unwrap_or(self.next), Relaxed);
         shared.generation.store(now, Relaxed);
         // From now on the generation before can be forgotten.
         shared.state().full = None;
