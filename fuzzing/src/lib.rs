@@ -17,6 +17,7 @@ pub mod operations;
 pub mod pyzor;
 pub mod razor;
 pub mod record;
+pub mod sightings;
 pub mod sign;
 pub mod sites;
 mod subject;

@@ -14,6 +14,7 @@ pub mod lines;
 mod mixture;
 pub mod paged;
 pub mod shingles;
+pub mod sightings;
 mod sizing;
 pub mod tagged;
 

@@ -38,12 +38,19 @@
 
 mod base;
 mod codec;
+mod filter;
 mod index;
 mod item;
+mod lines;
+mod overflow;
+mod place;
+mod range;
+mod segments;
 mod table;
 
 pub use base::{BaseBlocks, Merged, add_up, encode_all, encode_base};
 pub use codec::{decode, encode};
+pub use filter::SeenFilter;
 pub use index::{Added, AnySeen, SeenIndex, Structure, UnknownStructure};
 pub use item::{BYTES_MAX, COUNT_MAX, Fingerprint, SIGHTINGS_MAX, Sighting, SightingsError};
 pub use table::SeenTable;

@@ -201,6 +201,18 @@ impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
         add::<R, C, _>(&self.cells, &self.locks, key, weight);
     }
 
+    /// The same; returns what the key's count was before, with no other insertion in between.
+    #[inline]
+    pub fn insert_and_tell(&self, hash: Hash128, weight: u64) -> u64 {
+        let mut room = [0; MAX_K as usize];
+        let key = gathered(&self.layout, &self.cells, hash, &mut room);
+        alone(&self.cells, &self.locks, key, |cells| {
+            let before = super::least_at(cells, key);
+            R::add_at(cells, key, weight);
+            before
+        })
+    }
+
     /// Raises a cell by `increment`, up to the cap, whatever key it belongs to: for sums of others' cells, which nobody
     /// inserts into. A cell that is not there is left alone.
     pub fn raise_cell(&self, cell: u64, increment: u64) {

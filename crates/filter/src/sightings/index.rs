@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Fingerprint;
+use super::filter::SeenFilter;
 use super::table::SeenTable;
 use crate::counting::Count;
 use crate::error::GeometryError;
@@ -110,7 +111,7 @@ pub enum AnySeen {
     /// Lines of fingerprints with counts.
     Table(SeenTable),
     /// A counting filter.
-    Filter(SeenTable),
+    Filter(SeenFilter),
 }
 
 impl AnySeen {
@@ -118,7 +119,7 @@ impl AnySeen {
     pub fn new(structure: Structure, capacity: u64) -> Result<Self, GeometryError> {
         Ok(match structure {
             Structure::Table => AnySeen::Table(SeenTable::new(capacity)?),
-            Structure::Filter => AnySeen::Filter(SeenTable::new(capacity)?),
+            Structure::Filter => AnySeen::Filter(SeenFilter::new(capacity)?),
         })
     }
 
