@@ -56,8 +56,8 @@ impl AddingUp {
             self.close_run()?;
         }
         // Each block was decoded once or encoded here: one that cannot be read is as good as none.
-        let run = |blocks: &'_ Vec<Vec<u8>>| blocks.iter().flat_map(|block| decode(block).unwrap_or_default());
-        Ok(Merged::new(self.runs.iter().map(run)))
+        let runs = self.runs.iter();
+        Ok(Merged::new(runs.map(|blocks| blocks.iter().flat_map(|block| decode(block).unwrap_or_default()))))
     }
 
     /// All of them as a base.

@@ -307,6 +307,7 @@ impl Ledger {
         stats.alarms.extend(self.uncounted_sightings());
         stats.alarms.extend(shared.memory.has_lost_records.then(|| LOST_RECORDS.to_owned()));
         stats.alarms.extend(state.clock);
+        stats.alarms.extend(state.restart);
         stats.alarms.extend(shared.stuck().map(|why| why.to_string()));
         let failed = state.snapshot_failed.map(|why| format!("the last snapshot could not be taken: {why}"));
         stats.alarms.extend(failed);
@@ -425,7 +426,8 @@ impl Ledger {
         self.write_and_wait(Write { verb: Verb::Protect, reporter: OPERATOR, cases })
     }
 
-    /// Accepts the present time after a jump of the clock: what should have expired may expire now.
+    /// Accepts the present time after a jump of the clock: what should have expired may expire now. Where the clock is
+    /// behind what was confirmed by mistake, what that hid counts again after a restart.
     pub fn confirm_clock(&self) -> Result<(), WriteError> {
         self.ask(Job::ConfirmClock)
     }

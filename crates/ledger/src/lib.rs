@@ -102,7 +102,7 @@ pub use answers::{
 };
 pub use clock::{Clock, SystemClock};
 pub use config::LedgerConfig;
-pub use error::{OpenError, ReadError, SignatureError, WriteError};
+pub use error::{OpenError, SignatureError, WriteError};
 pub use introduce::site_secret;
 pub use ledger::Ledger;
 pub use local::Local;

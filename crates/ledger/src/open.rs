@@ -34,7 +34,7 @@ use crate::salvage::{self, Salvage};
 use crate::share::Shares;
 use crate::shared::{Shared, State, degenerate};
 use crate::snapshot::{self, FILES, Head, Snapshot, SnapshotError};
-use crate::writer::{Job, Writer, count_sightings};
+use crate::writer::{Job, TALLIES_ANEW, Writer, count_sightings};
 
 /// Where the journal lies in the data folder.
 pub(crate) const JOURNAL_FOLDER: &str = "journal";
@@ -262,7 +262,8 @@ fn memory(
     let next = NextNumbers { own: last + 1, heard: last_heard + 1 };
     let (mut heads, mut memory) = ([None, None], None);
     let mut salvage = Salvage::read(journal, now, config.record_generations).map_err(rows)?;
-    let tallies = if salvage == Salvage::Over { Tallies::Anew } else { tallies };
+    let is_anew = journal.number(TALLIES_ANEW).map_err(rows)?.is_some_and(|mark| mark > 0);
+    let tallies = if salvage == Salvage::Over || is_anew { Tallies::Anew } else { tallies };
     let is_unprotected = journal.has_no_records(LASTING);
     for (name, head) in FILES.into_iter().zip(&mut heads) {
         let path = folder.join(name);
@@ -366,6 +367,9 @@ fn horizon(
     let (kept, mut batch) = (journal.horizon()?, journal.batch());
     // Earlier releases kept them until they expired.
     batch.forget_weightless(to.before)?;
+    if journal.number(TALLIES_ANEW)?.is_some() {
+        batch.number(TALLIES_ANEW, 0);
+    }
     if kept.is(to.before, to.capacity) {
         batch.commit()?;
         return Ok(kept);

@@ -79,6 +79,8 @@ pub(crate) struct State {
     pub(crate) full: Option<WriteError>,
     /// What the clock does, where it is not believed.
     pub(crate) clock: Option<String>,
+    /// Why the server is to be restarted.
+    pub(crate) restart: Option<String>,
     /// What happened at start and since.
     pub(crate) recovery: Vec<String>,
     /// When the last snapshot was taken, by the ledger's time.

@@ -51,6 +51,7 @@ pub(crate) use hear::count_sightings;
 pub(crate) use reply::Reply;
 use snapshots::Collect;
 pub(crate) use snapshots::Publishing;
+pub(crate) use turn::TALLIES_ANEW;
 pub(crate) use work::{Working, added_up};
 
 /// Jobs that wait at most; beyond that a client is told to try again.

@@ -36,7 +36,6 @@ impl Before {
     }
 
     pub(crate) fn memory_bytes(&self) -> u64 {
-        use seenit_filter::cells::Cells;
         self.counts.cells().memory_bytes()
     }
 }
