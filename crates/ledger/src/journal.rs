@@ -8,7 +8,7 @@
 //! heard-G    serial number (8 bytes, highest first) -> a peer's record (see `heard`)
 //! link       key -> value: what the link to other sites keeps
 //! bulk       generation (8, highest first), hash (16), of a peer its slot (2) -> nothing: signatures that are bulk
-//! seen       incarnation, generation, sequence (8 each, highest first) -> delta of seen counts
+//! sightings  incarnation, generation, sequence (8 each, highest first) -> delta of own sightings (see `sightings`)
 //! weightless generation (8, highest first), hash (16) -> nothing: signatures of which somebody spoke whose opinion
 //!            weighed nothing, where the tally knew nothing of them
 //! reporters  number (4 bytes, highest first) -> JSON
@@ -17,8 +17,6 @@
 //!
 //! A commit is one atomic batch over all of them and is synced before it is acknowledged. A generation ages out by
 //! dropping its keyspaces. The index holds nothing that the log does not say: `reindex` makes it anew.
-
-mod gains;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,6 +45,7 @@ mod lost;
 mod row;
 mod run;
 mod shares;
+pub(crate) mod sightings;
 
 pub(crate) use keys::Said;
 use row::split_row_key;
@@ -109,7 +108,7 @@ pub(crate) struct Journal {
     /// The peers whose words count.
     peers: RwLock<Arc<Peers>>,
     bulk: Keyspace,
-    seen: Keyspace,
+    sightings: Keyspace,
     weightless: Keyspace,
     reporters: Keyspace,
     meta: Keyspace,
@@ -125,6 +124,12 @@ pub(crate) struct Batch<'a> {
     touched: BTreeSet<u64>,
     /// Where values are encoded: the store copies them.
     value: Vec<u8>,
+}
+
+/// Rows of the link as they were at one moment.
+pub(crate) struct LinkNow {
+    snapshot: fjall::Snapshot,
+    link: Keyspace,
 }
 
 /// Little memory: blocks of 4 KiB, filters and block indexes in pieces that are read when they are needed. Memory is
@@ -179,7 +184,8 @@ impl Journal {
             }
         }
         let heard = RwLock::new(heard::opened(&database).map_err(failed)?);
-        let (bulk, seen, weightless) = (keyspace("bulk")?, keyspace("seen")?, keyspace("weightless")?);
+        let (bulk, weightless) = (keyspace("bulk")?, keyspace("weightless")?);
+        let sightings = keyspace("sightings")?;
         let (reporters, meta) = (keyspace("reporters")?, keyspace("meta")?);
         let (generations, hidden_before) = (RwLock::new(generations), AtomicU64::new(0));
         let (link, peers) = (keyspace("link")?, RwLock::default());
@@ -191,7 +197,7 @@ impl Journal {
             link,
             peers,
             bulk,
-            seen,
+            sightings,
             weightless,
             reporters,
             meta,
@@ -320,8 +326,14 @@ impl Journal {
         Ok(())
     }
 
-    /// The record with a number, and its generation.
+    /// The record with a number, and its generation; of one that came back, the first.
     pub(crate) fn record(&self, number: u64) -> Result<Option<(u64, Record)>, JournalError> {
+        if let Some(serial) = heard::returned_serial(number) {
+            return Ok(match self.heard(serial)? {
+                Some((_, heard::Body::Counted(record))) => Some((0, record)),
+                _ => None,
+            });
+        }
         for (&generation, keyspaces) in self.read().iter().rev() {
             if let Some(bytes) = keyspaces.log.get(number.to_be_bytes())? {
                 let record = Record::decode(&bytes);
@@ -402,7 +414,7 @@ impl Journal {
     /// Lets the store write what it has gathered, where that is much.
     fn seal(&self, touched: &BTreeSet<u64>) -> Result<(), JournalError> {
         let mut written =
-            vec![&self.seen, &self.bulk, &self.weightless, &self.reporters, &self.meta, &self.link];
+            vec![&self.sightings, &self.bulk, &self.weightless, &self.reporters, &self.meta, &self.link];
         let (generations, heard) = (self.read(), self.heard.read().unwrap_or_else(PoisonError::into_inner));
         for number in touched {
             written.extend(generations.get(number).into_iter().flat_map(|one| [&one.log, &one.index]));
@@ -414,6 +426,22 @@ impl Journal {
             }
         }
         Ok(())
+    }
+
+    /// The keyspace of an earlier release, where it is there.
+    pub(crate) fn old_keyspace(&self, name: &str) -> Result<Option<Keyspace>, JournalError> {
+        let is_there = self.database.keyspace_exists(name);
+        Ok(is_there.then(|| self.database.keyspace(name, options)).transpose()?)
+    }
+
+    /// Deletes a keyspace of an earlier release.
+    pub(crate) fn drop_keyspace(&self, keyspace: Keyspace) -> Result<(), JournalError> {
+        Ok(self.database.delete_keyspace(keyspace)?)
+    }
+
+    /// What the link keeps as it is now, for another thread to read.
+    pub(crate) fn link_now(&self) -> LinkNow {
+        LinkNow { snapshot: self.database.snapshot(), link: self.link.clone() }
     }
 
     /// Bytes on disk.

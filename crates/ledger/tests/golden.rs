@@ -111,3 +111,71 @@ fn makes_the_golden_folder() {
     packed.write_all(&fs::read(folder.path().join("snapshot")).expect("there")).expect("written");
     packed.finish().expect("written");
 }
+
+/// Position of a stream as the link kept it before there was one log.
+fn position(applied: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for number in [applied, applied, 0, 0, 0] {
+        bytes.extend(number.to_be_bytes());
+    }
+    bytes.extend([0xcc; 32]);
+    bytes
+}
+
+#[test]
+#[ignore = "writes the folder"]
+fn makes_the_folder_with_cells() {
+    use seenit_ledger::peers::Batch;
+    let (folder, hands) = (private_folder(), Hands::at((FIRST_DAY - 1) * DAY));
+    let small = LedgerConfig { capacity: 1000, seen_capacity: 1000, near_capacity: 1000, ..config() };
+    let ledger = open_with(folder.path(), &hands, small);
+    let see = |number, recipients| ledger.see(&[exact(number)], recipients).expect("accepted");
+    write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
+    see(10, 2);
+    hands.pass(DAY);
+    settle(&ledger);
+    see(10, 3);
+    see(11, 5);
+    let terms = Terms::private(&LedgerConfig { seen_capacity: 2000, ..config() }, [7; 16]);
+    let terms = [(FIRST_DAY, terms.expect("a geometry"))];
+    ledger.agree(NETWORK, &terms).expect("durable");
+    let first = ledger.incarnation();
+    see(10, 7);
+    see(12, 30);
+    settle(&ledger);
+    write(&ledger, Verb::Report, OPERATOR, case(2)).expect("durable");
+    see(10, 1);
+    ledger.renew(0).expect("durable");
+    see(10, 4);
+    see(13, 9);
+    ledger.set_peers(&[peer(3, 5, 5, 20)]).expect("durable");
+    ledger.commit_link(heard(3, 1, vec![said(Verb::Report, 3, 5, FIRST_DAY, case(500))])).expect("durable");
+    let stream = |code: u8, generation: u64| {
+        let (slot, life) = (3u16.to_be_bytes(), PEER_LIFE.to_be_bytes());
+        [slot.as_slice(), &life, &[code], &generation.to_be_bytes()].concat()
+    };
+    let key = |first: &[u8], rest: &[&[u8]]| [&[first], rest].concat().concat();
+    let (two, part) = (2u64.to_be_bytes(), 0u16.to_be_bytes());
+    let rows = vec![
+        (b"r".to_vec(), Some(b"the roster".to_vec())),
+        (key(b"m", &[&1u64.to_be_bytes()]), Some(b"a manifest".to_vec())),
+        (key(b"s", &[&[3; 32]]), Some(3u16.to_be_bytes().to_vec())),
+        (key(b"k", &[&first.to_be_bytes(), &1024u64.to_be_bytes()]), Some(vec![0xdd; 32])),
+        (key(b"c", &[&first.to_be_bytes()]), Some(two.to_vec())),
+        (key(b"f", &[&stream(1, 0)]), Some(position(1))),
+        (key(b"f", &[&stream(2, FIRST_DAY)]), Some(position(2))),
+        (key(b"l", &[&stream(1, 0), &1u64.to_be_bytes(), &part]), Some(b"a message of records".to_vec())),
+        (key(b"l", &[&stream(2, FIRST_DAY), &two, &part]), Some(b"a message of cells".to_vec())),
+        (key(b"b", &[&stream(2, FIRST_DAY), &0u32.to_be_bytes()]), Some(b"cells".to_vec())),
+    ];
+    ledger.commit_link(Batch { heard: Vec::new(), rows }).expect("durable");
+    common::sites::tick(&ledger);
+    see(10, 1);
+    common::sites::tick(&ledger);
+    let copy = common::sites::killed(folder.path());
+    drop(ledger);
+    let packed = File::create(golden().join("folder-of-cells.tar.gz")).expect("made");
+    let mut archive = tar::Builder::new(GzEncoder::new(packed, Compression::best()));
+    archive.append_dir_all(".", copy.path()).expect("packed");
+    archive.into_inner().expect("packed").finish().expect("written");
+}

@@ -72,6 +72,19 @@ impl Journal {
         Ok(None)
     }
 
+    /// The number of the first record of the generations that count, without those that do not age.
+    pub(crate) fn first_number(&self) -> Result<Option<u64>, JournalError> {
+        let counting = self.live();
+        let generations = self.read();
+        for number in counting.into_iter().rev().filter(|number| *number != LASTING) {
+            let first = generations.get(&number).and_then(|keyspaces| keyspaces.log.first_key_value());
+            if let Some(item) = first {
+                return number_of(&item.key()?).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
     /// The highest number below another that a record is kept under.
     pub(crate) fn last_below(&self, end: u64) -> Result<Option<u64>, JournalError> {
         let mut highest = None;

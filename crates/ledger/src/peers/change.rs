@@ -6,6 +6,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use seenit_link::rows;
+use seenit_link::store::PeerSlot;
+
 use super::table::Peers;
 use crate::age::{fold_bulk, key_of};
 use crate::exact::{exact_of, last_words};
@@ -70,10 +73,24 @@ pub(crate) fn finish(journal: &Journal) -> Result<(), JournalError> {
             batch.remove_bulk(generation, hash, slot);
         }
     })?;
+    for &slot in &peers.leaving {
+        forget_rows(journal, &mut batch, slot)?;
+    }
     let left = peers.left();
     batch.peers(&left)?;
     batch.commit()?;
     journal.count_peers(Arc::new(left));
+    Ok(())
+}
+
+/// Deletes what the link keeps of a peer's streams: positions, messages and bases.
+pub(crate) fn forget_rows(journal: &Journal, batch: &mut Batch<'_>, slot: u16) -> Result<(), JournalError> {
+    for first in [b'f', b'l', b'b'] {
+        journal.link_rows(&rows::of_slot(first, PeerSlot(slot)), &[], &mut |key, _| {
+            batch.link(key, None);
+            true
+        })?;
+    }
     Ok(())
 }
 
