@@ -291,10 +291,7 @@ pub enum Engine {}
 
 impl Engine {
     /// Starts it, whether a server is there or not. Only files that cannot be used are an error.
-    pub fn start(
-        config: EngineConfig,
-        runtime: &Handle,
-    ) -> Result<(EngineHandle, Arrivals), EngineError> {
+    pub fn start(config: EngineConfig, runtime: &Handle) -> Result<(EngineHandle, Arrivals), EngineError> {
         let options = config.servers.options(&config.site.to_string())?;
         let (commands, to_do) = mpsc::channel(COMMANDS_MAX);
         let (sender, arrived) = arrivals::queue();
@@ -308,7 +305,10 @@ impl Engine {
             let (client, events) = match config.servers.connect(options).await {
                 Ok(connected) => connected,
                 // Addresses that are none: the configuration checks them before.
-                Err(error) => return drop(sender.send(Arrived::Down(error.to_string())).await),
+                Err(error) => {
+                    let _ = sender.send(Arrived::Down(error.to_string())).await;
+                    return;
+                }
             };
             let mut context = jetstream::new(client.clone());
             context.set_timeout(ANSWER_TIME);

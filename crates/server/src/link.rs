@@ -93,7 +93,8 @@ impl Site {
         let caps = config.network.local_caps();
         let mut link = Link::open(ledger.load()?, secret.clone(), network, caps, pace.now());
         link.set_snapshot_secs(config.network.snapshot_secs);
-        let (broker, arrived) = Engine::start(broker_config(config, data, (network, &secret), &link)?, runtime)?;
+        let (broker, arrived) =
+            Engine::start(broker_config(config, data, (network, &secret), &link)?, runtime)?;
         let shown = Arc::new(ArcSwap::from_pointee(Shown::of(link.status(pace.now()))));
         let stop = Arc::new(AtomicBool::new(false));
         let driver = Driver::new(link, Arc::clone(ledger), broker.clone(), pace, Arc::clone(&shown))
@@ -119,7 +120,7 @@ impl Site {
     /// Which sites have applied a record of ours; `None` for records that are not published to the network.
     pub(crate) fn reach(&self, ledger: &Ledger, id: RecordId) -> Option<Reach> {
         let (incarnation, sequence) = ledger.sequence_of(id)?;
-        Some(self.shown.load().status.reach(Incarnation(incarnation), Sequence(sequence)))
+        Some(self.shown.load().status.reach(incarnation, sequence))
     }
 
     /// The same of a record that is written this moment: no other site has it.

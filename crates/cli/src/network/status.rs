@@ -64,7 +64,7 @@ fn manifest(manifest: &Manifest) -> Value {
     let terms = manifest.terms();
     json!({
         "number": manifest.number(),
-        "first_generation": terms.first_generation,
+        "first_generation": terms.first_generation.0,
         "generation_secs": terms.generation_secs,
         "hash_key": hex::encode(manifest.key().0),
         "sites": manifest.sites().count(),

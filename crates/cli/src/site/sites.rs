@@ -196,9 +196,15 @@ mod tests {
         assert!(told(&network(json!([one]))).ends_with("  yes, for 2 h\n"));
         one["problem"] = json!("mail.example.org has been silent for 40 s: look whether it runs");
         let sites = network(json!([one]));
-        assert!(told(&sites).ends_with("problem: mail.example.org has been silent for 40 s: look whether it runs\n"));
+        assert!(
+            told(&sites)
+                .ends_with("problem: mail.example.org has been silent for 40 s: look whether it runs\n")
+        );
         assert_eq!(exit(&sites), Exit::SomethingFails);
-        assert_eq!([1, 119, 120, 7_199, 200_000].map(readable), ["1 s", "119 s", "2 min", "119 min", "2 days"]);
+        assert_eq!(
+            [1, 119, 120, 7_199, 200_000].map(readable),
+            ["1 s", "119 s", "2 min", "119 min", "2 days"]
+        );
     }
 
     #[test]

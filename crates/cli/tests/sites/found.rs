@@ -39,7 +39,8 @@ fn a_broker_that_forgot_everything_is_an_alarm_and_then_all_is_said_again() {
     network.until("the site says that its records wait, and what to do", |network| {
         let (sites, code) = network.sites(0);
         let alarms = sites["alarms"].as_array().cloned().unwrap_or_default();
-        let is_told = |alarm: &serde_json::Value| alarm.as_str().is_some_and(|one| one.contains("seenit network up"));
+        let is_told =
+            |alarm: &serde_json::Value| alarm.as_str().is_some_and(|one| one.contains("seenit network up"));
         code == 1 && alarms.iter().any(is_told)
     });
     network.up();
@@ -104,8 +105,7 @@ fn a_site_that_was_removed_and_admitted_again_is_known_in_all_its_incarnations()
         network.say(2, "withdraw", mail);
     }
     network.until("what it takes back is taken back everywhere", |network| {
-        (0..SITES)
-            .all(|site| early.iter().chain(&later).all(|mail| network.verdict(site, mail) != "spam"))
+        (0..SITES).all(|site| early.iter().chain(&later).all(|mail| network.verdict(site, mail) != "spam"))
     });
 }
 
@@ -120,16 +120,16 @@ fn a_copy_of_a_folder_that_runs_is_fenced() {
     // A copy of files that are in use: as somebody would make it by accident.
     let copy = network.start_copy(0);
     let says = |sites: &serde_json::Value| !sites["fenced"].is_null();
-    let of_copy = || -> serde_json::Value {
-        serde_json::from_str(&copy.run("sites --json").out).unwrap_or_default()
-    };
+    let of_copy =
+        || -> serde_json::Value { serde_json::from_str(&copy.run("sites --json").out).unwrap_or_default() };
     let mut seed = 10;
     let until = Instant::now() + Duration::from_secs(120);
     while !says(&network.status(0)) && !says(&of_copy()) {
         assert!(Instant::now() < until, "nobody is fenced: {:#}\n{:#}", network.status(0), of_copy());
         let mail = network.mail(seed);
         network.say(0, "report", &mail);
-        std::fs::write(network.path(0, "of-copy"), crate::common::serving::mail(seed + 1_000)).expect("written");
+        std::fs::write(network.path(0, "of-copy"), crate::common::serving::mail(seed + 1_000))
+            .expect("written");
         let file = network.path(0, "of-copy");
         assert_eq!(copy.run(&format!("report {}", file.display())).code, 0);
         seed += 1;
@@ -171,7 +171,8 @@ fn monitoring_does_not_mislead() {
         let (sites, code) = network.sites(0);
         let of_all = sites["sites"].as_array().cloned().unwrap_or_default();
         let dead = of_all.iter().find(|site| site["name"] == "site2");
-        code == 1 && dead.is_some_and(|dead| dead["problem"].as_str().is_some_and(|why| why.contains("silent")))
+        code == 1
+            && dead.is_some_and(|dead| dead["problem"].as_str().is_some_and(|why| why.contains("silent")))
     });
     network.start(2);
     network.until("it is well again", |network| network.sites(0).1 == 0);

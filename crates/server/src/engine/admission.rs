@@ -8,8 +8,8 @@ use seenit_ledger::private as private_file;
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::{AdminKey, EngineSecret, SiteKey, SiteSecret};
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc;
 
+use super::arrivals::Arriving;
 use super::invite::{INVITE_LETTERS_MAX, Invite};
 use super::{ANSWER_TIME, Arrived, EngineError, Login, Names, Servers, jwt};
 
@@ -80,7 +80,7 @@ impl SiteLogin {
     }
 
     /// Waits until the admin has let the site in, if it was invited and is not yet. It is told why it still waits.
-    pub(super) async fn wait(&self, servers: &Servers, arrived: &mpsc::Sender<Arrived>) {
+    pub(super) async fn wait(&self, servers: &Servers, arrived: &Arriving) {
         let mut last = String::new();
         while let Some(invite) = self.invite().filter(|_| self.jwt().is_none()) {
             let why = match self.look(servers, &invite).await {
