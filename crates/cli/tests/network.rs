@@ -272,6 +272,33 @@ fn what_cannot_be_joined_or_admitted_is_said_with_what_to_do() {
 }
 
 #[test]
+fn an_invite_has_the_authority_of_a_broker_with_tls() {
+    if Nats::prepare(1, "").is_none() {
+        return;
+    }
+    let admin = Admin { folder: Folder::new(), port: free_ports(1)[0] };
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    admin.folder.write("cert.pem", made.cert.pem());
+    admin.folder.write("key.pem", made.signing_key.serialize_pem());
+    let place = format!("--nats tls://127.0.0.1:{} --ca cert.pem", admin.port);
+    admin.folder.run(&format!("network up --no-start {place}")).refused(75, "tls://127.0.0.1");
+    // As an operator does: the lines of TLS are filled in, and stay.
+    let conf = String::from_utf8(admin.folder.read("admin/broker.conf")).expect("text");
+    let path = |name: &str| admin.folder.path(name).display().to_string();
+    let conf = conf.replace("#tls", "tls").replace("/etc/nats/cert.pem", &path("cert.pem"));
+    let conf = conf.replace("/etc/nats/key.pem", &path("key.pem"));
+    admin.folder.write("admin/broker.conf", &conf);
+    assert!(admin.changes().iter().any(|change| change.contains("started a broker")));
+    assert_eq!(admin.changes(), NOTHING);
+    assert_eq!(admin.folder.read("admin/broker.conf"), conf.as_bytes());
+    let site = admin.site("one", "");
+    assert_eq!(site.read("data/network-ca.pem"), made.cert.pem().replace("\r\n", "\n").as_bytes());
+    well(&site, "config check seenit.toml");
+    let serving = serve(&site);
+    until("the site is up", || is_up(&serving));
+}
+
+#[test]
 fn folders_and_brokers_that_cannot_be_used_are_named() {
     let folder = Folder::new();
     folder.run("network status --folder nowhere").refused(66, "admin.key");

@@ -173,21 +173,23 @@ pub(super) fn publish(folder: &Folder, session: &Session<'_>) -> Result<Vec<Stri
     Ok(changes)
 }
 
-/// Who left an introduction with an invite that is open.
+/// Who left an introduction with an invite that is open. What cannot be used is said, and keeps nobody else out.
 fn asking(folder: &Folder, session: &Session<'_>, wanted: &Wanted) -> Result<Vec<Asking>, Problem> {
     let mut found = Vec::new();
     for open in folder.invites()? {
         let Some((_, bytes)) = session.operator.pending(&[open.key])?.into_iter().next() else { continue };
-        let unusable = |why: String| {
-            let name = &open.name;
-            Problem::Refused(format!(
-                "what was left with the invite of {name} cannot be used ({why}): invite {name} again"
-            ))
+        let introduction = match Introduction::decode(&bytes) {
+            Ok(introduction) if *introduction.name() == open.name => introduction,
+            unusable => {
+                let why = unusable
+                    .map_or_else(|error| error.to_string(), |other| format!("it names {}", other.name()));
+                let name = &open.name;
+                eprintln!(
+                    "seenit: what was left with the invite of {name} is of no use ({why}): invite {name} again"
+                );
+                continue;
+            }
         };
-        let introduction = Introduction::decode(&bytes).map_err(|error| unusable(error.to_string()))?;
-        if *introduction.name() != open.name {
-            return Err(unusable(format!("it introduces {}", introduction.name())));
-        }
         let before = folder.caps_before(introduction.site())?;
         let caps = wanted.over(before.unwrap_or(DEFAULT_CAPS));
         found.push(Asking { open, introduction, caps, was_member: before.is_some() });
