@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use common::nats::{Nats, free_ports};
 use common::serving::{HTTP_ALONE, Serving, mail};
 use common::{Folder, Ran};
-use seenit_sites::key::{AdminKey, SiteSecret};
+use seenit_server::engine::nkey;
+use seenit_sites::key::{AdminKey, AdminSecret, SiteSecret};
 use seenit_sites::manifest::Manifest;
 use serde_json::{Value, json};
 
@@ -116,16 +117,20 @@ fn is_up(serving: &Serving<'_>) -> bool {
     sites["member"] == true && sites["engine"]["up"] == true
 }
 
-/// Whether a site opens a manifest of the folder.
-fn opens(admin: &Folder, site: &Folder, number: u64) -> bool {
+fn site_secret(site: &Folder) -> SiteSecret {
     let identity: Value = serde_json::from_slice(&site.read("data/identity.json")).expect("JSON");
     let mut secret = [0; 32];
     hex::decode_to_slice(identity["signing_key"].as_str().expect("a key"), &mut secret).expect("digits");
+    SiteSecret::from_bytes(secret)
+}
+
+/// Whether a site opens a manifest of the folder.
+fn opens(admin: &Folder, site: &Folder, number: u64) -> bool {
     let status = well(admin, "network status --offline --json").json();
     let network: AdminKey = status["network"].as_str().expect("a key").parse().expect("a key");
     let bytes = admin.read(&format!("admin/papers/manifest-{number}.bin"));
     let manifest = Manifest::decode(&bytes, &network).expect("a manifest");
-    manifest.open(&SiteSecret::from_bytes(secret)).is_ok()
+    manifest.open(&site_secret(site)).is_ok()
 }
 
 #[test]
@@ -269,6 +274,45 @@ fn what_cannot_be_joined_or_admitted_is_said_with_what_to_do() {
     assert_eq!(removed.code, 75);
     assert!(removed.err.contains("run `seenit network up`"), "{}", removed.err);
     assert!(admin.changes().iter().any(|change| change.contains("published")));
+}
+
+#[test]
+fn a_network_from_before_jwts_goes_on_and_moves_to_a_broker_with_jwts() {
+    let admin = Admin { folder: Folder::new(), port: 1 };
+    let site = Folder::new();
+    // A member that has no JWT, and an admin's folder that knows of no broker: as they were.
+    let data = site.path("data").display().to_string();
+    let up = format!("network up --no-start --nats nats://127.0.0.1:1 --site {data} --name one");
+    assert_eq!(admin.folder.run(&up).code, 75);
+    for file in ["broker.json", "broker.conf", "broker-auth.conf"] {
+        fs::remove_file(admin.folder.path(&format!("admin/{file}"))).expect(file);
+    }
+    let mut secret = [0; 32];
+    hex::decode_to_slice(admin.folder.read("admin/admin.key").trim_ascii_end(), &mut secret).expect("a key");
+    let secret = AdminSecret::from_bytes(secret);
+    let [key, other] = [secret.engine().public(), site_secret(&site).engine().public()].map(|key| nkey(&key));
+    let users = format!(
+        "accounts {{ SEENIT {{ jetstream: enabled, users: [ {{ nkey: {key} }}, {{ nkey: {other} }} ] }} }}"
+    );
+    let Some(mut old) = Nats::start(1, &users) else { return };
+    let url = old.urls()[0].clone();
+    admin
+        .folder
+        .run("network invite two")
+        .refused(2, "run `seenit network up --folder admin --nats URL` once");
+    let limits = "--max-bytes 67108864 --bucket-bytes 33554432";
+    let no_room = admin.folder.run(&format!("network up --no-start --nats {url}"));
+    no_room.refused(75, "give --max-bytes");
+    admin.run(&format!("network up --no-start {limits}"));
+    site.write("seenit.toml", format!("[network]\nkey = \"{}\"\nnats = [\"{url}\"]\n", secret.public()));
+    let serving = serve(&site);
+    until("the site is up", || is_up(&serving));
+    until("it has a JWT", || site.path("data/network-user.jwt").exists());
+    old.kill(0);
+    assert!(admin.changes().iter().any(|change| change.contains("started a broker")));
+    until("the site is up again", || is_up(&serving));
+    admin.run("network remove one");
+    until("it is cut off", || !is_up(&serving));
 }
 
 #[test]
