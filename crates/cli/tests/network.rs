@@ -60,7 +60,7 @@ impl Admin {
     fn site(&self, name: &str, caps: &str) -> Folder {
         let folder = Folder::new();
         well(&folder, &format!("join --data data {}", self.invite(name)));
-        self.run(&format!("network admit {name} {caps}"));
+        self.run(&format!("network admit {name} --yes {caps}"));
         folder
     }
 
@@ -261,11 +261,17 @@ fn what_cannot_be_joined_or_admitted_is_said_with_what_to_do() {
     folder.run("network admit two").refused(2, "run `seenit network invite two`");
     folder.run("network remove two").refused(2, "is the name or key of no member");
     folder.run("network admit --all").refused_as_usage();
+    folder.run("network admit one").refused(65, "was not shown to you yet");
+    well(folder, "network admit --pending");
+    // Somebody else has the invite, too, and leaves another introduction after the words were compared.
+    well(&site, &format!("join --force --data other --config other.toml {invite}"));
+    folder.run("network admit one").refused(65, "is another than the one shown to you");
+    well(&site, &format!("join {invite}"));
     well(folder, "network admit one");
-    // Another site with the name of a member, and one with the invite of another name.
+    // Another site with the name of a member.
     let thief = Folder::new();
     well(&thief, &format!("join {}", admin.invite("one")));
-    folder.run("network admit one").refused(65, "there is a member called one already");
+    folder.run("network admit one --yes").refused(65, "there is a member called one already");
     admin.stop_broker();
     let url = format!("nats://127.0.0.1:{}", admin.port);
     folder.run("network status").refused(75, &url);
