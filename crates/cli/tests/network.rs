@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use common::nats::{Nats, free_ports};
 use common::serving::{HTTP_ALONE, Serving, mail};
 use common::{Folder, Ran};
-use seenit_sites::key::{AdminKey, SiteSecret};
+use seenit_server::engine::nkey;
+use seenit_sites::key::{AdminKey, AdminSecret, SiteSecret};
 use seenit_sites::manifest::Manifest;
 use serde_json::{Value, json};
 
@@ -59,7 +60,7 @@ impl Admin {
     fn site(&self, name: &str, caps: &str) -> Folder {
         let folder = Folder::new();
         well(&folder, &format!("join --data data {}", self.invite(name)));
-        self.run(&format!("network admit {name} {caps}"));
+        self.run(&format!("network admit {name} --yes {caps}"));
         folder
     }
 
@@ -116,16 +117,20 @@ fn is_up(serving: &Serving<'_>) -> bool {
     sites["member"] == true && sites["engine"]["up"] == true
 }
 
-/// Whether a site opens a manifest of the folder.
-fn opens(admin: &Folder, site: &Folder, number: u64) -> bool {
+fn site_secret(site: &Folder) -> SiteSecret {
     let identity: Value = serde_json::from_slice(&site.read("data/identity.json")).expect("JSON");
     let mut secret = [0; 32];
     hex::decode_to_slice(identity["signing_key"].as_str().expect("a key"), &mut secret).expect("digits");
+    SiteSecret::from_bytes(secret)
+}
+
+/// Whether a site opens a manifest of the folder.
+fn opens(admin: &Folder, site: &Folder, number: u64) -> bool {
     let status = well(admin, "network status --offline --json").json();
     let network: AdminKey = status["network"].as_str().expect("a key").parse().expect("a key");
     let bytes = admin.read(&format!("admin/papers/manifest-{number}.bin"));
     let manifest = Manifest::decode(&bytes, &network).expect("a manifest");
-    manifest.open(&SiteSecret::from_bytes(secret)).is_ok()
+    manifest.open(&site_secret(site)).is_ok()
 }
 
 #[test]
@@ -256,11 +261,17 @@ fn what_cannot_be_joined_or_admitted_is_said_with_what_to_do() {
     folder.run("network admit two").refused(2, "run `seenit network invite two`");
     folder.run("network remove two").refused(2, "is the name or key of no member");
     folder.run("network admit --all").refused_as_usage();
+    folder.run("network admit one").refused(65, "was not shown to you yet");
+    well(folder, "network admit --pending");
+    // Somebody else has the invite, too, and leaves another introduction after the words were compared.
+    well(&site, &format!("join --force --data other --config other.toml {invite}"));
+    folder.run("network admit one").refused(65, "is another than the one shown to you");
+    well(&site, &format!("join {invite}"));
     well(folder, "network admit one");
-    // Another site with the name of a member, and one with the invite of another name.
+    // Another site with the name of a member.
     let thief = Folder::new();
     well(&thief, &format!("join {}", admin.invite("one")));
-    folder.run("network admit one").refused(65, "there is a member called one already");
+    folder.run("network admit one --yes").refused(65, "there is a member called one already");
     admin.stop_broker();
     let url = format!("nats://127.0.0.1:{}", admin.port);
     folder.run("network status").refused(75, &url);
@@ -269,6 +280,72 @@ fn what_cannot_be_joined_or_admitted_is_said_with_what_to_do() {
     assert_eq!(removed.code, 75);
     assert!(removed.err.contains("run `seenit network up`"), "{}", removed.err);
     assert!(admin.changes().iter().any(|change| change.contains("published")));
+}
+
+#[test]
+fn a_network_from_before_jwts_goes_on_and_moves_to_a_broker_with_jwts() {
+    let admin = Admin { folder: Folder::new(), port: 1 };
+    let site = Folder::new();
+    // A member that has no JWT, and an admin's folder that knows of no broker: as they were.
+    let data = site.path("data").display().to_string();
+    let up = format!("network up --no-start --nats nats://127.0.0.1:1 --site {data} --name one");
+    assert_eq!(admin.folder.run(&up).code, 75);
+    for file in ["broker.json", "broker.conf", "broker-auth.conf"] {
+        fs::remove_file(admin.folder.path(&format!("admin/{file}"))).expect(file);
+    }
+    let mut secret = [0; 32];
+    hex::decode_to_slice(admin.folder.read("admin/admin.key").trim_ascii_end(), &mut secret).expect("a key");
+    let secret = AdminSecret::from_bytes(secret);
+    let [key, other] = [secret.engine().public(), site_secret(&site).engine().public()].map(|key| nkey(&key));
+    let users = format!(
+        "accounts {{ SEENIT {{ jetstream: enabled, users: [ {{ nkey: {key} }}, {{ nkey: {other} }} ] }} }}"
+    );
+    let Some(mut old) = Nats::start(1, &users) else { return };
+    let url = old.urls()[0].clone();
+    admin
+        .folder
+        .run("network invite two")
+        .refused(2, "run `seenit network up --folder admin --nats URL` once");
+    let limits = "--max-bytes 67108864 --bucket-bytes 33554432";
+    let no_room = admin.folder.run(&format!("network up --no-start --nats {url}"));
+    no_room.refused(75, "give --max-bytes");
+    admin.run(&format!("network up --no-start {limits}"));
+    site.write("seenit.toml", format!("[network]\nkey = \"{}\"\nnats = [\"{url}\"]\n", secret.public()));
+    let serving = serve(&site);
+    until("the site is up", || is_up(&serving));
+    until("it has a JWT", || site.path("data/network-user.jwt").exists());
+    old.kill(0);
+    assert!(admin.changes().iter().any(|change| change.contains("started a broker")));
+    until("the site is up again", || is_up(&serving));
+    admin.run("network remove one");
+    until("it is cut off", || !is_up(&serving));
+}
+
+#[test]
+fn an_invite_has_the_authority_of_a_broker_with_tls() {
+    if Nats::prepare(1, "").is_none() {
+        return;
+    }
+    let admin = Admin { folder: Folder::new(), port: free_ports(1)[0] };
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    admin.folder.write("cert.pem", made.cert.pem());
+    admin.folder.write("key.pem", made.signing_key.serialize_pem());
+    let place = format!("--nats tls://127.0.0.1:{} --ca cert.pem", admin.port);
+    admin.folder.run(&format!("network up --no-start {place}")).refused(75, "tls://127.0.0.1");
+    // As an operator does: the lines of TLS are filled in, and stay.
+    let conf = String::from_utf8(admin.folder.read("admin/broker.conf")).expect("text");
+    let path = |name: &str| admin.folder.path(name).display().to_string();
+    let conf = conf.replace("#tls", "tls").replace("/etc/nats/cert.pem", &path("cert.pem"));
+    let conf = conf.replace("/etc/nats/key.pem", &path("key.pem"));
+    admin.folder.write("admin/broker.conf", &conf);
+    assert!(admin.changes().iter().any(|change| change.contains("started a broker")));
+    assert_eq!(admin.changes(), NOTHING);
+    assert_eq!(admin.folder.read("admin/broker.conf"), conf.as_bytes());
+    let site = admin.site("one", "");
+    assert_eq!(site.read("data/network-ca.pem"), made.cert.pem().replace("\r\n", "\n").as_bytes());
+    well(&site, "config check seenit.toml");
+    let serving = serve(&site);
+    until("the site is up", || is_up(&serving));
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub(super) const DEFAULT_CAPS: Caps = Caps { spam: 5, ham: 2, seen: 1_000_000 };
 #[command(
     after_help = "Compare the six words with the site's operator by another way than the invite went, such as a \
     telephone, before you admit anybody. A site that comes back keeps its caps unless you say others.\n\
+    What was not shown with --pending, or \
+    changed since, is not admitted.\n\
     Examples:\n  seenit network admit --pending\n  seenit network admit mail.example.org\n  \
     seenit network admit mail.example.org --spam 4 --seen 50000"
 )]
@@ -39,7 +41,7 @@ pub(crate) struct Arguments {
     /// Let all in who ask
     #[arg(long, requires = "yes", conflicts_with = "name")]
     all: bool,
-    /// I compared all their words
+    /// I compared the words, or need not: admits what was not shown with --pending first, too
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -97,11 +99,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let session = Session::connect(&folder, &settings)?;
     let asking = asking(&folder, &session, &arguments.wanted)?;
     if arguments.pending {
+        asking.iter().try_for_each(|one| folder.keep_invite(&one.shown()))?;
         let told: Vec<Value> = asking.iter().map(Asking::json).collect();
         return common.tell(&json!({"pending": told}), &pending_text(&asking));
     }
     let is_wanted = |one: &Asking| arguments.name.as_ref().is_none_or(|name| *name == one.open.name);
     let chosen: Vec<Asking> = asking.into_iter().filter(is_wanted).collect();
+    if !arguments.yes {
+        chosen.iter().try_for_each(Asking::check_shown)?;
+    }
     let roster = folder.roster()?;
     if let Some(name) = arguments.name.as_ref().filter(|_| chosen.is_empty()) {
         let member = roster.members().iter().find(|member| member.name == *name);
@@ -173,21 +179,23 @@ pub(super) fn publish(folder: &Folder, session: &Session<'_>) -> Result<Vec<Stri
     Ok(changes)
 }
 
-/// Who left an introduction with an invite that is open.
+/// Who left an introduction with an invite that is open. What cannot be used is said, and keeps nobody else out.
 fn asking(folder: &Folder, session: &Session<'_>, wanted: &Wanted) -> Result<Vec<Asking>, Problem> {
     let mut found = Vec::new();
     for open in folder.invites()? {
         let Some((_, bytes)) = session.operator.pending(&[open.key])?.into_iter().next() else { continue };
-        let unusable = |why: String| {
-            let name = &open.name;
-            Problem::Refused(format!(
-                "what was left with the invite of {name} cannot be used ({why}): invite {name} again"
-            ))
+        let introduction = match Introduction::decode(&bytes) {
+            Ok(introduction) if *introduction.name() == open.name => introduction,
+            unusable => {
+                let why = unusable
+                    .map_or_else(|error| error.to_string(), |other| format!("it names {}", other.name()));
+                let name = &open.name;
+                eprintln!(
+                    "seenit: what was left with the invite of {name} is of no use ({why}): invite {name} again"
+                );
+                continue;
+            }
         };
-        let introduction = Introduction::decode(&bytes).map_err(|error| unusable(error.to_string()))?;
-        if *introduction.name() != open.name {
-            return Err(unusable(format!("it introduces {}", introduction.name())));
-        }
         let before = folder.caps_before(introduction.site())?;
         let caps = wanted.over(before.unwrap_or(DEFAULT_CAPS));
         found.push(Asking { open, introduction, caps, was_member: before.is_some() });
@@ -196,6 +204,34 @@ fn asking(folder: &Folder, session: &Session<'_>, wanted: &Wanted) -> Result<Vec
 }
 
 impl Asking {
+    /// Its invite, with the words that are shown now.
+    fn shown(&self) -> Open {
+        let Open { name, key, expires_secs, .. } = &self.open;
+        Open {
+            name: name.clone(),
+            key: *key,
+            expires_secs: *expires_secs,
+            shown: self.introduction.words().join(" "),
+        }
+    }
+
+    /// Words that were compared are those of what is admitted: whoever has the invite, or the broker, could leave
+    /// another introduction meanwhile.
+    fn check_shown(&self) -> Result<(), Problem> {
+        let (name, shown, found) = (&self.open.name, &self.open.shown, self.introduction.words().join(" "));
+        if *shown == found {
+            return Ok(());
+        }
+        let why = if shown.is_empty() {
+            "was not shown to you yet"
+        } else {
+            "is another than the one shown to you"
+        };
+        Err(Problem::Refused(format!(
+            "what {name} left {why}: run `seenit network admit --pending`, compare its six words, and admit it then"
+        )))
+    }
+
     fn json(&self) -> Value {
         json!({
             "name": self.open.name.as_str(),

@@ -45,6 +45,8 @@ pub(super) struct Open {
     pub(super) key: EngineKey,
     /// When it ends, in seconds since the Unix epoch.
     pub(super) expires_secs: u64,
+    /// The words of the introduction that the admin was shown; empty if none was shown yet.
+    pub(super) shown: String,
 }
 
 impl Folder {
@@ -121,7 +123,7 @@ impl Folder {
 
     pub(super) fn keep_invite(&self, open: &Open) -> Result<(), Problem> {
         private::folder(&self.path.join(INVITES))?;
-        let text = format!("{} {}\n", open.key, open.expires_secs);
+        let text = format!("{} {} {}\n", open.key, open.expires_secs, open.shown);
         write(&self.path.join(INVITES).join(open.name.as_str()), text.as_bytes())
     }
 
@@ -141,13 +143,14 @@ impl Folder {
         for path in files(&folder)? {
             let text = String::from_utf8(read(&path, LINE_BYTES_MAX)?).unwrap_or_default();
             let name = path.file_name().and_then(|name| name.to_str()?.parse().ok());
-            let parts = text.trim_end().split_once(' ');
-            let key = parts.and_then(|(key, _)| key.parse().ok());
-            let expires_secs = parts.and_then(|(_, expires)| expires.parse().ok());
+            let mut parts = text.trim_end_matches('\n').splitn(3, ' ');
+            let key = parts.next().and_then(|key| key.parse().ok());
+            let expires_secs = parts.next().and_then(|expires| expires.parse().ok());
+            let shown = parts.next().unwrap_or_default().to_owned();
             let (Some(name), Some(key), Some(expires_secs)) = (name, key, expires_secs) else {
                 return Err(damaged(&path, "it is no invite; take the file away"));
             };
-            found.push(Open { name, key, expires_secs });
+            found.push(Open { name, key, expires_secs, shown });
         }
         found.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(found)

@@ -46,7 +46,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let expires_secs = SystemClock::default().now_secs() + arguments.days * DAY_SECS;
     let invite = Invite::sign(folder.secret(), name.clone(), expires_secs, broker, random()?);
     let invite = invite.map_err(|error| Problem::Refused(error.to_string()))?;
-    folder.keep_invite(&Open { name: name.clone(), key: invite.key(), expires_secs })?;
+    folder.keep_invite(&Open {
+        name: name.clone(),
+        key: invite.key(),
+        expires_secs,
+        shown: String::new(),
+    })?;
     if !common.json {
         // Apart from the string, which may go into a file.
         eprintln!(

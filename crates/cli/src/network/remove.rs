@@ -49,6 +49,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         let session = Session::connect(&folder, &settings)?;
         let changes = publish(&folder, &session)?;
         session.operator.clear(&[Names::of(&folder.network()).user(&gone.site)])?;
+        if !session.cuts_off() {
+            eprintln!(
+                "seenit: the broker has its users from its own configuration, and still lets {} in: take it out there",
+                gone.name
+            );
+        }
         Ok::<_, Problem>(changes)
     };
     let changes = published().inspect_err(|_| {

@@ -43,6 +43,11 @@ impl<'a> Session<'a> {
         Ok(Session { folder, limits: settings.limits(), operator, system })
     }
 
+    /// Whether a removal at this broker cuts the site off. Else somebody has to take its user out by hand.
+    pub(super) fn cuts_off(&self) -> bool {
+        self.system.is_some()
+    }
+
     /// Makes true what the folder says, and says what that changed: nothing where all was so already.
     pub(super) fn bring_up(&self) -> Result<Vec<String>, Problem> {
         let (folder, mut changes) = (self.folder, Vec::new());

@@ -166,6 +166,7 @@ struct OwnSite {
 }
 
 fn own_site(folder: &Folder, data: &Path, arguments: &Arguments) -> Result<OwnSite, Problem> {
+    site_config::check(&arguments.config, &folder.network(), false)?;
     let secret = seenit_ledger::site_secret(data, &SystemClock::default())?;
     let secret = SiteSecret::from_bytes(*secret);
     let member = folder.roster()?.member(&secret.public()).map(|member| member.name.clone());

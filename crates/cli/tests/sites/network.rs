@@ -52,7 +52,7 @@ impl Network {
             let invite = invite["invite"].as_str().expect("an invite");
             well(folder, &format!("join --data data {invite}"));
             // One site alone lists here: what it said is looked for at the others.
-            well(&admin, &format!("network admit site{number} --spam 10 --ham 10"));
+            well(&admin, &format!("network admit site{number} --yes --spam 10 --ham 10"));
         }
         let mut network = Network { nats, folders, sites: (0..SITES).map(|_| None).collect(), admin };
         (0..SITES).for_each(|site| network.start(site));

@@ -1,7 +1,7 @@
 //! The site's side of joining: what it keeps in its data folder until it is let in and after, and how it asks.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_nats::jetstream::{self, Context};
 use seenit_ledger::private as private_file;
@@ -85,6 +85,10 @@ impl SiteLogin {
         while let Some(invite) = self.invite().filter(|_| self.jwt().is_none()) {
             let why = match self.look(servers, &invite).await {
                 Ok(true) => break,
+                Err(_) if has_ended(&invite) => {
+                    "this site was not admitted before its invite ended: ask the admin for another, and join again"
+                        .into()
+                }
                 Ok(false) => {
                     "this site is not admitted yet: the admin runs `seenit network admit --pending`".into()
                 }
@@ -158,6 +162,10 @@ async fn knock(servers: &Servers, invite: &Invite) -> Result<Context, EngineErro
     let mut context = jetstream::new(client);
     context.set_timeout(ANSWER_TIME);
     Ok(context)
+}
+
+fn has_ended(invite: &Invite) -> bool {
+    SystemTime::now().duration_since(UNIX_EPOCH).is_ok_and(|now| now.as_secs() > invite.expires_secs)
 }
 
 /// What the door has for a site.

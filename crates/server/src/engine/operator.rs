@@ -135,7 +135,14 @@ impl Operator {
 
     fn make_one(&self, config: Config) -> Result<Made, EngineError> {
         let name = config.name.clone();
-        let failed = |error: String| EngineError::Failed(format!("{name}: {error}"));
+        let failed = |error: String| {
+            let hint = if error.contains("insufficient") {
+                ": raise max_file in the broker's configuration, or give --max-bytes and --bucket-bytes"
+            } else {
+                ""
+            };
+            EngineError::Failed(format!("{name}: {error}{hint}"))
+        };
         self.runtime.block_on(async {
             let held = match self.context.get_stream(&name).await {
                 Ok(held) => Some(held.cached_info().clone()),

@@ -7,7 +7,11 @@ use async_nats::jetstream::stream::Config;
 use async_nats::jetstream::{self, Context};
 use async_nats::{AuthError, Client, ConnectOptions};
 use nkeys::{KeyPair, KeyPairType};
-use seenit_server::engine::{Arrived, Kind, Login, Names, Operator, Published, Stream, User};
+use seenit_server::engine::{
+    Arrived, Broker, Invite, Kind, Login, Names, Operator, Published, Stream, User, deposit,
+};
+use seenit_sites::introduction::Introduction;
+use seenit_sites::roster::Name;
 use tokio::runtime::Runtime;
 
 use crate::nats::{Nats, free_ports};
@@ -15,6 +19,9 @@ use crate::site::{PATIENCE, Running, admin, admin_user, make, operator, servers,
 
 /// How long what is refused is waited for: the server says so, but not as an answer.
 const REFUSED: Duration = Duration::from_millis(500);
+
+/// A time that is far away: the year 2100.
+const LATER_SECS: u64 = 4_102_444_800;
 
 /// A connection by hand, with what the server complained of.
 async fn connect(urls: &[String], user: User) -> (Client, Context, Arc<Mutex<Vec<String>>>) {
@@ -100,6 +107,47 @@ fn a_site_may_do_nothing_in_the_name_of_another() {
     }
     assert_eq!(heard.iter().filter(|heard| heard.contains("subscription to")).count(), 2, "{heard:?}");
     assert_eq!(operator.states(&[other]).expect("states"), before);
+}
+
+#[test]
+fn who_was_invited_may_knock_and_nothing_else() {
+    let Some(nats) = Nats::start(1, &users()) else { return };
+    let operator = make(&nats.urls(), 1);
+    let broker = Broker { addresses: nats.urls(), ..Broker::default() };
+    let name: Name = "new".parse().expect("a name");
+    let invite = |expires, seed| Invite::sign(&admin(), name.clone(), expires, broker.clone(), [seed; 16]);
+    let [mine, other] = [1, 2].map(|seed| invite(LATER_SECS, seed).expect("an invite"));
+    let servers = servers(&nats.urls(), Login::Key(site(3).engine()));
+    let introduction = Introduction::sign(&site(3), name.clone());
+    deposit(&mine, &servers, &introduction).expect("it may knock");
+    let left = operator.pending(&[mine.key(), other.key()]).expect("the door");
+    assert_eq!(left, [(mine.key(), introduction.bytes().to_vec())]);
+    let ended = invite(1, 3).expect("an invite");
+    assert!(
+        deposit(&ended, &servers, &introduction).expect_err("too late").to_string().contains("authorization")
+    );
+    let names = Names::of(&admin().public());
+    let forbidden = [
+        names.deposit(Some(&other.key())),
+        names.user(&site(3).public()),
+        names.roster(),
+        names.spoken(Stream::Records, &site(1).public()),
+        names.ask(Some(&site(1).public())),
+        format!("$JS.API.STREAM.MSG.GET.{}", names.stream(Stream::Records)),
+        format!("$JS.API.STREAM.PURGE.{}", names.door()),
+    ];
+    let heard = Runtime::new().expect("a runtime").block_on(async {
+        let (client, _, complaints) = connect(&nats.urls(), mine.user().expect("a user")).await;
+        for subject in &forbidden {
+            client.publish(subject.clone(), "{}".into()).await.expect("sent");
+        }
+        client.flush().await.expect("flushed");
+        tokio::time::sleep(REFUSED).await;
+        complaints.lock().expect("no panic").join("\n")
+    });
+    for subject in &forbidden {
+        assert!(heard.contains(&format!("publish to \"{}\"", subject.to_lowercase())), "{subject}: {heard}");
+    }
 }
 
 #[test]
