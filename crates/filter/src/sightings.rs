@@ -46,6 +46,7 @@ mod overflow;
 mod place;
 mod range;
 mod segments;
+mod slots;
 mod table;
 
 pub use base::{BaseBlocks, Merged, add_up, encode_all, encode_base};

@@ -253,7 +253,7 @@ fn golden_deltas_are_reproduced_to_the_byte() {
 /// The example of `docs/delta.md`.
 #[test]
 fn the_example_of_the_documentation() {
-    let bytes = encode(&[sighting(0x1234_5678_9ab, 3, 5)]).expect("a good list");
+    let bytes = encode(&[sighting(0x0123_4567_89ab, 3, 5)]).expect("a good list");
     let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(hex.join(" "), "f2 03 6e b2 71 1e eb");
 }

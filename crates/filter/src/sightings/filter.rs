@@ -186,7 +186,7 @@ impl SeenIndex for SeenFilter {
     }
 
     /// Up to 3 it may be that all signatures count so much; more takes an entry that collides, too. If all had one,
-    /// there would be [`ENTRIES_SHARE`] tables of them.
+    /// there would be 16 tables of them.
     fn promised_rate(&self, least: u64) -> f64 {
         let layout = self.cells.layout();
         let pages = layout.bits() / layout.slots();

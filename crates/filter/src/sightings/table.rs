@@ -9,9 +9,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::lines::{Lines, Put};
+use super::lines::Lines;
 use super::overflow::Overflow;
 use super::place::SLOT_FULL;
+use super::slots::Put;
 use super::{Added, COUNT_MAX, Fingerprint, SeenIndex};
 use crate::counting::Count;
 use crate::error::GeometryError;
