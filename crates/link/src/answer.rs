@@ -61,8 +61,7 @@ impl Link {
 
     fn hear_ask_for_range(&mut self, id: StreamId, after: Sequence, reply: ReplyTo) {
         let own_id = (id.incarnation, id.stream);
-        let own_last = self.own.streams.get(&own_id).map_or(Sequence::START, |one| one.last);
-        if id.site == self.key && after < own_last {
+        if id.site == self.key && after < self.own_end(own_id) {
             // A fenced site does not sign.
             if self.own.is_settled && self.own.fenced.is_none() {
                 let wanted = Wanted::Own { id: own_id, after, bytes_max: BYTES_MAX };
@@ -82,16 +81,17 @@ impl Link {
     /// Own items, signed anew.
     pub(crate) fn answer_own(&mut self, id: OwnId, after: Sequence, run: OwnRun, reply: ReplyTo) {
         let stream = self.own_stream(id);
-        let last = self.own.streams.get(&id).map_or(Sequence::START, |one| one.last);
+        let end = self.own_end(id);
         let Some(value) = run.value else {
-            let first = last.next();
+            let first = end.next();
             return self.answer(reply, &Answer::Expired { id: stream, first });
         };
-        if self.own.fenced.is_some() || run.after.0 + run.items.len() as u64 > last.0 {
-            // A new incarnation has taken over the end since.
+        if self.own.fenced.is_some() || !self.own.is_settled {
             return;
         }
-        let (mut chain, mut items) = (Chain::resume(run.after, value), run.items.as_slice());
+        let count = end.0.saturating_sub(run.after.0).min(run.items.len() as u64) as usize;
+        let mut items = run.items.get(..count).unwrap_or_default();
+        let mut chain = Chain::resume(run.after, value);
         if run.after > after {
             self.answer(reply, &Answer::Expired { id: stream, first: run.after.next() });
         }
@@ -124,6 +124,12 @@ impl Link {
         for message in messages.into_iter().take(MESSAGES_MAX) {
             self.answer(reply, &Answer::Message(message));
         }
+    }
+
+    /// The last own item that is handed on.
+    fn own_end(&self, id: OwnId) -> Sequence {
+        let is_present = id.0 == self.own.latest.incarnation;
+        self.own.streams.get(&id).map_or(Sequence::START, |one| one.said(is_present))
     }
 
     fn answer(&mut self, to: ReplyTo, answer: &Answer) {

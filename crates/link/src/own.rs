@@ -49,7 +49,8 @@ pub(crate) struct OwnStream {
     pub(crate) last: Sequence,
     /// The last item that the broker has; `None` until that is known.
     pub(crate) published: Option<Sequence>,
-    /// The chain as far as it was computed.
+    /// The chain at an item that the broker has; of earlier incarnations at the last item. Nothing else is signed
+    /// outside of messages: while two copies of a folder run, the broker takes the next item of only one of them.
     pub(crate) tip: Option<Chain>,
     /// The last item that somebody else is known to hold.
     pub(crate) confirmed: Sequence,
@@ -63,6 +64,11 @@ pub(crate) struct OwnStream {
 }
 
 impl OwnStream {
+    /// The last item that may be signed outside of a message to the broker.
+    pub(crate) fn said(&self, is_present: bool) -> Sequence {
+        if is_present { self.published.unwrap_or_default().min(self.last) } else { self.last }
+    }
+
     /// Remembers the chain's value at an end of a message.
     pub(crate) fn keep_end(&mut self, sequence: Sequence, value: Digest) {
         self.ends.insert(sequence, beginning(value));
@@ -228,13 +234,13 @@ impl Link {
     pub(crate) fn read_tips(&mut self) {
         let present = self.own.latest.incarnation;
         let is_wanted = |(id, one): (&OwnId, &OwnStream)| {
-            let reaches = |tip: Chain| id.0 == present || tip.sequence() >= one.last;
-            (one.last > Sequence::START && !one.is_reading && !one.tip.is_some_and(reaches))
-                .then_some((*id, one.last))
+            let end = one.said(id.0 == present);
+            let is_known = one.tip.is_some_and(|tip| tip.sequence() >= end);
+            (end > Sequence::START && !one.is_reading && !is_known).then_some((*id, end))
         };
         let wanted: Vec<_> = self.own.streams.iter().filter_map(is_wanted).collect();
-        for (id, last) in wanted {
-            let is_asked = self.read(Purpose::Tip(id), Wanted::Own { id, after: last, bytes_max: 0 });
+        for (id, after) in wanted {
+            let is_asked = self.read(Purpose::Tip(id), Wanted::Own { id, after, bytes_max: 0 });
             if let Some(one) = self.own.streams.get_mut(&id) {
                 one.is_reading = is_asked;
             }

@@ -52,7 +52,7 @@ struct UnderWay {
     is_failed: bool,
     bytes: Vec<u8>,
     id: OwnId,
-    sequence: Sequence,
+    chain: Chain,
 }
 
 impl Publisher {
@@ -127,12 +127,13 @@ impl Link {
                 (one.is_failed, one.since, publisher.why) = (true, now, Some(why));
             }
             Published::Stored => {
-                let (id, sequence) = (one.id, one.sequence);
+                let (id, chain) = (one.id, one.chain);
                 publisher.bytes += one.bytes.len() as u64;
                 (publisher.stage, publisher.why, publisher.waiting_since) = (Stage::Idle, None, None);
                 if let Some(stream) = self.own.streams.get_mut(&id) {
-                    stream.published = Some(sequence.min(stream.last));
+                    stream.published = Some(chain.sequence().min(stream.last));
                 }
+                self.take_tip(id, Some(chain));
                 self.publish_kind(kind);
             }
         }
@@ -214,9 +215,8 @@ impl Link {
             return;
         }
         let Some(bytes) = self.signed(id, start.sequence(), chain, &payload) else { return };
-        self.take_tip(id, Some(chain));
-        let (since, sequence) = (self.now, chain.sequence());
-        let one = UnderWay { ticket: Ticket(0), since, is_failed: false, bytes, id, sequence };
+        let since = self.now;
+        let one = UnderWay { ticket: Ticket(0), since, is_failed: false, bytes, id, chain };
         self.own.publishers[kind as usize].stage = Stage::UnderWay(one);
         self.hand_over(kind);
     }
