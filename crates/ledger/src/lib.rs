@@ -92,6 +92,8 @@ mod stage;
 mod store;
 mod strangers;
 mod tally;
+#[cfg(test)]
+mod testing;
 pub mod trust;
 pub mod verdict;
 mod writer;

@@ -192,13 +192,6 @@ impl Journal {
         self.link.range(prefix.to_vec()..=to.to_vec()).next_back().map(row_of).transpose()
     }
 
-    /// A value that the link keeps.
-    pub(crate) fn link_row(&self, key: &[u8]) -> Result<Option<Vec<u8>>, JournalError> {
-        // The store takes no empty keys.
-        let value = if key.is_empty() { None } else { self.link.get(key)? };
-        Ok(value.map(|value| value.to_vec()))
-    }
-
     /// Calls `visit` with what the link keeps under keys that begin so, in order, until it says false.
     pub(crate) fn link_rows(
         &self,
@@ -355,7 +348,7 @@ mod tests {
         }
         let journal = Journal::open(folder.path()).expect("a journal");
         assert_eq!((journal.generations(), journal.last_heard().expect("readable")), (vec![5], 0));
-        assert!(journal.peers().is_empty() && journal.link_row(b"key").expect("readable").is_none());
+        assert!(journal.peers().is_empty() && journal.link_first(b"key", b"").expect("readable").is_none());
         journal.ensure_heard(5).expect("made");
         let (origin, body) =
             (Origin { slot: 3, incarnation: 4, sequence: 5 }, Body::Uncounted(Uncounted::Full, vec![7]));

@@ -3,12 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use seenit_link::rows;
+use seenit_sites::message::Stream;
+use seenit_sites::number;
+
 use super::Writer;
 use crate::error::WriteError;
 use crate::journal::horizon::{MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError};
+use crate::identity::Incarnation;
 use crate::memory::BULK_GENERATIONS;
 use crate::migrate;
+use crate::own_chain::OwnChain;
 use crate::own_log;
 use crate::open::BulkMarks;
 use crate::shared::Shared;
@@ -89,6 +95,32 @@ impl Writer {
         if first > self.horizon.before { self.move_horizon(shared, journal, first, false) } else { Ok(()) }
     }
 
+    /// Keeps the values of own chains after the last records of a generation that is about to go: without them nobody
+    /// could tell what the records after them follow.
+    fn keep_chain(&self, shared: &Shared, journal: &Journal, generation: u64) -> Result<(), JournalError> {
+        let Some((first, last)) = journal.numbers_of(generation)? else {
+            return Ok(());
+        };
+        let lives: Vec<Incarnation> = {
+            let identity = shared.identity();
+            let network = identity.incarnation().network;
+            let is_in = |life: &&Incarnation| life.first <= last && life.last.is_none_or(|end| end >= first);
+            let published = identity.incarnations().iter().filter(|life| life.network == network);
+            published.filter(|life| life.network.is_some()).filter(is_in).cloned().collect()
+        };
+        let mut batch = journal.batch();
+        for life in lives {
+            let (incarnation, end) = (number::Incarnation(life.id), life.last.unwrap_or(last).min(last));
+            let sequence = end + 1 - life.first;
+            let chain = OwnChain::new(shared, incarnation, Stream::Records);
+            if let Some(value) = chain.value_at(journal, sequence)? {
+                let key = rows::checkpoint(incarnation, Stream::Records, number::Sequence(sequence));
+                batch.link(&key, Some(&value.0));
+            }
+        }
+        batch.commit()
+    }
+
     /// Deletes generations a whole generation after they were hidden, once no snapshot knows them any more.
     fn drop_old(&self, shared: &Shared, journal: &Journal, now: u64) -> Result<(), JournalError> {
         let kept = now.saturating_sub(shared.config.record_generations);
@@ -100,6 +132,7 @@ impl Writer {
         batch.commit()?;
         for generation in journal.generations() {
             if generation < kept.min(known) {
+                self.keep_chain(shared, journal, generation)?;
                 journal.drop_generation(generation)?;
             }
         }
