@@ -37,6 +37,8 @@ pub(crate) struct Told {
     pub(crate) seen: BTreeMap<(Generation, u64), u64>,
     /// Sightings that are only counted.
     pub(crate) pending: BTreeMap<(Generation, u64), u64>,
+    /// Items that have expired, by stream: also where an older copy of the folder does not know that.
+    pub(crate) gone: BTreeMap<(Incarnation, Stream), usize>,
     /// Its folder was put back, or a copy of it ran.
     pub(crate) was_disturbed: bool,
 }
@@ -357,6 +359,12 @@ impl World {
         if !is_calm && random.once_in(40) {
             running.store.expire(Stream::Records, 6);
             running.store.expire(Stream::Sightings { generation: running.store.generation() }, 3);
+            let disk = running.store.disk.borrow();
+            let said = disk.said.last().expect("there is one");
+            self.sites[process.site]
+                .told
+                .gone
+                .extend(said.gone.iter().map(|(stream, gone)| ((said.id, *stream), *gone)));
         }
     }
 
