@@ -16,7 +16,7 @@ use seenit_link::store::{Read, ReadDone, Store};
 use seenit_link::{Position, rows as link_rows};
 use seenit_sites::Digest;
 use seenit_sites::message::Stream;
-use seenit_sites::number::Sequence;
+use seenit_sites::number::{Incarnation, Sequence};
 use tempfile::TempDir;
 
 fn golden() -> PathBuf {
@@ -100,8 +100,8 @@ fn a_folder_with_cells_is_made_new_once() {
         see(&ledger, 10, 1);
     }
     let ledger = open_with(folder.path(), &hands, small.clone());
-    let incarnations = own_records(&ledger);
-    assert_eq!(incarnations.iter().map(|(_, last)| *last).collect::<Vec<_>>(), [0, 1], "the second took it over");
+    let records = own_records(&ledger).iter().map(|(_, last)| *last).collect::<Vec<_>>();
+    assert_eq!(records, [3], "the second incarnation took over all: a report, and two that became bulk");
     // Yesterday's file is not read any more in two days, and gone.
     hands.pass(2 * DAY);
     settle(&ledger);
@@ -116,20 +116,25 @@ fn a_folder_with_cells_is_made_new_once() {
 #[test]
 fn what_the_link_kept_has_its_present_keys() {
     let (folder, hands) = (folder_of_cells(), Hands::at(FIRST_DAY * DAY));
-    let ledger = open_with(folder.path(), &hands, LedgerConfig { capacity: 1000, seen_capacity: 1000, ..config() });
+    let ledger =
+        open_with(folder.path(), &hands, LedgerConfig { capacity: 1000, seen_capacity: 1000, ..config() });
     let rows = ledger.load().expect("readable").rows;
     let row = |key: &[u8]| rows.iter().find(|(one, _)| one == key).map(|(_, value)| value.clone());
     assert_eq!((row(b"r"), rows.len()), (Some(b"the roster".to_vec()), 5), "{rows:?}");
-    let first = own_records(&ledger)[0].0;
-    let confirmed = row(&link_rows::confirmed(first, Stream::Records)).expect("confirmed");
-    assert_eq!(confirmed, 2u64.to_be_bytes());
+    let (key, confirmed) = rows.iter().find(|(key, _)| key[0] == b'c').expect("confirmed");
+    let first = Incarnation(u64::from_be_bytes(std::array::from_fn(|at| key[1 + at])));
+    assert_eq!(
+        (key, confirmed),
+        (&link_rows::confirmed(first, Stream::Records), &2u64.to_be_bytes().to_vec())
+    );
     let stream = stream_of(3, Stream::Records);
-    let position = Position::decode(&row(&link_rows::position(&stream)).expect("a position")).expect("readable");
+    let position =
+        Position::decode(&row(&link_rows::position(&stream)).expect("a position")).expect("readable");
     assert_eq!((position.applied, position.value, position.head), (Sequence(1), Digest([0xcc; 32]), None));
     let read = Read::Held { stream, after: Sequence::START, messages_max: 9 };
     let ReadDone::Held(messages) = ledger.read(&read).expect("readable") else { panic!("not that") };
     assert_eq!(messages, [b"a message of records".to_vec()]);
     // The peer's records count, and its cells are gone.
     assert_eq!(ledger.check(&case(500)).reasons[0].weight, 5);
-    assert_eq!(ledger.own().streams.len(), 2);
+    assert_eq!(ledger.own().streams.len(), 1, "nothing of the cells is published");
 }

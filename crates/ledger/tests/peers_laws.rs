@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use common::*;
 use proptest::prelude::*;
-use seenit_link::store::{Batch, Peer};
 use seenit_ledger::{Answer, Case, Ledger, LedgerConfig, ReporterId, Verb, Write};
+use seenit_link::store::{Batch, Peer};
 
 /// Generations that records are kept in this test.
 const KEPT: u64 = 3;

@@ -56,7 +56,8 @@ fn capped_sums_are_those_of_a_naive_count_in_any_order_of_sites() {
                 let one: &mut (u64, u64) = said.entry(number).or_default();
                 *one = (one.0 + increment, *count);
             }
-            let said: Vec<_> = said.into_iter().map(|(number, (more, count))| (number, more, count)).collect();
+            let said: Vec<_> =
+                said.into_iter().map(|(number, (more, count))| (number, more, count)).collect();
             let sequence = &mut sequences[usize::from(slot)];
             tell(&ledger, heard_sightings(slot, FIRST_DAY, *sequence, vec![delta(KEY, &said)]));
             *sequence += 1;
