@@ -56,6 +56,7 @@
 //! | into which of several sets? | [`tagged::TaggedFilter`] |
 //! | in the last days? | [`generations`] |
 //! | how often exactly, and taken back? | [`table::Table`], 9 bytes a key with a value of 40 bits |
+//! | how many recipients, at 4.5 bytes a key, as lists that travel? | [`sightings`] |
 //! | how many of a message's shingles are known from spam? | [`shingles`] |
 //! | what is it worth? | [`bins::BinFilter`] |
 //!

@@ -18,10 +18,21 @@
 //! records, 3 sightings) and generation (8; 0 of records). Rows of `k`, `l` and `b` are many, and are read only when
 //! they are needed.
 
+use seenit_sites::key::SiteKey;
 use seenit_sites::message::Stream;
 use seenit_sites::number::{Generation, Incarnation, Sequence};
 
+use crate::action::Kind;
 use crate::store::{HeldStream, PeerSlot};
+
+/// The roster.
+pub const ROSTER: &[u8] = b"r";
+
+/// Names of own packs.
+pub const PACKS: &[u8] = b"p";
+
+/// The number that heartbeats of the next start begin with.
+pub const HEARTBEAT_NUMBER: &[u8] = b"n";
 
 /// What the keys of rows begin with that the link keeps in memory.
 pub const STATE: &[u8] = b"rmsepncf";
@@ -103,4 +114,32 @@ pub fn confirmed(incarnation: Incarnation, stream: Stream) -> Vec<u8> {
 /// A value of an own chain.
 pub fn checkpoint(incarnation: Incarnation, stream: Stream, sequence: Sequence) -> Vec<u8> {
     [own_key(b'k', incarnation, stream), sequence.0.to_be_bytes().to_vec()].concat()
+}
+
+/// The stream of a key that begins with `c` or `k`, and what stands behind it.
+pub fn own_stream_of(key: &[u8]) -> Option<(Incarnation, Stream, &[u8])> {
+    let (incarnation, rest) = key.get(1..)?.split_first_chunk::<8>()?;
+    let (code, rest) = rest.split_first()?;
+    let (generation, rest) = rest.split_first_chunk::<8>()?;
+    let stream = match code {
+        1 => Stream::Records,
+        3 => Stream::Sightings { generation: Generation(u64::from_be_bytes(*generation)) },
+        _ => return None,
+    };
+    Some((Incarnation(u64::from_be_bytes(*incarnation)), stream, rest))
+}
+
+/// A manifest.
+pub fn manifest(number: u64) -> Vec<u8> {
+    [b"m", number.to_be_bytes().as_slice()].concat()
+}
+
+/// The slot of a site.
+pub fn slot(site: &SiteKey) -> Vec<u8> {
+    [b"s", site.to_bytes().as_slice()].concat()
+}
+
+/// How far a stream of the broker was read.
+pub fn place(kind: Kind) -> Vec<u8> {
+    vec![b'e', kind as u8]
 }

@@ -1,15 +1,15 @@
 //! What bytes claim to be, by the tag that they begin with.
 
 use crate::form::Tag;
-use crate::{ask, beat, manifest, message, roster, snapshot};
+use crate::{ask, heartbeat, manifest, message, roster, snapshot};
 
 /// What can arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Records or gains, or a heartbeat.
+    /// Records or sightings, or a head alone.
     Message,
-    /// A sign of life.
-    Beat,
+    /// A heartbeat.
+    Heartbeat,
     /// A question.
     Ask,
     /// An answer.
@@ -25,13 +25,14 @@ pub enum Arrival {
 impl Arrival {
     /// What these bytes claim to be.
     pub fn of(bytes: &[u8]) -> Option<Self> {
-        const TAGS: [(&Tag, Arrival); 7] = [
+        const TAGS: [(&Tag, Arrival); 8] = [
             (&message::TAG, Arrival::Message),
-            (&beat::TAG, Arrival::Beat),
+            (&heartbeat::TAG, Arrival::Heartbeat),
             (&ask::ASK, Arrival::Ask),
             (&ask::ANSWER, Arrival::Answer),
             (&roster::TAG, Arrival::Roster),
             (&manifest::TAG, Arrival::Manifest),
+            (&manifest::TAG_V1, Arrival::Manifest),
             (&snapshot::TAG, Arrival::Snapshot),
         ];
         TAGS.iter().find(|(tag, _)| bytes.starts_with(*tag)).map(|(_, arrival)| *arrival)

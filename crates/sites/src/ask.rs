@@ -3,18 +3,13 @@
 
 use thiserror::Error;
 
-use crate::beat::StreamId;
 use crate::form::{self, Bytes, FormError, Tag};
-use crate::list;
-use crate::message::{HEAD_BYTES, MESSAGE_BYTES_MAX, MessageError};
-use crate::root::{Branch, Path, PathError};
+use crate::message::{HEAD_BYTES, MESSAGE_BYTES_MAX, MessageError, StreamId};
+use crate::number::Sequence;
 use crate::roster::Roster;
 
 pub(crate) const ASK: Tag = *b"seenit ask v1       ";
 pub(crate) const ANSWER: Tag = *b"seenit answer v1    ";
-
-/// The most pages asked for at once: with four thousand cells each, and few of them above 127, half a message.
-pub const PAGES_ASKED_MAX: usize = 32;
 
 /// The largest ask.
 pub const ASK_BYTES_MAX: usize = 1000;
@@ -22,62 +17,34 @@ pub const ASK_BYTES_MAX: usize = 1000;
 /// The largest answer: a message, and what stands around it.
 pub const ANSWER_BYTES_MAX: usize = MESSAGE_BYTES_MAX + 1000;
 
-/// What is asked for.
+/// What is asked for. Kinds 2 and 3 were leaves and pages of cells, which travel no more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// The records after a sequence.
-    Records {
-        /// Of which log.
+    /// Items of a stream.
+    Range {
+        /// Of which stream.
         id: StreamId,
-        /// The last one that is there.
-        after: u64,
+        /// The last item that the asker has.
+        after: Sequence,
     },
-    /// The leaves of the branch that a page is on.
-    Leaves {
-        /// Of which cells.
-        id: StreamId,
-        /// The page.
-        page: u64,
-    },
-    /// Pages.
-    Pages {
-        /// Of which cells.
-        id: StreamId,
-        /// At most [`PAGES_ASKED_MAX`].
-        pages: Vec<u64>,
-    },
-    /// No question: the one who is told once signed this head, and goes on as if it had not.
+    /// No question: whoever receives this once signed this head, and goes on as if it had not.
     Said {
         /// The head.
         head: Vec<u8>,
     },
 }
 
-/// What is answered.
+/// What is answered. Kinds 3 and 4 were leaves and pages of cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// A message, as its site signed it.
     Message(Vec<u8>),
-    /// Records before `first` have expired.
+    /// Items before `first` have expired, or were added up.
     Expired {
-        /// Of which log.
+        /// Of which stream.
         id: StreamId,
         /// The first that is left.
-        first: u64,
-    },
-    /// Leaves, and the signed head whose root they lead to.
-    Leaves {
-        /// The head.
-        head: Vec<u8>,
-        /// The branch.
-        branch: Branch,
-    },
-    /// Pages, and the signed head whose root they lead to.
-    Pages {
-        /// The head.
-        head: Vec<u8>,
-        /// Each with its path.
-        pages: Vec<(Path, Vec<u8>)>,
+        first: Sequence,
     },
 }
 
@@ -94,33 +61,17 @@ pub enum AskError {
     /// Of a site that is no member.
     #[error("an ask or answer of a site that is not in the roster")]
     NoMember,
-    /// A path or branch that is none.
-    #[error("no answer: {0}")]
-    Path(#[from] PathError),
     /// A kind that this program does not know.
     #[error("an ask or answer of kind {0}")]
     Kind(u8),
-    /// Too many pages at once.
-    #[error("{0} pages asked for at once: there may be {PAGES_ASKED_MAX}")]
-    Pages(usize),
 }
 
 impl Ask {
     /// Its bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = ASK.to_vec();
-        let named = |out: &mut Vec<u8>, kind: u8, id: &StreamId, number: u64| {
-            out.push(kind);
-            id.encode(out);
-            out.extend(number.to_le_bytes());
-        };
         match self {
-            Ask::Records { id, after } => named(&mut out, 1, id, *after),
-            Ask::Leaves { id, page } => named(&mut out, 2, id, *page),
-            Ask::Pages { id, pages } => {
-                named(&mut out, 3, id, pages.len() as u64);
-                pages.iter().for_each(|page| out.extend(page.to_le_bytes()));
-            }
+            Ask::Range { id, after } => named(&mut out, 1, id, *after),
             Ask::Said { head } => {
                 out.push(4);
                 out.extend(head);
@@ -134,18 +85,8 @@ impl Ask {
         form::at_most(bytes, ASK_BYTES_MAX)?;
         let mut rest = Bytes(bytes);
         rest.tag(&ASK)?;
-        let kind = rest.u8()?;
-        let ask = match kind {
-            1 => Ask::Records { id: stream(&mut rest, roster)?, after: rest.u64()? },
-            2 => Ask::Leaves { id: stream(&mut rest, roster)?, page: rest.u64()? },
-            3 => {
-                let id = stream(&mut rest, roster)?;
-                let count = usize::try_from(rest.u64()?).unwrap_or(usize::MAX);
-                if count > PAGES_ASKED_MAX {
-                    return Err(AskError::Pages(count));
-                }
-                Ask::Pages { id, pages: (0..count).map(|_| rest.u64()).collect::<Result<_, _>>()? }
-            }
+        let ask = match rest.u8()? {
+            1 => Ask::Range { id: stream(&mut rest, roster)?, after: Sequence(rest.u64()?) },
             4 => Ask::Said { head: rest.run(HEAD_BYTES)?.to_vec() },
             other => return Err(AskError::Kind(other)),
         };
@@ -163,27 +104,7 @@ impl Answer {
                 out.push(1);
                 out.extend(message);
             }
-            Answer::Expired { id, first } => {
-                out.push(2);
-                id.encode(&mut out);
-                out.extend(first.to_le_bytes());
-            }
-            Answer::Leaves { head, branch } => {
-                out.push(3);
-                out.extend(head);
-                branch.encode(&mut out);
-            }
-            Answer::Pages { head, pages } => {
-                out.push(4);
-                out.extend(head);
-                out.extend((pages.len() as u16).to_le_bytes());
-                for (path, page) in pages {
-                    let mut bytes = Vec::new();
-                    path.encode(&mut bytes);
-                    list::push(&mut out, &bytes);
-                    list::push(&mut out, page);
-                }
-            }
+            Answer::Expired { id, first } => named(&mut out, 2, id, *first),
         }
         out
     }
@@ -196,31 +117,19 @@ impl Answer {
         match rest.u8()? {
             1 => Ok(Answer::Message(rest.0.to_vec())),
             2 => {
-                let answer = Answer::Expired { id: stream(&mut rest, roster)?, first: rest.u64()? };
+                let answer = Answer::Expired { id: stream(&mut rest, roster)?, first: Sequence(rest.u64()?) };
                 rest.end()?;
                 Ok(answer)
-            }
-            3 => {
-                let head = rest.run(HEAD_BYTES)?.to_vec();
-                Ok(Answer::Leaves { head, branch: Branch::decode(rest.0)? })
-            }
-            4 => {
-                let head = rest.run(HEAD_BYTES)?.to_vec();
-                let count = usize::from(rest.u16()?);
-                if count > PAGES_ASKED_MAX {
-                    return Err(AskError::Pages(count));
-                }
-                let items = list::items(rest.0, 2 * count as u64)?;
-                let page = |pair: &[&[u8]]| match pair {
-                    [path, page] => Ok((Path::decode(path)?, page.to_vec())),
-                    _ => Err(FormError::Cut.into()),
-                };
-                let pages = items.chunks(2).map(page).collect::<Result<_, AskError>>()?;
-                Ok(Answer::Pages { head, pages })
             }
             other => Err(AskError::Kind(other)),
         }
     }
+}
+
+fn named(out: &mut Vec<u8>, kind: u8, id: &StreamId, sequence: Sequence) {
+    out.push(kind);
+    id.encode(out);
+    out.extend(sequence.0.to_le_bytes());
 }
 
 fn stream(rest: &mut Bytes<'_>, roster: &Roster) -> Result<StreamId, AskError> {

@@ -9,9 +9,8 @@
 //! A site signs values of its chains. Whoever holds two signed values can check the items between them, whoever sent
 //! those; so a newcomer needs no item that has expired, only the value before the first that it takes.
 
-use crate::beat::StreamId;
 use crate::digest::{Digest, Domain};
-use crate::message::Stream;
+use crate::message::{Stream, StreamId};
 use crate::number::Sequence;
 
 // Those of records are as old as records that are kept.

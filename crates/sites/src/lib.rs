@@ -1,16 +1,16 @@
-//! What travels between sites: keys, roster, manifest, messages, roots; beats, asks and answers, snapshots.
+//! What travels between sites: keys, roster, manifest, messages, chains; heartbeats, asks and answers, snapshots.
 //!
 //! The admin of a network signs the *roster* (who belongs to it, and how far each is believed) and *manifests* (how
-//! seen counts are kept from a generation on, and the hash key, sealed to each member). A site signs *messages*: what
-//! its log or its cells gained, and the *root* of all it holds after that, by which anybody can prove a page to
-//! anybody.
+//! long a generation is, and the hash key, sealed to each member). A site signs *messages*: items of its streams, each
+//! with the value of the chain after it, by which anybody can prove to anybody what the site said.
 //!
 //! ```
+//! use seenit_sites::chain::Chain;
 //! use seenit_sites::key::{AdminSecret, SiteSecret};
-//! use seenit_sites::message::{Message, State, Stream};
-//! use seenit_sites::number::Generation;
+//! use seenit_sites::list;
+//! use seenit_sites::message::{Message, State, Stream, StreamId};
+//! use seenit_sites::number::{Generation, Incarnation, Sequence};
 //! use seenit_sites::roster::{Caps, Member, Roster};
-//! use seenit_sites::root::{Tree, leaf};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // Secrets are 32 random bytes. These are not.
@@ -20,18 +20,21 @@
 //! let member = Member { site: key, sealing, name: "mail.example.org".parse()?, caps };
 //! let roster = Roster::sign(&admin, 1, vec![member])?;
 //!
-//! // The site says what changed, and what it holds now.
-//! let pages = [[0; 4096], [1; 4096]];
-//! let tree = Tree::of(pages.iter().map(|page| leaf(page)));
-//! let (stream, root) = (Stream::Sightings { generation: Generation(20_000) }, tree.root());
-//! let state = State { incarnation: 1, stream, sequence: 1, manifest: 1, root, time_secs: 1_728_000_000 };
-//! let bytes = Message::sign(&site, roster.network(), state, 0, b"a gain of counts")?;
+//! // The site says what is new, and signs the value of its chain.
+//! let (incarnation, stream) = (Incarnation(1), Stream::Sightings { generation: Generation(20_000) });
+//! let begin = Chain::begin(&StreamId { site: key, incarnation, stream });
+//! let chain = begin.then(b"a delta");
+//! let (sequence, value) = (chain.sequence(), chain.value());
+//! let state = State { incarnation, stream, sequence, manifest: 1, value, time_secs: 1_728_000_000 };
+//! let mut payload = Vec::new();
+//! list::push(&mut payload, b"a delta");
+//! let bytes = Message::sign(&site, roster.network(), state, Sequence::START, &payload)?;
 //!
-//! // Whoever knows the network's key believes the roster, and by it the message, and by it a page of anybody's.
+//! // Whoever knows the network's key believes the roster, and by it the message, and by it the delta.
 //! let roster = Roster::decode(roster.bytes(), &admin.public())?;
 //! let message = Message::decode(&bytes, &roster)?;
-//! let path = tree.path(1).ok_or("there is a page 1")?;
-//! assert!(path.leads_to(&message.head().state().root, &pages[1]));
+//! let items = list::items(message.payload(), 1)?;
+//! assert_eq!(begin.then(items[0]).value(), message.head().state().value);
 //! # Ok(())
 //! # }
 //! ```
@@ -46,18 +49,16 @@
 
 mod arrival;
 pub mod ask;
-pub mod beat;
 pub mod chain;
 mod digest;
 mod form;
+pub mod heartbeat;
 pub mod introduction;
 pub mod key;
 pub mod list;
 pub mod manifest;
 pub mod message;
 pub mod number;
-pub mod part;
-pub mod root;
 pub mod roster;
 pub mod snapshot;
 mod succession;

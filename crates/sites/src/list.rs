@@ -20,6 +20,16 @@ pub fn items(list: &[u8], count: u64) -> Result<Vec<&[u8]>, FormError> {
     Ok(items)
 }
 
+/// The items of a list of any number.
+pub fn all(list: &[u8]) -> Result<Vec<&[u8]>, FormError> {
+    let (mut rest, mut items) = (Bytes(list), Vec::new());
+    while !rest.0.is_empty() {
+        let length = rest.u32()? as usize;
+        items.push(rest.run(length)?);
+    }
+    Ok(items)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -30,6 +40,8 @@ mod tests {
         push(&mut list, b"one");
         push(&mut list, b"");
         assert_eq!(items(&list, 2), Ok(vec![b"one".as_slice(), b""]));
+        assert_eq!(all(&list), items(&list, 2));
+        assert!(all(&list[..list.len() - 1]).is_err() && all(&[0xff; 8]).is_err());
         assert!(items(&list, 1).is_err() && items(&list, 3).is_err());
         assert!(items(&list[..list.len() - 1], 2).is_err());
         assert!(items(&[0xff; 8], u64::MAX).is_err());

@@ -1,11 +1,11 @@
-//! The manifest: how seen counts are kept from a generation on, and the hash key, sealed to each member. Signed by
-//! the admin.
+//! The manifest: how long a generation is, and what sightings are hashed with from a generation on, sealed to each
+//! member. Signed by the admin.
 //!
-//! Geometry and hash key belong to a generation, so both can change with the next one. A manifest of a greater number
-//! may also say the same again: that is how a site that is admitted later gets the key of generations that have
-//! begun.
+//! A hash key belongs to a generation, so it can change with the next one. A manifest of a greater number may also say
+//! the same again: that is how a site that is admitted later gets the key of generations that have begun.
+//!
+//! Version 1 had a geometry of cells as well. It is read, and its geometry ignored, so that a network keeps its key.
 
-mod geometry;
 mod seal;
 mod timeline;
 
@@ -17,22 +17,26 @@ use crate::key::{
     AdminKey, AdminSecret, KEY_BYTES, KeyError, SIGNATURE_BYTES, SealingKey, SealingSecret, SiteKey,
     SiteSecret,
 };
+use crate::number::Generation;
 use crate::roster::{Roster, SITES_MAX};
 
 use seal::{SEALED_BYTES, Seal};
 
-pub use geometry::{Geometry, NoGeometry};
 pub use seal::HashKey;
 pub use timeline::{MANIFESTS_MAX, Manifests, TimelineError};
 
-pub(crate) const TAG: Tag = *b"seenit manifest v1  ";
+pub(crate) const TAG: Tag = *b"seenit manifest v2  ";
+pub(crate) const TAG_V1: Tag = *b"seenit manifest v1  ";
 
 /// All before the number of sealed keys.
-const HEAD_BYTES: usize = 20 + KEY_BYTES + 3 * 8 + 28 + 16 + KEY_BYTES;
+const HEAD_BYTES: usize = 20 + KEY_BYTES + 3 * 8 + 16 + KEY_BYTES;
+
+/// Bytes of the geometry that version 1 has behind the length of a generation.
+const GEOMETRY_BYTES: usize = 28;
 
 /// The largest manifest: some 64 kB.
 pub const MANIFEST_BYTES_MAX: usize =
-    HEAD_BYTES + 4 + SITES_MAX * (KEY_BYTES + SEALED_BYTES) + SIGNATURE_BYTES;
+    HEAD_BYTES + GEOMETRY_BYTES + 4 + SITES_MAX * (KEY_BYTES + SEALED_BYTES) + SIGNATURE_BYTES;
 
 /// The shortest generation: below a minute heartbeats and deltas would hardly fit into one.
 pub const GENERATION_SECS_MIN: u64 = 60;
@@ -64,9 +68,6 @@ pub enum ManifestError {
     /// No clock reaches it.
     #[error("generation {0} begins beyond the end of time")]
     Generation(u64),
-    /// There are no such filters.
-    #[error("the geometry: {0}")]
-    Geometry(#[from] NoGeometry),
     /// Too many sealed keys.
     #[error("a key sealed to {0} sites: there may be {SITES_MAX}")]
     Sites(u32),
@@ -103,24 +104,24 @@ pub enum ManifestError {
 }
 
 /// What a manifest says in the clear.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// The first generation it holds for.
-    pub first_generation: u64,
+    pub first_generation: Generation,
     /// Seconds of a generation; numbers count them from the Unix epoch.
     pub generation_secs: u64,
-    /// How cells lie.
-    pub geometry: Geometry,
 }
 
 /// A manifest, checked in full.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     network: AdminKey,
     number: u64,
     terms: Terms,
     key: Fingerprint,
     once: SealingKey,
+    /// All before the number of sealed keys: what keys are sealed with.
+    head_bytes: usize,
     sealed: Vec<(SiteKey, [u8; SEALED_BYTES])>,
     bytes: Vec<u8>,
 }
@@ -157,7 +158,7 @@ impl Manifest {
             bytes.extend(sealed);
         }
         admin.sign(&mut bytes);
-        Ok(Manifest { network, number, terms, key: fingerprint, once, sealed, bytes })
+        Ok(Manifest { network, number, terms, key: fingerprint, once, head_bytes: HEAD_BYTES, sealed, bytes })
     }
 
     /// Reads a manifest of this network. All of it is checked but what is sealed to others, the signature before what
@@ -165,20 +166,25 @@ impl Manifest {
     pub fn decode(bytes: &[u8], network: &AdminKey) -> Result<Self, ManifestError> {
         form::at_most(bytes, MANIFEST_BYTES_MAX)?;
         let mut start = Bytes(bytes);
-        start.tag(&TAG)?;
+        let is_v1 = bytes.starts_with(&TAG_V1);
+        start.tag(if is_v1 { &TAG_V1 } else { &TAG })?;
         let found = start.array()?;
         if found != network.to_bytes() {
             return Err(ManifestError::OtherNetwork { expected: *network, found: hex::encode(found) });
         }
         let mut rest = Bytes(form::signed_by(bytes, network)?);
         rest.run(TAG.len() + KEY_BYTES)?;
-        let (number, first_generation, generation_secs) = (rest.u64()?, rest.u64()?, rest.u64()?);
-        let terms = Terms { first_generation, generation_secs, geometry: Geometry::decode(&mut rest)? };
+        let (number, first_generation, generation_secs) = (rest.u64()?, Generation(rest.u64()?), rest.u64()?);
+        let terms = Terms { first_generation, generation_secs };
+        let geometry_bytes = if is_v1 { GEOMETRY_BYTES } else { 0 };
+        rest.run(geometry_bytes)?;
+        let head_bytes = HEAD_BYTES + geometry_bytes;
         check(number, &terms)?;
         let (key, once) = (Fingerprint(rest.array()?), SealingKey::from_bytes(rest.array()?));
         let sealed = decode_sealed(&mut rest)?;
         rest.end()?;
-        Ok(Manifest { network: *network, number, terms, key, once, sealed, bytes: bytes.to_vec() })
+        let bytes = bytes.to_vec();
+        Ok(Manifest { network: *network, number, terms, key, once, head_bytes, sealed, bytes })
     }
 
     /// The hash key, if it is sealed to this site.
@@ -188,7 +194,7 @@ impl Manifest {
         let found = place.ok().and_then(|place| self.sealed.get(place));
         let (_, sealed) = found.ok_or(ManifestError::NotSealed { number, site: own })?;
         let secret = site.sealing();
-        let head = self.bytes.get(..HEAD_BYTES).unwrap_or_default();
+        let head = self.bytes.get(..self.head_bytes).unwrap_or_default();
         let seal = Seal { head, site: &own, sealing: &secret.public() };
         let key = seal.open(sealed, &secret, &self.once);
         key.filter(|key| key.fingerprint() == self.key).ok_or(ManifestError::OtherKey { number, site: own })
@@ -229,10 +235,9 @@ impl Manifest {
 fn head(network: &AdminKey, number: u64, terms: &Terms, key: Fingerprint, once: &SealingKey) -> Vec<u8> {
     let mut bytes = TAG.to_vec();
     bytes.extend(network.to_bytes());
-    for number in [number, terms.first_generation, terms.generation_secs] {
+    for number in [number, terms.first_generation.0, terms.generation_secs] {
         bytes.extend(number.to_le_bytes());
     }
-    terms.geometry.encode(&mut bytes);
     bytes.extend(key.0);
     bytes.extend(once.to_bytes());
     bytes
@@ -263,16 +268,16 @@ fn check(number: u64, terms: &Terms) -> Result<(), ManifestError> {
     if !(GENERATION_SECS_MIN..=GENERATION_SECS_MAX).contains(&terms.generation_secs) {
         return Err(ManifestError::GenerationSecs(terms.generation_secs));
     }
-    let begins = terms.first_generation.checked_mul(terms.generation_secs);
-    begins.map(|_| ()).ok_or(ManifestError::Generation(terms.first_generation))
+    let first = terms.first_generation.0;
+    first.checked_mul(terms.generation_secs).map(|_| ()).ok_or(ManifestError::Generation(first))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A tool of the admin's that sealed another key than it named would split the network: some sites would count in
-    /// other cells, and nobody would see why.
+    /// A tool of the admin's that sealed another key than it named would split the network: some sites would
+    /// hash otherwise, and nobody would see why.
     #[test]
     fn a_key_that_opens_must_be_the_one_that_is_named() {
         let (admin, site, once) = (
@@ -281,8 +286,7 @@ mod tests {
             SealingSecret::from_bytes([3; 32]),
         );
         let (network, own, sealing) = (admin.public(), site.public(), site.sealing().public());
-        let geometry = Geometry::sized(1000, 0.01, 3, 64).expect("a geometry");
-        let terms = Terms { first_generation: 1, generation_secs: 86_400, geometry };
+        let terms = Terms { first_generation: Generation(1), generation_secs: 86_400 };
         let [named, another] = [[4; 16], [5; 16]].map(HashKey::from_bytes);
         let (key, bytes) =
             (named.fingerprint(), head(&network, 1, &terms, named.fingerprint(), &once.public()));
@@ -291,7 +295,8 @@ mod tests {
         let opened = [&named, &another].map(|sealed| {
             let sealed = vec![(own, seal.seal(sealed, &once).expect("a sound key"))];
             let (once, bytes) = (once.public(), bytes.clone());
-            Manifest { network, number: 1, terms, key, once, sealed, bytes }.open(&site)
+            Manifest { network, number: 1, terms, key, once, head_bytes: HEAD_BYTES, sealed, bytes }
+                .open(&site)
         });
         assert!(matches!(&opened[0], Ok(key) if *key == named));
         assert!(matches!(opened[1], Err(ManifestError::OtherKey { .. })));

@@ -1,8 +1,8 @@
-//! Messages: what a site publishes of its log and of its cells, each with the root of all it holds after it.
+//! Messages: what a site publishes of its streams, each with the value of the chain after it.
 //!
-//! The *head* is signed and has a length of its own; the payload stands behind it and is bound to it by a digest. So
-//! a head proves a root to whoever repairs a page, without the payload that led there. A message without payload is a
-//! *heartbeat*: it says again where the site is.
+//! The *head* is signed and has a length of its own; the payload, a list of items, stands behind it and is bound to it
+//! by a digest. So a head proves how far a site was without the payload that led there. A message without payload is a
+//! *head alone*: it says again how far the site is.
 
 mod head;
 
@@ -11,12 +11,13 @@ use thiserror::Error;
 use crate::digest::Digest;
 use crate::form::{self, FormError};
 use crate::key::{AdminKey, SiteKey, SiteSecret};
+use crate::number::Sequence;
 use crate::roster::Roster;
 
-pub use head::{HEAD_BYTES, Head, SEQUENCE_MAX, State, Stream};
+pub use head::{HEAD_BYTES, Head, SEQUENCE_MAX, State, Stream, StreamId};
 pub(crate) use head::{TAG, check_sequence};
 
-/// The largest message, its payload included. The engine's own limit is a million by default; half of it leaves room
+/// The largest message, its payload included. The broker's own limit is a million by default; half of it leaves room
 /// for what is put around, and a lost message is not much to send again.
 pub const MESSAGE_BYTES_MAX: usize = 512_000;
 
@@ -38,7 +39,7 @@ pub enum MessageError {
         /// The one it is of.
         found: String,
     },
-    /// A stranger's, or of a site that was removed.
+    /// Of somebody unknown, or of a site that was removed.
     #[error("site {0} is not in the roster")]
     NoMember(String),
     /// There is no such stream.
@@ -47,10 +48,10 @@ pub enum MessageError {
     /// Records have no generation of their own.
     #[error("a stream of records of generation {0}: records have none")]
     Generation(u64),
-    /// Cells mean nothing without a geometry and a hash key.
-    #[error("seen counts of no manifest")]
+    /// Sightings mean nothing without a hash key.
+    #[error("sightings under no manifest")]
     NoManifest,
-    /// A message leads forward, and a heartbeat nowhere.
+    /// A message leads forward, and a head alone nowhere.
     #[error("{payload} bytes lead from {previous} to {sequence}")]
     Sequence {
         /// The length of the payload.
@@ -85,12 +86,12 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Makes a message by which the state after `previous` becomes `state`; no payload for a heartbeat.
+    /// Makes a message by which the state after `previous` becomes `state`; no payload for a head alone.
     pub fn sign(
         site: &SiteSecret,
         network: &AdminKey,
         state: State,
-        previous: u64,
+        previous: Sequence,
         payload: &[u8],
     ) -> Result<Vec<u8>, MessageError> {
         let head = Head::new(*network, site.public(), state, previous, payload)?;
@@ -121,7 +122,7 @@ impl<'a> Message<'a> {
         &self.head
     }
 
-    /// The signed bytes and their signature: what proves the root to others.
+    /// The signed bytes and their signature: what proves the value to others.
     pub fn head_bytes(&self) -> &'a [u8] {
         self.bytes.get(..HEAD_BYTES).unwrap_or_default()
     }
@@ -131,13 +132,13 @@ impl<'a> Message<'a> {
         self.head.site()
     }
 
-    /// What it carries: records, or gains of counts.
+    /// What it carries: a list of records, or of deltas of sightings.
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
     /// Whether it only says again where the site is.
-    pub fn is_heartbeat(&self) -> bool {
+    pub fn is_head_alone(&self) -> bool {
         self.payload.is_empty()
     }
 }

@@ -15,8 +15,8 @@ use crate::succession::Standing;
 
 pub use member::{Caps, Member, NAME_BYTES_MAX, Name, NameError};
 
-/// The most sites of a network. Each holds a copy of every other's counts and hears every heartbeat; beyond this a
-/// network wants another shape, not a longer list.
+/// The most sites of a network. Each hears every heartbeat; beyond this a network wants another shape, not a longer
+/// list.
 pub const SITES_MAX: usize = 1000;
 
 pub(crate) const TAG: Tag = *b"seenit roster v1    ";

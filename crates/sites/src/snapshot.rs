@@ -5,14 +5,14 @@
 
 use thiserror::Error;
 
-use crate::beat::StreamId;
 use crate::digest::{Digest, Domain};
 use crate::form::{self, Bytes, FormError, Tag};
 use crate::key::{AdminKey, KEY_BYTES, SIGNATURE_BYTES, SiteKey, SiteSecret};
-use crate::message::{MessageError, check_sequence};
+use crate::message::{MessageError, Stream, StreamId, check_sequence};
+use crate::number::Sequence;
 use crate::roster::Roster;
 
-pub(crate) const TAG: Tag = *b"seenit snapshot v1  ";
+pub(crate) const TAG: Tag = *b"seenit snapshot v2  ";
 const PACK: Domain = *b"seenit pack v1                  ";
 const MANIFEST: Domain = *b"seenit snapshot manifest v1     ";
 
@@ -38,14 +38,14 @@ pub struct Section {
     pub id: StreamId,
     /// Under which manifest; 0 for records.
     pub manifest: u64,
-    /// The sequence before its first record; 0 for cells.
-    pub start: u64,
-    /// The link of the chain there; zeros for cells.
-    pub start_link: Digest,
+    /// The sequence before its first item; 0 for sightings, which are added up.
+    pub start: Sequence,
+    /// The value of the chain there.
+    pub start_value: Digest,
     /// The sequence that it leads to.
-    pub sequence: u64,
-    /// The root there.
-    pub root: Digest,
+    pub sequence: Sequence,
+    /// The value of the chain there.
+    pub value: Digest,
     /// How many bytes it has.
     pub bytes: u64,
 }
@@ -57,7 +57,7 @@ pub enum SnapshotError {
     /// Not even the form, or not signed.
     #[error("no snapshot: {0}")]
     Form(#[from] FormError),
-    /// A stranger's.
+    /// Of somebody unknown.
     #[error("no snapshot: {0}")]
     Message(#[from] MessageError),
     /// Too many sections or packs, or not as many packs as the sections need.
@@ -68,6 +68,9 @@ pub enum SnapshotError {
         /// Packs.
         packs: usize,
     },
+    /// It begins behind its end, or sightings begin elsewhere than at their beginning.
+    #[error("a section of a snapshot that begins after item {0}")]
+    Start(u64),
     /// A site vouches for its own streams.
     #[error("a snapshot with a section of another site")]
     OtherSite,
@@ -108,10 +111,10 @@ impl Snapshot {
         for section in &self.sections {
             section.id.encode(&mut bytes);
             bytes.extend(section.manifest.to_le_bytes());
-            bytes.extend(section.start.to_le_bytes());
-            bytes.extend(section.start_link.0);
-            bytes.extend(section.sequence.to_le_bytes());
-            bytes.extend(section.root.0);
+            bytes.extend(section.start.0.to_le_bytes());
+            bytes.extend(section.start_value.0);
+            bytes.extend(section.sequence.0.to_le_bytes());
+            bytes.extend(section.value.0);
             bytes.extend(section.bytes.to_le_bytes());
         }
         bytes.extend((self.packs.len() as u16).to_le_bytes());
@@ -152,6 +155,10 @@ impl Snapshot {
         for section in &self.sections {
             check_sequence(section.start)?;
             check_sequence(section.sequence)?;
+            let is_whole = section.id.stream == Stream::Records || section.start == Sequence::START;
+            if section.start > section.sequence || !is_whole {
+                return Err(SnapshotError::Start(section.start.0));
+            }
         }
         Ok(())
     }
@@ -161,10 +168,10 @@ fn section(rest: &mut Bytes<'_>, roster: &Roster) -> Result<Section, SnapshotErr
     Ok(Section {
         id: StreamId::decode(rest, roster)?.ok_or(SnapshotError::OtherSite)?,
         manifest: rest.u64()?,
-        start: rest.u64()?,
-        start_link: Digest(rest.array()?),
-        sequence: rest.u64()?,
-        root: Digest(rest.array()?),
+        start: Sequence(rest.u64()?),
+        start_value: Digest(rest.array()?),
+        sequence: Sequence(rest.u64()?),
+        value: Digest(rest.array()?),
         bytes: rest.u64()?,
     })
 }

@@ -6,6 +6,8 @@ pub(crate) trait AtomicWord {
     fn zero() -> Self;
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
+    /// Stores `new` where `current` is; the word that is there instead otherwise, or seldom for no reason.
+    fn exchange(&self, current: u64, new: u64, order: Ordering) -> Result<u64, u64>;
     fn fence(order: Ordering);
     /// What a thread does that waits for another one's few stores.
     fn pause();
@@ -23,6 +25,10 @@ impl AtomicWord for AtomicU64 {
     #[inline(always)]
     fn store(&self, value: u64, order: Ordering) {
         AtomicU64::store(self, value, order);
+    }
+    #[inline(always)]
+    fn exchange(&self, current: u64, new: u64, order: Ordering) -> Result<u64, u64> {
+        self.compare_exchange_weak(current, new, order, Ordering::Relaxed)
     }
     #[inline(always)]
     fn fence(order: Ordering) {
@@ -44,6 +50,9 @@ impl AtomicWord for loom::sync::atomic::AtomicU64 {
     }
     fn store(&self, value: u64, order: Ordering) {
         self.store(value, order);
+    }
+    fn exchange(&self, current: u64, new: u64, order: Ordering) -> Result<u64, u64> {
+        self.compare_exchange(current, new, order, Ordering::Relaxed)
     }
     fn fence(order: Ordering) {
         loom::sync::atomic::fence(order);

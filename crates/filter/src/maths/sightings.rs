@@ -2,14 +2,14 @@
 
 use crate::sightings::Fingerprint;
 
-/// How many parts of a fingerprint a slot may have: 22 bits, of which 0 stands for none.
-const PARTS: f64 = ((1u64 << 22) - 1) as f64;
+/// How many parts of a fingerprint a slot may have: 23 bits, of which 0 stands for none.
+const PARTS: f64 = ((1u64 << 23) - 1) as f64;
 
 /// Slots of a line.
 const LINE_SLOTS: usize = 16;
 
 /// The chance that an absent key meets a slot with its part: it is compared with the slots of two lines, of which
-/// `per_line` each are in question, and each has its part with probability `1 / (2^22 - 1)`. Or its fingerprint is that of
+/// `per_line` each are in question, and each has its part with probability `1 / (2^23 - 1)`. Or its fingerprint is that of
 /// one of the `signatures` held.
 pub fn table_rate(signatures: u64, per_line: f64) -> f64 {
     1.0 - (1.0 - 1.0 / PARTS).powf(2.0 * per_line) + same_fingerprint(signatures)
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn rates_known_by_heart() {
-        assert!((table_rate(0, 14.4) - 28.8 / 4_194_303.0).abs() < 1e-10);
+        assert!((table_rate(0, 14.4) - 28.8 / 8_388_607.0).abs() < 1e-10);
         assert!((same_fingerprint(1 << 24) - (-20f64).exp2()).abs() < 1e-12);
         assert_eq!((refused_share(0.0), table_rate(0, 0.0)), (0.0, 0.0));
         assert!((refused_share(32.0) - 0.5).abs() < 0.01, "{}", refused_share(32.0));

@@ -1,17 +1,20 @@
-//! The filter of seen counts: the papers' refined counting filter of 3-bit cells, and one entry for each signature that
+//! The filter of seen counts: the papers' refined counting filter of 2-bit cells, and one entry for each signature that
 //! outgrew them.
 //!
 //! A key has k cells in one page; an insertion raises those that hold the minimum (H1), and the count is the minimum
-//! (H2). When all k hold 7 they are full, and insertions go on in an entry of the key's own, in tables of short slots:
-//! a count is the cells' minimum plus the entry. Another key with the same full cells reads 7 and no more, so nobody
+//! (H2). When all k hold 3 they are full, and insertions go on in an entry of the key's own, in tables of short slots:
+//! a count is the cells' minimum plus the entry. Another key with the same full cells reads 3 and no more, so nobody
 //! gets to 20 by accident; and a bulk signature costs one entry of 4.5 bytes, where split cells keep a high part for
 //! each of its k cells.
 //!
 //! Never below the truth: every insertion raises either the minimum of the key's cells or the key's entry, by as much as
 //! was inserted, and neither ever falls.
 //!
-//! Why 3 bits: with 4 fewer keys have entries, but at most 0.3 of them, 1.3 bytes, where a bit more a cell costs 2.
-//! With k = 11 and 16 cells a key an absent key reads at least 1 with probability 4.5e-4, at 6.1 bytes.
+//! Why 2 bits: there are 17.5 cells a key, so a third bit costs 2.2 bytes a key. It saves the entries of those that count 4
+//! to 7, 4.5 bytes each: it would pay if they were half of all. One bit would be a plain filter in front of a table: it
+//! saves 2.2 bytes a key and costs 4.5 for each that counts 2 or 3, which are more than a third of everyday mail.
+//! Why this rate: own counts and the peer sum are two filters, and an absent key shall read at least 1 in either with a
+//! probability of at most 5e-4.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -30,10 +33,10 @@ use crate::maths::sightings::{same_fingerprint, table_rate};
 use crate::memory::HugePages;
 
 /// Bits of a cell.
-const CELL_BITS: u32 = 3;
+const CELL_BITS: u32 = 2;
 
 /// What a filter at capacity is sized for: an absent key reads 1 or more so often.
-const RATE: f64 = 4.5e-4;
+const RATE: f64 = 2.3e-4;
 
 /// The first table of entries holds the capacity divided by this, and each later one as much, or an eighth of all
 /// before it: so tables are at most a sixteenth of the capacity too large, a quarter of a byte a signature, and there are
@@ -43,7 +46,7 @@ const ENTRIES_SHARE: u64 = 16;
 /// The fewest entries of a table: what one page of slots holds.
 const ENTRIES_MIN: u64 = 900;
 
-/// Pages of cells that a rate is read off: 2.7 million cells.
+/// Pages of cells that a rate is read off: 4 million cells.
 const SAMPLE_PAGES: u64 = 256;
 
 /// Counts of signatures in few-bit cells.
@@ -182,7 +185,7 @@ impl SeenIndex for SeenFilter {
         cells + self.entries.list_bytes() + self.entries.iter().map(SeenTable::memory_bytes).sum::<u64>()
     }
 
-    /// Up to 7 it may be that all signatures count so much; more takes an entry that collides, too. If all had one,
+    /// Up to 3 it may be that all signatures count so much; more takes an entry that collides, too. If all had one,
     /// there would be [`ENTRIES_SHARE`] tables of them.
     fn promised_rate(&self, least: u64) -> f64 {
         let layout = self.cells.layout();

@@ -1,7 +1,7 @@
-//! Lines of 32-bit slots: a fixed number of keys with counts up to 1,023, read without locks, written by exchange.
+//! Lines of 32-bit slots: a fixed number of keys with counts up to 511, read without locks, written by exchange.
 //!
-//! A line is a cache line of 64 bytes: 16 slots, two of them in a 64-bit word. A slot has a part of the fingerprint, 22
-//! bits that are never 0, above a count of 10 bits; or it is 0 and empty. A key goes into the emptier of its two lines
+//! A line is a cache line of 64 bytes: 16 slots, two of them in a 64-bit word. A slot has a part of the fingerprint, 23
+//! bits that are never 0, above a count of 9 bits; or it is 0 and empty. A key goes into the emptier of its two lines
 //! and never moves. So a reader needs no lock and no counter of moves: whatever was there is there.
 //!
 //! A key's count is the sum of all slots of its two lines that have its part. Two keys with the same part read each
@@ -11,10 +11,11 @@
 //! Why the sum and not the first slot that matches: a key that came later, and got a slot of the first line, would
 //! hide the count of one that lies in the second.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::AtomicU64;
 
 use super::Fingerprint;
 use super::place::{Place, SLOT_FULL};
+use super::slots::{Put, Seen, Slots, pair_of};
 use crate::cells::LINE_WORDS;
 use crate::error::GeometryError;
 use crate::layout::{MAX_BITS, within};
@@ -33,43 +34,11 @@ const PAGE_SLOTS: u64 = PAGE_BYTES as u64 / 4;
 /// Lines that a rate is read off: 2^20 slots, for a relative error of a thousandth.
 const SAMPLE_LINES: u64 = 1 << 16;
 
-/// One in each of the two slots of a word.
-const PAIR: u64 = 1 << 32 | 1;
-
-/// Marks the slots of a word that are 0, in their highest bits. No slot may be 1: what its neighbour borrows would make
-/// it look like 0. None is, since parts are not 0.
-#[inline(always)]
-fn zero_slots(word: u64) -> u64 {
-    word.wrapping_sub(PAIR) & !word & PAIR << 31
-}
-
 /// The slots.
 #[derive(Debug)]
 pub(super) struct Lines {
     lines: u64,
     pages: SharedPages,
-}
-
-/// What the two lines of a key say of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
-    /// The counts of all slots that match.
-    pub(super) sum: u64,
-    /// There may be more of it elsewhere: a slot that matches is full, or so are both lines.
-    pub(super) more: bool,
-}
-
-/// What became of an addition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Put {
-    /// What all matching slots hold afterwards.
-    pub(super) sum: u64,
-    /// What no slot had room for.
-    pub(super) rest: u64,
-    /// Whether a slot matched before.
-    pub(super) held: bool,
-    /// As in [`Seen`], afterwards.
-    pub(super) more: bool,
 }
 
 /// What lines hold.
@@ -79,19 +48,6 @@ pub(super) struct Load {
     pub(super) high: f64,
     /// The share of lines without an empty slot.
     pub(super) full: f64,
-}
-
-/// A key's slots as one look found them.
-struct Found {
-    sum: u64,
-    /// A slot that matches and is not full, and its count.
-    open: Option<(usize, u64)>,
-    /// A slot matches.
-    held: bool,
-    /// A slot that matches is full.
-    full: bool,
-    /// An empty slot of the emptier line.
-    free: Option<usize>,
 }
 
 impl Lines {
@@ -123,103 +79,20 @@ impl Lines {
         place.pair.into_iter().for_each(|line| prefetch(self.pages.words(), line as usize * LINE_WORDS));
     }
 
-    /// The slots of a line, each read whole.
     #[inline(always)]
-    fn slots(&self, line: u64) -> [u32; LINE_SLOTS as usize] {
-        let start = line as usize * LINE_WORDS;
-        let words = &self.pages.words()[start..start + LINE_WORDS];
-        let mut slots = [0; LINE_SLOTS as usize];
-        for (pair, word) in slots.as_chunks_mut().0.iter_mut().zip(words) {
-            let word = word.load(Relaxed);
-            *pair = [word as u32, (word >> 32) as u32];
-        }
-        slots
+    fn slots(&self) -> Slots<'_, AtomicU64, LINE_WORDS> {
+        Slots(self.pages.words())
     }
 
     /// What it holds of a key.
     #[inline(always)]
     pub(super) fn get(&self, place: &Place) -> Seen {
-        // Two slots at a time and without branches: whether a key is there is nothing a processor can guess.
-        let part = u64::from(place.part) * PAIR;
-        let (mut sum, mut full, mut free) = (0, 0, 0);
-        for line in place.pair {
-            let start = line as usize * LINE_WORDS;
-            for word in &self.pages.words()[start..start + LINE_WORDS] {
-                let word = word.load(Relaxed);
-                let matching = zero_slots((word ^ part) & !(u64::from(SLOT_FULL) * PAIR));
-                let counts = word & (matching >> 31) * u64::from(SLOT_FULL);
-                sum += counts;
-                // One more than a full count carries into the part, which is not there.
-                full |= (counts + PAIR) & !(u64::from(SLOT_FULL) * PAIR);
-                free |= zero_slots(word);
-            }
-        }
-        Seen { sum: (sum >> 32) + (sum & u64::from(u32::MAX)), more: full != 0 || free == 0 }
-    }
-
-    fn find(&self, place: &Place) -> Found {
-        let mut found = Found { sum: 0, open: None, held: false, full: false, free: None };
-        let mut room = 0;
-        for line in place.pair {
-            let slots = self.slots(line);
-            let number = |slot: usize| line as usize * LINE_SLOTS as usize + slot;
-            for (index, slot) in slots.into_iter().enumerate() {
-                let count = slot ^ place.part;
-                if count <= SLOT_FULL {
-                    found.sum += u64::from(count);
-                    found.held = true;
-                    found.full |= count == SLOT_FULL;
-                    if count < SLOT_FULL {
-                        found.open = Some((number(index), u64::from(count)));
-                    }
-                }
-            }
-            let empty = slots.iter().filter(|&&slot| slot == 0).count();
-            if empty > room {
-                room = empty;
-                found.free = slots.iter().position(|&slot| slot == 0).map(number);
-            }
-        }
-        found
+        self.slots().get(place)
     }
 
     /// Counts a key `increment` times more, as far as its slot goes.
     pub(super) fn add(&self, place: &Place, increment: u64) -> Put {
-        // Each round but the last, another thread has taken the slot this one wanted: there are 32 to take.
-        loop {
-            let found = self.find(place);
-            let free = found.free.filter(|_| !found.held).map(|slot| (slot, 0));
-            let Some((slot, seen)) = found.open.or(free) else {
-                return Put { sum: found.sum, rest: increment, held: found.held, more: true };
-            };
-            if let Some((before, after)) = self.raise(slot, place.part, increment) {
-                return Put {
-                    sum: found.sum - seen + after,
-                    rest: increment - (after - before),
-                    held: found.held || before > 0,
-                    more: found.full || after == u64::from(SLOT_FULL) || found.free.is_none(),
-                };
-            }
-        }
-    }
-
-    /// Raises a slot that is empty or has this part; its count before and after. `None` where it has another part.
-    fn raise(&self, slot: usize, part: u32, increment: u64) -> Option<(u64, u64)> {
-        let (word, shift) = (&self.pages.words()[slot / 2], slot % 2 * 32);
-        let mut now = word.load(Relaxed);
-        loop {
-            let held = (now >> shift) as u32;
-            if held != 0 && held ^ part > SLOT_FULL {
-                return None;
-            }
-            let before = u64::from(held & SLOT_FULL);
-            let after = before.saturating_add(increment).min(u64::from(SLOT_FULL));
-            let new = now & !(u64::from(u32::MAX) << shift) | (u64::from(part) | after) << shift;
-            match word.compare_exchange_weak(now, new, Relaxed, Relaxed) {
-                Ok(_) => return Some((before, after)),
-                Err(other) => now = other,
-            }
-        }
+        self.slots().add(place, increment)
     }
 
     /// What lines hold on average; read off some of them where there are many.
@@ -227,9 +100,9 @@ impl Lines {
         let step = self.lines.div_ceil(SAMPLE_LINES).max(1);
         let (mut high, mut full, mut lines) = (0u64, 0u64, 0u64);
         for line in (0..self.lines).step_by(step as usize) {
-            let counts = self.slots(line).map(|slot| u64::from(slot & SLOT_FULL));
-            high += counts.iter().filter(|&&count| count >= least).count() as u64;
-            full += u64::from(counts.iter().all(|&count| count > 0));
+            let counts = self.slots().line(line).into_iter().flat_map(pair_of).map(|slot| slot & SLOT_FULL);
+            high += counts.clone().filter(|&count| u64::from(count) >= least).count() as u64;
+            full += u64::from(counts.clone().all(|count| count > 0));
             lines += 1;
         }
         let mean = |sum: u64| sum as f64 / lines.max(1) as f64;

@@ -12,8 +12,8 @@ use crate::table::Table;
 /// Keys of the smallest first table: what one page holds.
 const FIRST_KEYS_MIN: u64 = 460;
 
-/// The first table of an index for `n` signatures holds `n` of so many: enough for one that has seldom more than a
-/// thousand recipients, and a hundredth of what the index takes itself.
+/// The first table of an index for `n` signatures holds `n` of so many: enough where few signatures have more than
+/// 511 recipients, and a hundredth of what the index takes itself.
 const FIRST_SHARE: u64 = 256;
 
 /// Counts of few signatures, for many threads.

@@ -1,17 +1,18 @@
 //! The table of seen counts: 4.5 bytes a signature, two cache lines a lookup.
 //!
 //! [`Lines`] of 32-bit slots hold what fits them. What does not goes into exact 64-bit tables behind them: a key that
-//! found both its lines full, and what a key counts above 1,023. A key's count is the sum of both. A lookup goes to
+//! found both its lines full, and what a key counts above 511. A key's count is the sum of both. A lookup goes to
 //! the second only where a slot of the key is full, or both its lines are.
 //!
 //! In theory ([`maths::sightings`](crate::maths::sightings)), and as tests measure it, 9.0e-5 of keys find no room at
-//! capacity, and an absent key reads at least 1 with probability 6.9e-6.
+//! capacity, and an absent key reads at least 1 with probability 3.5e-6.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::lines::{Lines, Put};
+use super::lines::Lines;
 use super::overflow::Overflow;
 use super::place::SLOT_FULL;
+use super::slots::Put;
 use super::{Added, COUNT_MAX, Fingerprint, SeenIndex};
 use crate::counting::Count;
 use crate::error::GeometryError;

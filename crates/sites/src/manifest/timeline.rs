@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use super::{Manifest, ManifestError};
+use crate::number::Generation;
 use crate::succession::Standing;
 
 /// Manifests that are held at once. One a change and one a newcomer: a thousand sites can be admitted one by one
@@ -32,15 +33,15 @@ pub enum TimelineError {
         /// The network's.
         held: u64,
     },
-    /// It would change a filter that counts already.
+    /// It would change the key of counts that there are already.
     #[error("manifest {number} changes generation {first}, and this site has counted in generation {begun}")]
     Late {
         /// The manifest.
         number: u64,
         /// Its first generation.
-        first: u64,
+        first: Generation,
         /// The newest generation that has begun here.
-        begun: u64,
+        begun: Generation,
     },
     /// No room.
     #[error("there are {MANIFESTS_MAX} manifests already")]
@@ -51,7 +52,7 @@ pub enum TimelineError {
 #[derive(Clone, Debug, Default)]
 pub struct Manifests {
     /// By first generation and number.
-    by_first: BTreeMap<(u64, u64), Manifest>,
+    by_first: BTreeMap<(Generation, u64), Manifest>,
 }
 
 impl Manifests {
@@ -65,7 +66,7 @@ impl Manifests {
     ///
     /// `begun` is the newest generation in which this site has counted under the manifests it holds; a site that has
     /// not counted yet says `None`, and takes the past as it is told.
-    pub fn add(&mut self, arrived: Manifest, begun: Option<u64>) -> Result<Standing, TimelineError> {
+    pub fn add(&mut self, arrived: Manifest, begun: Option<Generation>) -> Result<Standing, TimelineError> {
         self.check_network(&arrived)?;
         let number = arrived.number;
         let twin = self.by_first.values().find(|held| held.number == number);
@@ -85,8 +86,13 @@ impl Manifests {
     }
 
     /// The manifest that holds for a generation.
-    pub fn holding(&self, generation: u64) -> Option<&Manifest> {
+    pub fn holding(&self, generation: Generation) -> Option<&Manifest> {
         self.by_first.range(..=(generation, u64::MAX)).next_back().map(|(_, manifest)| manifest)
+    }
+
+    /// All of them, in order of their first generation.
+    pub fn iter(&self) -> impl Iterator<Item = &Manifest> {
+        self.by_first.values()
     }
 
     /// The manifest of a number.
@@ -96,13 +102,13 @@ impl Manifests {
 
     /// Whether something said under manifest `number` may be applied to a generation: its terms must be those that
     /// hold.
-    pub fn applies(&self, number: u64, generation: u64) -> bool {
+    pub fn applies(&self, number: u64, generation: Generation) -> bool {
         let said = self.numbered(number);
         said.zip(self.holding(generation)).is_some_and(|(said, holding)| said.counts_like(holding))
     }
 
     /// Forgets manifests that hold for no generation from `oldest` on.
-    pub fn forget_before(&mut self, oldest: u64) {
+    pub fn forget_before(&mut self, oldest: Generation) {
         let holding = self.holding(oldest).map(|manifest| manifest.terms.first_generation);
         self.by_first.retain(|(first, _), _| holding.is_none_or(|holding| *first >= holding));
     }
@@ -122,12 +128,12 @@ impl Manifests {
     }
 
     /// Refuses a manifest by which a generation that has begun would be counted otherwise.
-    fn check_late(&self, arrived: &Manifest, begun: Option<u64>) -> Result<(), TimelineError> {
+    fn check_late(&self, arrived: &Manifest, begun: Option<Generation>) -> Result<(), TimelineError> {
         let (first, number) = (arrived.terms.first_generation, arrived.number);
         let Some(begun) = begun.filter(|begun| first <= *begun) else { return Ok(()) };
         // Those it would take the place of: what holds at its beginning, and nothing that begins later.
         let next = self.by_first.range((first, number)..).find(|((later, _), _)| *later > first);
-        let last = next.map_or(begun, |((later, _), _)| begun.min(later.saturating_sub(1)));
+        let last = next.map_or(begun, |((later, _), _)| begun.min(Generation(later.0.saturating_sub(1))));
         match self.holding(last) {
             Some(held) if (held.terms.first_generation, held.number) > (first, number) => Ok(()),
             Some(held) if !held.counts_like(arrived) => Err(TimelineError::Late { number, first, begun }),
@@ -137,8 +143,8 @@ impl Manifests {
 }
 
 impl Manifest {
-    /// Whether cells counted under one are cells of the other.
+    /// Whether fingerprints made under one are fingerprints of the other.
     fn counts_like(&self, other: &Manifest) -> bool {
-        self.key == other.key && self.terms.geometry == other.terms.geometry
+        self.key == other.key
     }
 }

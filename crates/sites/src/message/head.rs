@@ -1,10 +1,10 @@
-//! The head of a message: who, of what, from where to where, and the root there.
+//! The head of a message: who, of what, from where to where, and the value of the chain there.
 
 use super::{MessageError, PAYLOAD_BYTES_MAX};
 use crate::digest::{Digest, Domain};
 use crate::form::{self, Bytes, FormError, Tag};
 use crate::key::{AdminKey, KEY_BYTES, SIGNATURE_BYTES, SiteKey};
-use crate::number::Generation;
+use crate::number::{Generation, Incarnation, Sequence};
 use crate::roster::Roster;
 
 pub(crate) const TAG: Tag = *b"seenit message v1   ";
@@ -33,19 +33,18 @@ pub enum Stream {
 /// Where a site is in one of its streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// The life of the site's data folder.
-    pub incarnation: u64,
+    /// The incarnation of the site's data folder.
+    pub incarnation: Incarnation,
     /// The stream.
     pub stream: Stream,
     /// How many records, or deltas of this generation, there were so far in this incarnation.
-    pub sequence: u64,
+    pub sequence: Sequence,
     /// The number of the manifest under which they were made. Records are made under none, 0, before
     /// there is one.
     pub manifest: u64,
-    /// What stands for all of them: the link of the chain of records, the root of the pages of cells.
-    pub root: Digest,
-    /// When the site said so, by its own clock: an old heartbeat that is sent again is no sign of life, and a clock
-    /// that is wrong is seen.
+    /// The value of the chain over all of them.
+    pub value: Digest,
+    /// When the site said so, by its own clock.
     pub time_secs: u64,
 }
 
@@ -55,7 +54,7 @@ pub struct Head {
     network: AdminKey,
     site: SiteKey,
     state: State,
-    previous: u64,
+    previous: Sequence,
     payload_bytes: u32,
     payload: Digest,
 }
@@ -65,7 +64,7 @@ impl Head {
         network: AdminKey,
         site: SiteKey,
         state: State,
-        previous: u64,
+        previous: Sequence,
         payload: &[u8],
     ) -> Result<Self, MessageError> {
         let length = payload.len();
@@ -90,35 +89,36 @@ impl Head {
         let mut rest = Bytes(bytes);
         rest.tag(&TAG)?;
         let site = roster.signer(&mut rest)?;
-        let incarnation = rest.u64()?;
+        let incarnation = Incarnation(rest.u64()?);
         let stream = Stream::decode(&mut rest)?;
-        let (previous, sequence, manifest, time_secs) = (rest.u64()?, rest.u64()?, rest.u64()?, rest.u64()?);
-        let root = Digest(rest.array()?);
+        let (previous, sequence) = (Sequence(rest.u64()?), Sequence(rest.u64()?));
+        let (manifest, time_secs) = (rest.u64()?, rest.u64()?);
+        let value = Digest(rest.array()?);
         let (payload_bytes, payload) = (rest.u32()?, Digest(rest.array()?));
         rest.run(SIGNATURE_BYTES)?;
         rest.end()?;
-        let state = State { incarnation, stream, sequence, manifest, root, time_secs };
+        let state = State { incarnation, stream, sequence, manifest, value, time_secs };
         Head { network: *roster.network(), site, state, previous, payload_bytes, payload }.checked()
     }
 
     /// Appends all that is signed.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
-        let State { incarnation, stream, sequence, manifest, root, time_secs } = self.state;
+        let State { incarnation, stream, sequence, manifest, value, time_secs } = self.state;
         let (code, generation) = stream.code();
         out.extend(TAG);
         out.extend(self.network.to_bytes());
         out.extend(self.site.to_bytes());
-        out.extend(incarnation.to_le_bytes());
+        out.extend(incarnation.0.to_le_bytes());
         out.push(code);
-        for number in [generation, self.previous, sequence, manifest, time_secs] {
+        for number in [generation, self.previous.0, sequence.0, manifest, time_secs] {
             out.extend(number.to_le_bytes());
         }
-        out.extend(root.0);
+        out.extend(value.0);
         out.extend(self.payload_bytes.to_le_bytes());
         out.extend(self.payload.0);
     }
 
-    /// A payload leads forward, and a heartbeat nowhere; and there is one digest of nothing.
+    /// A payload leads forward, and a head alone nowhere; and there is one digest of nothing.
     fn checked(self) -> Result<Self, MessageError> {
         let (previous, sequence, payload) = (self.previous, self.state.sequence, self.payload_bytes as usize);
         if payload > PAYLOAD_BYTES_MAX {
@@ -130,7 +130,7 @@ impl Head {
         }
         let leads = if payload == 0 { previous == sequence } else { previous < sequence };
         if !leads {
-            return Err(MessageError::Sequence { payload, previous, sequence });
+            return Err(MessageError::Sequence { payload, previous: previous.0, sequence: sequence.0 });
         }
         if payload == 0 {
             self.check_payload(&[])?;
@@ -170,14 +170,49 @@ impl Head {
     }
 
     /// The sequence that it follows: it applies to whoever has that much, or more, but not all of it.
-    pub fn previous(&self) -> u64 {
+    pub fn previous(&self) -> Sequence {
         self.previous
     }
 }
 
 /// Refuses sequences that nobody can have got to.
-pub(crate) fn check_sequence(sequence: u64) -> Result<u64, MessageError> {
-    if sequence <= SEQUENCE_MAX { Ok(sequence) } else { Err(MessageError::Endless(sequence)) }
+pub(crate) fn check_sequence(sequence: Sequence) -> Result<Sequence, MessageError> {
+    if sequence.0 <= SEQUENCE_MAX { Ok(sequence) } else { Err(MessageError::Endless(sequence.0)) }
+}
+
+/// A stream of one incarnation of a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StreamId {
+    /// Whose.
+    pub site: SiteKey,
+    /// The incarnation of its data folder.
+    pub incarnation: Incarnation,
+    /// Records, or sightings of a generation.
+    pub stream: Stream,
+}
+
+impl StreamId {
+    /// The stream that a head is of.
+    pub fn of(head: &Head) -> Self {
+        let State { incarnation, stream, .. } = head.state;
+        StreamId { site: head.site, incarnation, stream }
+    }
+
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.site.to_bytes());
+        out.extend(self.incarnation.0.to_le_bytes());
+        let (code, generation) = self.stream.code();
+        out.push(code);
+        out.extend(generation.to_le_bytes());
+    }
+
+    /// Reads the name of a stream; `None` where its site is no member of this roster.
+    pub(crate) fn decode(bytes: &mut Bytes<'_>, roster: &Roster) -> Result<Option<Self>, MessageError> {
+        let site = roster.key_of(&bytes.array()?);
+        let incarnation = Incarnation(bytes.u64()?);
+        let stream = Stream::decode(bytes)?;
+        Ok(site.map(|site| StreamId { site, incarnation, stream }))
+    }
 }
 
 impl Stream {

@@ -36,7 +36,7 @@ pub struct Caps {
     pub spam: u32,
     /// Points of ham, likewise.
     pub ham: u32,
-    /// Recipients that one of its cells counts for.
+    /// Recipients of one signature that it counts for, in a generation.
     pub seen: u64,
 }
 

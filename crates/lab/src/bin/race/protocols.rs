@@ -6,6 +6,7 @@
 
 mod generator;
 mod host;
+mod memory;
 mod programs;
 mod pyzord;
 pub(crate) mod question;
@@ -35,8 +36,9 @@ Examples:
   cargo run --release -p seenit-lab --bin race -- protocols
   cargo run --release -p seenit-lab --bin race -- protocols --json > protocols.json
   cargo run --release -p seenit-lab --bin race -- protocols --signatures 10000 --messages 2000 --seconds 1
+  cargo run --release -p seenit-lab --bin race -- protocols --memory
 
-Needs pyzord (Debian's packages pyzor and python3-gdbm), rspamd and redis-server. All stay on loopback.
+Needs pyzord (Debian's packages pyzor and python3-gdbm), rspamd and redis-server, but for --memory. All stay on loopback.
 Loading rspamd takes 200 seconds: more than 500 messages a second it does not write cleanly.";
 
 /// Laps of each server; what is said is the median.
@@ -62,6 +64,9 @@ pub(crate) struct ProtocolsArgs {
     /// Seconds of a lap; each server has three of each kind.
     #[arg(long, value_name = "S", default_value_t = 5.0)]
     seconds: f64,
+    /// Only the memory of seen counts: no servers.
+    #[arg(long)]
+    memory: bool,
     /// Print one JSON array in place of the table.
     #[arg(long)]
     json: bool,
@@ -139,14 +144,29 @@ pub(crate) fn run(args: &ProtocolsArgs) -> Result<(), Box<dyn Error>> {
     if let Some(plan) = &args.host {
         return host::serve(&serde_json::from_str(plan)?);
     }
-    programs::check_installed()?;
-    let rows = race(args)?;
-    if args.json {
-        println!("{}", serde_json::to_string_pretty(&rows)?);
-    } else {
-        println!("{}", table::table(&rows));
-        table::targets(&rows).iter().for_each(|line| println!("{line}"));
+    let memory = memory::race(args.signatures)?;
+    if args.memory {
+        return print(args, &[], &memory);
     }
+    programs::check_installed()?;
+    print(args, &race(args)?, &memory)
+}
+
+/// Answers of servers and memory of seen counts, in one array or in two tables.
+fn print(args: &ProtocolsArgs, rows: &[Row], memory: &[memory::MemoryRow]) -> Result<(), Box<dyn Error>> {
+    if args.json {
+        let answers = rows.iter().map(serde_json::to_value);
+        let all: Vec<_> = answers.chain(memory.iter().map(serde_json::to_value)).collect::<Result<_, _>>()?;
+        println!("{}", serde_json::to_string_pretty(&all)?);
+        return Ok(());
+    }
+    let mut lines = memory::targets(memory);
+    if !rows.is_empty() {
+        println!("{}", table::table(rows));
+        lines.splice(..0, table::targets(rows));
+    }
+    println!("{}", memory::table(memory));
+    lines.iter().for_each(|line| println!("{line}"));
     Ok(())
 }
 

@@ -1,0 +1,325 @@
+//! What others say: applied in order, once, and only as far as the chain leads to the value that its site signed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use seenit_filter::sightings;
+use seenit_sites::ask::Ask;
+use seenit_sites::chain::Chain;
+use seenit_sites::key::SiteKey;
+use seenit_sites::list;
+use seenit_sites::message::{HEAD_BYTES, Head, Message, MessageError, Stream, StreamId};
+use seenit_sites::number::{Generation, Sequence};
+
+use crate::action::Action;
+use crate::following::Following;
+use crate::link::Link;
+use crate::position::Position;
+use crate::store::{Heard, HeldStream};
+
+/// How far ahead a peer's generation may be: its clock is ahead of ours, or ours behind.
+const SKEW_GENERATIONS: u64 = 1;
+
+/// Bytes of messages that wait, of all streams together.
+const WAITING_BYTES_MAX: usize = 64 << 20;
+
+/// Incarnations of one site that are followed at once. An honest site has a new one when it is restored from a
+/// backup, and old ones end when nothing of them counts; only a hostile member has more.
+pub(crate) const INCARNATIONS_MAX: usize = 32;
+
+impl Link {
+    /// A message, from whomever.
+    pub(crate) fn hear_message(&mut self, bytes: &[u8]) {
+        let Some(roster) = self.documents.roster.as_ref() else { return };
+        let message = match Message::decode(bytes, roster) {
+            Ok(message) => message,
+            Err(error) => return self.not_of_members(error),
+        };
+        let (head, is_head_alone) = (*message.head(), message.is_head_alone());
+        let id = StreamId::of(&head);
+        if !self.note_head(&head) || is_head_alone {
+            return;
+        }
+        let Some(following) = self.streams.get_mut(&id) else { return };
+        let applied = following.applied();
+        if head.previous() <= applied && applied < head.state().sequence {
+            // Whatever waits: what can be applied is applied.
+            self.apply(&id, bytes);
+        } else if head.previous() > applied {
+            self.waiting_bytes -= following.waiting_bytes;
+            following.wait(&head, bytes);
+            self.waiting_bytes += following.waiting_bytes;
+        }
+        self.apply_waiting(&id);
+        self.refresh(&id);
+        self.make_room();
+    }
+
+    /// Takes note of something that no member signed.
+    pub(crate) fn not_of_members(&mut self, error: MessageError) {
+        match error {
+            MessageError::OtherNetwork { found, .. } => {
+                self.foreign = Some((self.now, format!("of network {found}")));
+            }
+            MessageError::NoMember(site) => {
+                self.foreign = Some((self.now, format!("of site {site}, which is not in the roster")));
+            }
+            _ => {}
+        }
+    }
+
+    /// Where more waits than there is room for, the site of which most waits makes room: it is asked for again.
+    fn make_room(&mut self) {
+        if self.waiting_bytes <= WAITING_BYTES_MAX {
+            return;
+        }
+        let mut of_sites: BTreeMap<SiteKey, usize> = BTreeMap::new();
+        for (id, following) in &self.streams {
+            *of_sites.entry(id.site).or_default() += following.waiting_bytes;
+        }
+        let most = of_sites.into_iter().max_by_key(|(_, bytes)| *bytes).map(|(site, _)| site);
+        let of_most = self.streams.iter_mut().filter(|(id, _)| Some(id.site) == most);
+        if let Some((_, following)) = of_most.max_by_key(|(_, following)| following.waiting_bytes) {
+            self.waiting_bytes -= following.waiting_bytes;
+            following.drop_waiting();
+        }
+    }
+
+    /// Takes note of what a site signed to have; whether it is a stream that is followed.
+    pub(crate) fn note_head(&mut self, head: &Head) -> bool {
+        let id = StreamId::of(head);
+        if id.site == self.key && id.incarnation >= self.own.latest.incarnation {
+            self.said_by_us(head);
+            return false;
+        }
+        if let Stream::Sightings { generation } = id.stream
+            && !self.is_countable(&id.site, generation, head.state().manifest)
+        {
+            return false;
+        }
+        if !self.has_room(&id) {
+            self.make_room_for_incarnation(&id);
+        }
+        let Some(following) = self.follow(id) else { return false };
+        following.note(head);
+        self.refresh(&id);
+        true
+    }
+
+    /// Whether sightings of a generation count here.
+    pub(crate) fn is_countable(&mut self, site: &SiteKey, generation: Generation, manifest: u64) -> bool {
+        if self.is_ahead(generation) {
+            let skewed = self.neighbours.entry(*site).or_default().skewed.replace(generation);
+            // Once, and not for each generation that somebody comes up with.
+            if !skewed.is_some_and(|before| self.is_ahead(before)) {
+                let (name, now) = (self.documents.name_of(site), self.own.latest.generation);
+                self.warn(format!("{name} speaks of generation {generation}, and it is {now} here: refused"));
+            }
+            return false;
+        }
+        generation >= self.own.latest.oldest && self.documents.manifests.applies(manifest, generation)
+    }
+
+    /// Whether a generation is farther ahead than clocks may be apart.
+    pub(crate) fn is_ahead(&self, generation: Generation) -> bool {
+        generation.0 > self.own.latest.generation.0.saturating_add(SKEW_GENERATIONS)
+    }
+
+    /// The stream, followed from its beginning where it is not yet; `None` where its site has no slot or too many
+    /// incarnations, or where it is our own and we do not know yet how far we remember it.
+    pub(crate) fn follow(&mut self, id: StreamId) -> Option<&mut Following> {
+        if !self.streams.contains_key(&id) {
+            let slot = *self.documents.slots.get(&id.site)?;
+            if !self.has_room(&id) {
+                return None;
+            }
+            let start = if id.site == self.key { self.own_start(&id)? } else { Chain::begin(&id) };
+            let mut position = Position::begin(start.value());
+            position.applied = start.sequence();
+            self.streams.insert(id, Following::new(slot, position));
+        }
+        self.streams.get_mut(&id)
+    }
+
+    /// Whether one more incarnation of its site can be followed, if it is one more.
+    fn has_room(&self, id: &StreamId) -> bool {
+        let of_site = self.streams_of(&id.site).map(|(known, _)| known.incarnation);
+        let incarnations: BTreeSet<_> = of_site.collect();
+        incarnations.len() < INCARNATIONS_MAX || incarnations.contains(&id.incarnation)
+    }
+
+    /// Incarnations that others only claim to know of make room for one that its site signed.
+    fn make_room_for_incarnation(&mut self, id: &StreamId) {
+        let is_claimed = |(known, one): (&StreamId, &Following)| (!one.is_known_of()).then_some(*known);
+        let claimed: Vec<StreamId> = self.streams_of(&id.site).filter_map(is_claimed).collect();
+        claimed.iter().for_each(|known| self.unfollow(known));
+        if !self.has_room(id) {
+            self.neighbours.entry(id.site).or_default().unheard = Some(id.incarnation);
+        }
+    }
+
+    /// The streams of a site that are followed.
+    pub(crate) fn streams_of(&self, site: &SiteKey) -> impl Iterator<Item = (&StreamId, &Following)> {
+        let first = StreamId { site: *site, incarnation: Default::default(), stream: Stream::Records };
+        self.streams.range(first..).take_while(move |(id, _)| id.site == first.site)
+    }
+
+    /// The stream is followed no more.
+    pub(crate) fn unfollow(&mut self, id: &StreamId) {
+        let Some(following) = self.streams.remove(id) else { return };
+        self.waiting_bytes -= following.waiting_bytes;
+        if let Some(due) = following.due {
+            self.due.remove(&(due, *id));
+        }
+        if let Some(neighbour) = self.neighbours.get_mut(&id.site) {
+            neighbour.behind.remove(id);
+        }
+        self.dirty.remove(id);
+        self.own.changed.remove(id);
+    }
+
+    /// Applies what waited for what is applied now.
+    pub(crate) fn apply_waiting(&mut self, id: &StreamId) {
+        loop {
+            let Some(following) = self.streams.get_mut(id) else { return };
+            self.waiting_bytes -= following.waiting_bytes;
+            let next = following.next_message();
+            self.waiting_bytes += following.waiting_bytes;
+            let Some(bytes) = next else { return };
+            if !self.apply(id, &bytes) {
+                return;
+            }
+        }
+    }
+
+    /// Applies a message that was checked and that leads beyond what is applied. Whether it did.
+    fn apply(&mut self, id: &StreamId, bytes: &[u8]) -> bool {
+        let Some(roster) = self.documents.roster.as_ref() else { return false };
+        let Some(following) = self.streams.get(id) else { return false };
+        let Ok(message) = Message::reread(bytes, roster) else { return false };
+        let (previous, state) = (message.head().previous(), *message.head().state());
+        let after = following.applied();
+        let Ok(items) = list::items(message.payload(), state.sequence.0 - previous.0) else {
+            return self.unreadable(id, "a message of it is no list of items");
+        };
+        let items = items.get((after.0 - previous.0) as usize..).unwrap_or_default();
+        let chain = Chain::resume(after, following.position.value);
+        if items.iter().fold(chain, |chain, item| chain.then(item)).value() != state.value {
+            return self.mismatched(id);
+        }
+        if let Stream::Sightings { .. } = id.stream
+            && let Some(error) = items.iter().find_map(|item| sightings::decode(item).err())
+        {
+            return self.unreadable(id, &format!("a delta cannot be read: {error}"));
+        }
+        let stream = self.held(id, following);
+        let items = items.iter().map(|item| item.to_vec()).collect();
+        self.batch.heard.push(Heard { stream, after, items, message: Some(bytes.to_vec()) });
+        let head = bytes.get(..HEAD_BYTES).map(<[u8]>::to_vec);
+        let position =
+            Position { applied: state.sequence, value: state.value, head, ..following.position.clone() };
+        self.advance(id, position);
+        true
+    }
+
+    /// A stream as the store names it.
+    pub(crate) fn held(&self, id: &StreamId, following: &Following) -> HeldStream {
+        HeldStream { slot: following.slot, incarnation: id.incarnation, stream: id.stream }
+    }
+
+    /// A stream is applied so far, as soon as the batch is committed.
+    pub(crate) fn advance(&mut self, id: &StreamId, position: Position) {
+        let now = self.now;
+        let Some(following) = self.streams.get_mut(id) else { return };
+        let was_late = following.is_late(now);
+        following.advance(position, now);
+        self.dirty.insert(*id);
+        self.own.changed.insert(*id);
+        self.own.has_news |= id.stream == Stream::Records;
+        if was_late {
+            self.agreed_again(&id.site);
+        }
+    }
+
+    /// What a site signed does not follow on what is held of it. Returns that nothing was applied.
+    fn mismatched(&mut self, id: &StreamId) -> bool {
+        const WHY: &str = "what it signed does not follow on what it signed before";
+        let Some(following) = self.streams.get_mut(id) else { return false };
+        let is_new = following.mismatch.as_deref() != Some(WHY);
+        following.mismatch = Some(WHY.to_owned());
+        self.waiting_bytes -= following.waiting_bytes;
+        following.drop_waiting();
+        let head = following.position.head.clone();
+        if is_new {
+            let (name, stream) = (self.documents.name_of(&id.site), described(id.stream));
+            self.warn(format!("{stream} of {name}: {WHY}"));
+        }
+        // Perhaps it came back from a backup, and does not know that it had been further.
+        if let Some(head) = head.filter(|_| id.site != self.key) {
+            self.out.push(Action::Ask { to: id.site, bytes: Ask::Said { head }.encode() });
+        }
+        false
+    }
+
+    /// A site signed what cannot be read: nothing after it can be applied. Others are not held up by it.
+    fn unreadable(&mut self, id: &StreamId, why: &str) -> bool {
+        let Some(following) = self.streams.get_mut(id) else { return false };
+        let is_new = !following.is_unreadable;
+        (following.is_unreadable, following.mismatch) = (true, Some(why.to_owned()));
+        self.waiting_bytes -= following.waiting_bytes;
+        following.drop_waiting();
+        if is_new {
+            let (name, stream) = (self.documents.name_of(&id.site), described(id.stream));
+            self.warn(format!("{stream} of {name}: {why}"));
+        }
+        false
+    }
+
+    /// Looks at a stream after something changed: whether it is behind, and when it is asked for.
+    pub(crate) fn refresh(&mut self, id: &StreamId) {
+        let now = self.now;
+        let Some(following) = self.streams.get_mut(id) else { return };
+        let was_late = following.is_late(now);
+        let is_behind = following.is_behind();
+        if is_behind {
+            following.missing_since.get_or_insert(now);
+            let is_claimed = following.claimed() > following.known();
+            following.claimed_since = is_claimed.then(|| following.claimed_since.unwrap_or(now));
+        } else {
+            following.caught_up();
+            if !following.is_unreadable {
+                following.mismatch = None;
+            }
+        }
+        let due = following.next_ask();
+        if due != following.due {
+            following.due.map(|due| self.due.remove(&(due, *id)));
+            due.map(|due| self.due.insert((due, *id)));
+            following.due = due;
+        }
+        let is_late = following.is_late(now);
+        let neighbour = self.neighbours.entry(id.site).or_default();
+        if is_behind {
+            neighbour.behind.insert(*id)
+        } else {
+            neighbour.behind.remove(id)
+        };
+        if was_late && !is_late {
+            self.agreed_again(&id.site);
+        } else if !is_behind {
+            self.compared(&id.site);
+        }
+    }
+
+    /// The last item of a followed stream that is applied.
+    pub(crate) fn applied(&self, id: &StreamId) -> Sequence {
+        self.streams.get(id).map_or(Sequence::START, Following::applied)
+    }
+}
+
+/// A stream in words.
+pub(crate) fn described(stream: Stream) -> String {
+    match stream {
+        Stream::Records => "the records".into(),
+        Stream::Sightings { generation } => format!("the sightings of generation {generation}"),
+    }
+}

@@ -1,0 +1,221 @@
+//! The network's signed documents: roster and manifests, as they are held and journalled; and the slots of sites.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use seenit_sites::Standing;
+use seenit_sites::key::{AdminKey, SiteKey, SiteSecret};
+use seenit_sites::manifest::{HashKey, Manifest, ManifestError, Manifests};
+use seenit_sites::number::Generation;
+use seenit_sites::roster::{Caps, Roster, RosterError};
+
+use crate::link::LocalCaps;
+use crate::rows;
+use crate::store::{Batch, Loaded, Peer, PeerSlot, Terms};
+
+/// Slots that the ledger knows: as many as a roster has members.
+const SLOTS_MAX: u16 = 1000;
+
+/// What the admin signed, as far as it is known here.
+pub(crate) struct Documents {
+    pub(crate) network: AdminKey,
+    pub(crate) roster: Option<Roster>,
+    pub(crate) manifests: Manifests,
+    pub(crate) slots: BTreeMap<SiteKey, PeerSlot>,
+    local_caps: LocalCaps,
+    /// Slots that were given up in the batch that is not committed yet: nobody gets them before.
+    pub(crate) freed: BTreeSet<PeerSlot>,
+    /// Two documents with one number.
+    pub(crate) fork: Option<String>,
+}
+
+/// What came of a document.
+pub(crate) enum Taken {
+    /// It says nothing new.
+    Old,
+    /// It counts from now on.
+    New,
+    /// It is of another network.
+    Foreign(String),
+    /// Why it is refused.
+    Refused(String),
+}
+
+impl Documents {
+    /// Reads the documents that are journalled.
+    pub(crate) fn open(loaded: &Loaded, network: AdminKey, local_caps: LocalCaps) -> Self {
+        let (mut roster, mut manifests, mut slots) = (None, Manifests::new(), BTreeMap::new());
+        for (key, value) in &loaded.rows {
+            match key.split_first() {
+                Some((b'r', _)) => roster = Roster::decode(value, &network).ok(),
+                Some((b'm', _)) => {
+                    if let Ok(manifest) = Manifest::decode(value, &network) {
+                        // They were taken in one by one, and are again.
+                        let _ = manifests.add(manifest, None);
+                    }
+                }
+                Some((b's', site)) => {
+                    let site = site.try_into().ok().and_then(|site| SiteKey::from_bytes(site).ok());
+                    if let (Some(site), Ok(slot)) = (site, value.as_slice().try_into()) {
+                        slots.insert(site, PeerSlot(u16::from_be_bytes(slot)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Documents { network, roster, manifests, slots, local_caps, freed: BTreeSet::new(), fork: None }
+    }
+
+    /// The same documents, from what is durable.
+    pub(crate) fn reload(&mut self, loaded: &Loaded) {
+        let fork = self.fork.take();
+        *self = Documents::open(loaded, self.network, std::mem::take(&mut self.local_caps));
+        self.fork = fork;
+    }
+
+    /// Takes a roster in.
+    pub(crate) fn take_roster(&mut self, batch: &mut Batch, bytes: &[u8]) -> Taken {
+        let roster = match Roster::decode(bytes, &self.network) {
+            Ok(roster) => roster,
+            Err(RosterError::OtherNetwork { found, .. }) => return Taken::Foreign(found),
+            Err(error) => return Taken::Refused(error.to_string()),
+        };
+        if let Some(held) = &self.roster {
+            let standing = match roster.standing(held) {
+                Ok(standing) => standing,
+                Err(error) => return Taken::Refused(error.to_string()),
+            };
+            if let Standing::Fork { .. } = standing {
+                let version = roster.version();
+                self.fork = Some(format!(
+                    "two rosters of version {version}: the admin's key may be known to others; sign a roster of a \
+                     greater version"
+                ));
+            }
+            if !standing.replaces() {
+                return Taken::Old;
+            }
+            if standing == Standing::Newer {
+                self.fork = None;
+            }
+        }
+        let mut slots = self.slots.clone();
+        for member in roster.members() {
+            if !slots.contains_key(&member.site) {
+                let Some(slot) = free_slot(&slots, &self.freed) else {
+                    return Taken::Refused("no slot is left".into());
+                };
+                slots.insert(member.site, slot);
+                batch.rows.push((rows::slot(&member.site), Some(slot.0.to_be_bytes().to_vec())));
+            }
+        }
+        batch.rows.push((rows::ROSTER.to_vec(), Some(bytes.to_vec())));
+        (self.roster, self.slots) = (Some(roster), slots);
+        Taken::New
+    }
+
+    /// Takes a manifest in. `begun` is the generation in which this site counts already under the network's terms.
+    pub(crate) fn take_manifest(
+        &mut self,
+        batch: &mut Batch,
+        bytes: &[u8],
+        begun: Option<Generation>,
+    ) -> Taken {
+        let manifest = match Manifest::decode(bytes, &self.network) {
+            Ok(manifest) => manifest,
+            Err(ManifestError::OtherNetwork { found, .. }) => return Taken::Foreign(found),
+            Err(error) => return Taken::Refused(error.to_string()),
+        };
+        let number = manifest.number();
+        let standing = match self.manifests.add(manifest, begun) {
+            Ok(standing) => standing,
+            Err(error) => return Taken::Refused(error.to_string()),
+        };
+        if let Standing::Fork { .. } = standing {
+            self.fork = Some(format!(
+                "two manifests of number {number}: the admin's key may be known to others; sign a manifest of a \
+                 greater number"
+            ));
+        }
+        if !standing.replaces() {
+            return Taken::Old;
+        }
+        batch.rows.push((rows::manifest(number), Some(bytes.to_vec())));
+        Taken::New
+    }
+
+    /// The terms that this site can open.
+    pub(crate) fn terms(&self, secret: &SiteSecret) -> Option<Terms> {
+        let (mut keys, mut generation_secs): (BTreeMap<Generation, (u64, HashKey)>, _) =
+            (BTreeMap::new(), None);
+        for manifest in self.manifests.iter() {
+            let Ok(key) = manifest.open(secret) else { continue };
+            let (terms, number) = (manifest.terms(), manifest.number());
+            generation_secs = Some(terms.generation_secs);
+            // Of one first generation the greatest number counts.
+            if keys.get(&terms.first_generation).is_none_or(|(held, _)| *held < number) {
+                keys.insert(terms.first_generation, (number, key));
+            }
+        }
+        let keys = keys.into_iter().map(|(first, (_, key))| (first, key)).collect();
+        Some(Terms { network: self.network, generation_secs: generation_secs?, keys })
+    }
+
+    /// Whom the ledger is to believe. This site itself stays among them even where it was removed: what it once said
+    /// is its own.
+    pub(crate) fn peers(&self, own: &SiteKey) -> Vec<Peer> {
+        let members = self.roster.iter().flat_map(|roster| roster.members());
+        let mut peers: Vec<Peer> = members
+            .filter_map(|member| {
+                let (slot, name) = (*self.slots.get(&member.site)?, member.name.as_str().to_owned());
+                let caps = self.caps(&name, member.caps);
+                Some(Peer { slot, site: member.site, name, caps })
+            })
+            .collect();
+        if let Some(slot) = self.slots.get(own).filter(|_| peers.iter().all(|peer| peer.site != *own)) {
+            let caps = Caps { spam: 0, ham: 0, seen: 0 };
+            peers.push(Peer { slot: *slot, site: *own, name: "this site".into(), caps });
+        }
+        peers
+    }
+
+    fn caps(&self, name: &str, caps: Caps) -> Caps {
+        let Some(local) = self.local_caps.get(name) else { return caps };
+        Caps {
+            spam: local.spam.map_or(caps.spam, |most| most.min(caps.spam)),
+            ham: local.ham.map_or(caps.ham, |most| most.min(caps.ham)),
+            seen: local.seen.map_or(caps.seen, |most| most.min(caps.seen)),
+        }
+    }
+
+    /// Sites that have a slot and are no members any more.
+    pub(crate) fn removed(&self, own: &SiteKey) -> Vec<SiteKey> {
+        let is_gone = |site: &&SiteKey| *site != own && !self.is_listed(site);
+        self.slots.keys().filter(is_gone).copied().collect()
+    }
+
+    /// Whether a site is in the roster.
+    pub(crate) fn is_listed(&self, site: &SiteKey) -> bool {
+        self.roster.as_ref().is_some_and(|roster| roster.member(site).is_some())
+    }
+
+    /// How many sites there are.
+    pub(crate) fn members(&self) -> u64 {
+        self.roster.as_ref().map_or(1, |roster| roster.members().len() as u64)
+    }
+
+    /// The site with a slot.
+    pub(crate) fn site_of(&self, slot: PeerSlot) -> Option<SiteKey> {
+        self.slots.iter().find(|(_, held)| **held == slot).map(|(site, _)| *site)
+    }
+
+    pub(crate) fn name_of(&self, site: &SiteKey) -> String {
+        let member = self.roster.as_ref().and_then(|roster| roster.member(site));
+        member.map_or_else(|| site.to_string(), |member| member.name.as_str().to_owned())
+    }
+}
+
+/// The smallest slot that no site has.
+fn free_slot(slots: &BTreeMap<SiteKey, PeerSlot>, freed: &BTreeSet<PeerSlot>) -> Option<PeerSlot> {
+    let taken: BTreeSet<PeerSlot> = slots.values().chain(freed).copied().collect();
+    (1..=SLOTS_MAX).map(PeerSlot).find(|slot| !taken.contains(slot))
+}

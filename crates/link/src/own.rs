@@ -1,0 +1,505 @@
+//! Own streams: how far they are, how far others are known to hold them; and what follows when somebody shows that we
+//! said more than we remember.
+//!
+//! A folder that came back from a backup begins a new incarnation. A folder of which a copy runs at the same time does
+//! not: it stops publishing, until somebody stops one of the two.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use seenit_sites::Digest;
+use seenit_sites::ask::Ask;
+use seenit_sites::chain::Chain;
+use seenit_sites::heartbeat::Holding;
+use seenit_sites::key::SiteKey;
+use seenit_sites::message::{Head, Message, State, Stream, StreamId};
+use seenit_sites::number::{Incarnation, Sequence};
+
+use crate::action::{Action, Kind, Millis};
+use crate::link::Link;
+use crate::publish::Publisher;
+use crate::read::{Purpose, Wanted};
+use crate::rows;
+use crate::store::{Batch, Own, OwnRun, Renewal};
+
+/// Ends of own messages whose values are remembered, a stream: others are at one of them, so a holding is compared
+/// without reading.
+const ENDS_MAX: usize = 512;
+
+/// Before it publishes, a site listens so long whether others hold more of it than it remembers: the first where all
+/// others were heard, the second at most.
+const LISTEN_MILLIS: u64 = 2_000;
+const LISTEN_MILLIS_MAX: u64 = 5_000;
+
+/// How far clocks of one machine may be apart, when it is told whether something was signed before our own start.
+const START_MILLIS: u64 = 2_000;
+
+/// What was signed farther ahead than this was signed by a clock that was wrong, not by a copy that runs now.
+const FUTURE_MILLIS: u64 = 60_000;
+
+/// So long after an incarnation began, a stream of which somebody claims to hold something else is not published: it
+/// may be that we came back from a backup. Afterwards nobody can stop us by claims.
+const DOUBT_MILLIS: u64 = 30_000;
+
+/// And so long after the claim.
+const CLAIM_MILLIS: u64 = 5_000;
+
+/// Heartbeat numbers that one start may use.
+const NUMBERS: u64 = 1 << 32;
+
+/// Which of our own streams.
+pub(crate) type OwnId = (Incarnation, Stream);
+
+/// One own stream.
+#[derive(Debug, Default)]
+pub(crate) struct OwnStream {
+    /// Its last durable item.
+    pub(crate) last: Sequence,
+    /// The last item that the broker has; `None` until that is known.
+    pub(crate) published: Option<Sequence>,
+    /// The chain at an item that the broker has; of earlier incarnations at the last item. Nothing else is signed
+    /// outside of messages: while two copies of a folder run, the broker takes the next item of only one of them.
+    pub(crate) tip: Option<Chain>,
+    /// The last item that somebody else is known to hold.
+    pub(crate) confirmed: Sequence,
+    /// The beginnings of the chain's values at ends of messages.
+    pub(crate) ends: BTreeMap<Sequence, [u8; 8]>,
+    /// The signed head of the tip.
+    pub(crate) head: Option<(Head, Vec<u8>)>,
+    /// A read of its tip, or of a value that somebody holds, is under way.
+    pub(crate) is_reading: bool,
+    pub(crate) is_checking: bool,
+    /// When somebody last claimed to hold something else of it than we remember.
+    pub(crate) doubted_at: Option<Millis>,
+}
+
+impl OwnStream {
+    /// The last item that may be signed outside of a message to the broker.
+    pub(crate) fn said(&self, is_present: bool) -> Sequence {
+        if is_present { self.published.unwrap_or_default().min(self.last) } else { self.last }
+    }
+
+    /// Remembers the chain's value at an end of a message.
+    pub(crate) fn keep_end(&mut self, sequence: Sequence, value: Digest) {
+        self.ends.insert(sequence, beginning(value));
+        if self.ends.len() > ENDS_MAX {
+            self.ends.pop_first();
+        }
+    }
+}
+
+/// What this site has said.
+pub(crate) struct OwnSide {
+    /// As of the last tick.
+    pub(crate) latest: Own,
+    pub(crate) streams: BTreeMap<OwnId, OwnStream>,
+    /// The last item that was signed since the start: of streams whose end was given to a new incarnation, too.
+    pub(crate) signed: BTreeMap<OwnId, Sequence>,
+    confirmed: BTreeMap<OwnId, Sequence>,
+    pub(crate) publishers: [Publisher; 2],
+    /// Whether the network's terms are known.
+    pub(crate) has_terms: bool,
+    /// Whether peers, terms and renewals that were passed on are committed, and own streams looked at since.
+    pub(crate) is_settled: bool,
+    is_committed: bool,
+    /// Why this site has stopped publishing.
+    pub(crate) fenced: Option<String>,
+    /// Incarnations that have led to a new one already.
+    renewed_for: BTreeSet<Incarnation>,
+    pub(crate) started: Millis,
+    /// When this incarnation began to listen.
+    pub(crate) since: Millis,
+    /// The number of the last heartbeat, and what the last ones were.
+    pub(crate) number: u64,
+    pub(crate) sent: VecDeque<Vec<u8>>,
+    pub(crate) heartbeat_at: Millis,
+    pub(crate) is_heartbeat_due: bool,
+    /// Records of others were applied since the last heartbeat.
+    pub(crate) has_news: bool,
+    /// Streams whose positions changed since the last heartbeat, and since the one before.
+    pub(crate) changed: BTreeSet<StreamId>,
+    pub(crate) repeated: BTreeSet<StreamId>,
+    /// Where the slices of the next heartbeat begin.
+    pub(crate) holdings_after: Option<StreamId>,
+    pub(crate) heads_from: usize,
+}
+
+impl OwnSide {
+    pub(crate) fn new(now: Millis) -> Self {
+        OwnSide {
+            latest: Own::default(),
+            streams: BTreeMap::new(),
+            signed: BTreeMap::new(),
+            confirmed: BTreeMap::new(),
+            publishers: [Publisher::default(), Publisher::default()],
+            has_terms: false,
+            is_settled: false,
+            is_committed: false,
+            fenced: None,
+            renewed_for: BTreeSet::new(),
+            started: now,
+            since: now,
+            number: 0,
+            sent: VecDeque::new(),
+            heartbeat_at: Millis(0),
+            is_heartbeat_due: false,
+            has_news: false,
+            changed: BTreeSet::new(),
+            repeated: BTreeSet::new(),
+            holdings_after: None,
+            heads_from: 0,
+        }
+    }
+
+    /// Takes a row of the store's.
+    pub(crate) fn load(&mut self, key: &[u8], value: &[u8]) {
+        let Ok(number) = value.try_into().map(u64::from_be_bytes) else { return };
+        if key == rows::HEARTBEAT_NUMBER {
+            self.number = self.number.max(number);
+        } else if let Some((incarnation, stream, [])) = rows::own_stream_of(key) {
+            self.confirmed.insert((incarnation, stream), Sequence(number));
+        }
+    }
+
+    /// Numbers of heartbeats go on where no start before has got to, even if a backup was put back.
+    pub(crate) fn begin_numbers(&mut self, batch: &mut Batch, now: Millis) {
+        self.number = self.number.max(now.0);
+        let next = self.number.saturating_add(NUMBERS).to_be_bytes().to_vec();
+        batch.rows.push((rows::HEARTBEAT_NUMBER.to_vec(), Some(next)));
+    }
+
+    /// A batch is durable.
+    pub(crate) fn committed(&mut self) {
+        self.is_committed = true;
+    }
+
+    /// A commit failed: what was to be done was not.
+    pub(crate) fn forget_tentative(&mut self, now: Millis) {
+        (self.is_settled, self.is_committed) = (false, false);
+        self.is_heartbeat_due = false;
+        // The new incarnation may not have begun.
+        self.renewed_for.clear();
+        self.publishers.iter_mut().for_each(|one| one.interrupted(now));
+        self.streams.values_mut().for_each(|one| (one.is_reading, one.is_checking) = (false, false));
+    }
+
+    /// The stream of the present incarnation.
+    pub(crate) fn present(&self, stream: Stream) -> Option<&OwnStream> {
+        self.streams.get(&(self.latest.incarnation, stream))
+    }
+}
+
+impl Link {
+    /// Takes note of what there is of own streams.
+    pub(crate) fn adopt(&mut self, own: &Own) {
+        if self.own.is_committed {
+            // What was passed on has taken effect in what is said now.
+            (self.own.is_settled, self.own.is_committed) = (true, false);
+        }
+        if self.own.latest == *own {
+            return;
+        }
+        if own.incarnation != self.own.latest.incarnation {
+            self.own.since = self.now;
+            self.own.publishers.iter_mut().for_each(Publisher::begin_incarnation);
+            self.snapshots.look_at_own();
+        }
+        for one in &own.streams {
+            let id = (one.incarnation, one.stream);
+            let confirmed = self.own.confirmed.get(&id).copied().unwrap_or_default();
+            let stream = self.own.streams.entry(id).or_default();
+            stream.confirmed = stream.confirmed.max(confirmed).min(one.last);
+            if one.last < stream.last {
+                // Its end was given to a new incarnation.
+                let is_ahead = |chain: &Chain| chain.sequence() > one.last;
+                (stream.tip, stream.head) = (stream.tip.filter(|tip| !is_ahead(tip)), None);
+                stream.ends.retain(|sequence, _| *sequence <= one.last);
+            }
+            stream.last = one.last;
+        }
+        let is_there = |id: &OwnId| own.streams.iter().any(|one| (one.incarnation, one.stream) == *id);
+        self.own.streams.retain(|id, _| is_there(id));
+        let ended: Vec<OwnId> = self.own.confirmed.keys().filter(|id| !is_there(id)).copied().collect();
+        for id in ended {
+            self.own.confirmed.remove(&id);
+            self.batch.rows.push((rows::confirmed(id.0, id.1), None));
+        }
+        self.own.latest = own.clone();
+    }
+
+    /// Whether we have listened long enough to publish.
+    pub(crate) fn has_listened(&self) -> bool {
+        let heard = self.neighbours.values().filter(|one| one.heard_at.is_some()).count() as u64;
+        let is_all = heard + 1 >= self.documents.members();
+        self.now.since(self.own.since) >= if is_all { LISTEN_MILLIS } else { LISTEN_MILLIS_MAX }
+    }
+
+    /// How far we remember an own stream; `None` while that is being read.
+    pub(crate) fn own_start(&mut self, id: &StreamId) -> Option<Chain> {
+        match self.own.streams.get(&(id.incarnation, id.stream)) {
+            None => Some(Chain::begin(id)),
+            Some(one) if one.last == Sequence::START => Some(Chain::begin(id)),
+            Some(one) => one.tip.filter(|tip| tip.sequence() == one.last),
+        }
+    }
+
+    /// Reads the chain of own streams where it is not known, so that heads can be signed and streams followed.
+    pub(crate) fn read_tips(&mut self) {
+        let present = self.own.latest.incarnation;
+        let is_wanted = |(id, one): (&OwnId, &OwnStream)| {
+            let end = one.said(id.0 == present);
+            let is_known = one.tip.is_some_and(|tip| tip.sequence() >= end);
+            (end > Sequence::START && !one.is_reading && !is_known).then_some((*id, end))
+        };
+        let wanted: Vec<_> = self.own.streams.iter().filter_map(is_wanted).collect();
+        for (id, after) in wanted {
+            let is_asked = self.read(Purpose::Tip(id), Wanted::Own { id, after, bytes_max: 0 });
+            if let Some(one) = self.own.streams.get_mut(&id) {
+                one.is_reading = is_asked;
+            }
+        }
+    }
+
+    /// The chain of an own stream is known at a sequence.
+    pub(crate) fn take_tip(&mut self, id: OwnId, at: Option<Chain>) {
+        let Some(one) = self.own.streams.get_mut(&id) else { return };
+        one.is_reading = false;
+        if let Some(at) = at.filter(|at| at.sequence() <= one.last) {
+            one.keep_end(at.sequence(), at.value());
+            if one.tip.is_none_or(|tip| tip.sequence() < at.sequence()) {
+                (one.tip, one.head) = (Some(at), None);
+            }
+        }
+    }
+
+    /// Takes note of what somebody holds of our streams.
+    pub(crate) fn hear_holding_of_ours(&mut self, holder: SiteKey, holding: &Holding) {
+        let own_id = (holding.id.incarnation, holding.id.stream);
+        let is_present = own_id.0 >= self.own.latest.incarnation;
+        if matches!(own_id.1, Stream::Sightings { generation } if !self.is_live(generation)) {
+            return;
+        }
+        match self.own.streams.get(&own_id) {
+            Some(one) if holding.sequence <= one.last => match one.ends.get(&holding.sequence) {
+                _ if holding.sequence <= one.confirmed => {}
+                Some(value) if *value == holding.value => self.confirm(own_id, holding.sequence),
+                Some(_) => self.doubt(holder, &holding.id, holding.sequence),
+                None => self.check(own_id, holding.sequence, Expected::Holding(holder, holding.value)),
+            },
+            _ if is_present => self.doubt(holder, &holding.id, holding.sequence),
+            // Of an earlier incarnation somebody has more than we remember.
+            _ => self.hear_claim(holder, holding),
+        }
+    }
+
+    /// Somebody else holds an own stream up to here, and it is what we said.
+    pub(crate) fn confirm(&mut self, id: OwnId, sequence: Sequence) {
+        let Some(one) = self.own.streams.get_mut(&id).filter(|one| sequence > one.confirmed) else { return };
+        one.confirmed = sequence;
+        self.own.confirmed.insert(id, sequence);
+        self.batch.rows.push((rows::confirmed(id.0, id.1), Some(sequence.0.to_be_bytes().to_vec())));
+    }
+
+    /// Somebody claims to hold of our present incarnation what we do not remember, or something else: let it show.
+    fn doubt(&mut self, holder: SiteKey, id: &StreamId, held: Sequence) {
+        if let Some(one) = self.own.streams.get_mut(&(id.incarnation, id.stream)) {
+            one.doubted_at = Some(self.now);
+        }
+        if self.own.is_settled && self.own.fenced.is_none() {
+            // The message that leads there is enough.
+            let after = Sequence(held.0.saturating_sub(1));
+            let bytes = Ask::Range { id: *id, after }.encode();
+            self.out.push(Action::Ask { to: holder, bytes });
+        }
+    }
+
+    /// Reads the chain of an own stream at a sequence, to compare it.
+    fn check(&mut self, id: OwnId, at: Sequence, expected: Expected) {
+        if self.own.streams.get(&id).is_none_or(|one| one.is_checking) {
+            return;
+        }
+        let is_asked =
+            self.read(Purpose::Check(id, at, expected), Wanted::Own { id, after: at, bytes_max: 0 });
+        if let Some(one) = self.own.streams.get_mut(&id) {
+            one.is_checking = is_asked;
+        }
+    }
+
+    /// The chain of an own stream was read at a sequence, if it could be.
+    pub(crate) fn checked(&mut self, id: OwnId, at: Sequence, expected: Expected, run: Option<OwnRun>) {
+        let Some(one) = self.own.streams.get_mut(&id) else { return };
+        one.is_checking = false;
+        let Some(run) = run else { return };
+        let found = run.value.map(|value| Chain::resume(run.after, value));
+        let Some(found) = found.filter(|found| found.sequence() == at && at <= one.last) else {
+            // Where it has expired, there is nothing to compare.
+            return self.own.publishers[kind_of(id.1) as usize].verified(at);
+        };
+        one.keep_end(at, found.value());
+        match expected {
+            Expected::Holding(_, value) if beginning(found.value()) == value => self.confirm(id, at),
+            Expected::Holding(holder, _) => {
+                let id = StreamId { site: self.key, incarnation: id.0, stream: id.1 };
+                self.doubt(holder, &id, at);
+            }
+            Expected::Head { value, .. } if found.value() == value => {
+                self.own.publishers[kind_of(id.1) as usize].verified(at);
+            }
+            Expected::Head { time_secs, .. } => {
+                self.not_remembered(id, time_secs);
+            }
+        }
+    }
+
+    /// Somebody shows a head that was signed with our key. If we do not remember to have said that, this folder came
+    /// back from a backup, or a copy of it is running. Whether there is nothing against it.
+    pub(crate) fn said_by_us(&mut self, head: &Head) -> bool {
+        let State { incarnation, stream, sequence, value, time_secs, .. } = *head.state();
+        self.said_at((incarnation, stream), Chain::resume(sequence, value), time_secs)
+    }
+
+    /// The same of a value of our chain that was signed at a time.
+    pub(crate) fn said_at(&mut self, id: OwnId, at: Chain, time_secs: u64) -> bool {
+        let (sequence, value) = (at.sequence(), at.value());
+        let is_old = matches!(id.1, Stream::Sightings { generation } if generation < self.own.latest.oldest);
+        if id.0 < self.own.latest.incarnation || is_old || sequence == Sequence::START {
+            return true;
+        }
+        if !self.own.is_settled || self.own.fenced.is_some() {
+            return false;
+        }
+        let stream = self.own.streams.get(&id);
+        if sequence > stream.map_or(Sequence::START, |one| one.last) {
+            let is_ours = self.own.signed.get(&id).is_some_and(|signed| sequence <= *signed);
+            return is_ours || self.not_remembered(id, time_secs);
+        }
+        match stream.and_then(|one| one.ends.get(&sequence)) {
+            Some(known) if *known == beginning(value) => true,
+            Some(_) => self.not_remembered(id, time_secs),
+            None => {
+                self.check(id, sequence, Expected::Head { value, time_secs });
+                false
+            }
+        }
+    }
+
+    /// Something was signed with our key that we did not say. Whether nothing more can be done about it: each
+    /// incarnation leads to one new one, and a clock that was wrong to no more.
+    fn not_remembered(&mut self, id: OwnId, time_secs: u64) -> bool {
+        if !self.own.is_settled || self.own.fenced.is_some() || id.0 < self.own.latest.incarnation {
+            return false;
+        }
+        if self.is_of_running_copy(time_secs) {
+            self.fence();
+            return false;
+        }
+        if !self.own.renewed_for.insert(id.0) {
+            return true;
+        }
+        let of_present =
+            |stream: Stream| self.own.present(stream).map_or(Sequence::START, |one| one.confirmed);
+        let sightings_after =
+            self.own.streams.iter().filter_map(|((incarnation, stream), one)| match stream {
+                Stream::Sightings { generation } if *incarnation == self.own.latest.incarnation => {
+                    Some((*generation, one.confirmed))
+                }
+                _ => None,
+            });
+        let renewal = Renewal {
+            records_after: of_present(Stream::Records),
+            sightings_after: sightings_after.collect(),
+        };
+        self.batch.renewal = Some(renewal);
+        self.own.is_settled = false;
+        self.own.publishers.iter_mut().for_each(Publisher::begin_incarnation);
+        self.warn(
+            "others hold what this folder does not remember to have said: it came back from a backup, or its disk \
+             lost something; a new incarnation begins"
+                .into(),
+        );
+        false
+    }
+
+    /// Whether something that we did not say was signed since our own start: then a copy of this folder runs.
+    pub(crate) fn is_of_running_copy(&self, time_secs: u64) -> bool {
+        // Whole seconds: the end of the second that was signed.
+        let signed = Millis(time_secs.saturating_mul(1000));
+        signed > self.own.started.after(START_MILLIS) && signed <= self.now.after(FUTURE_MILLIS)
+    }
+
+    /// Stops publishing: two programs under one key would contradict each other.
+    pub(crate) fn fence(&mut self) {
+        if self.own.fenced.is_none() {
+            let why = "a copy of this site's data folder is running: it publishes under the same key. This site has \
+                       stopped publishing. Stop one of the two, and restart the other";
+            self.own.fenced = Some(why.into());
+            self.warn(why.into());
+        }
+    }
+
+    /// A message of ours.
+    pub(crate) fn signed(
+        &mut self,
+        id: OwnId,
+        previous: Sequence,
+        at: Chain,
+        payload: &[u8],
+    ) -> Option<Vec<u8>> {
+        let manifest = match id.1 {
+            Stream::Records => 0,
+            Stream::Sightings { generation } => {
+                self.documents.manifests.holding(generation).map_or(0, |manifest| manifest.number())
+            }
+        };
+        let (incarnation, stream) = id;
+        let (sequence, value, time_secs) = (at.sequence(), at.value(), self.now.secs());
+        let state = State { incarnation, stream, sequence, manifest, value, time_secs };
+        match Message::sign(&self.secret, &self.documents.network, state, previous, payload) {
+            Ok(bytes) => {
+                let signed = self.own.signed.entry(id).or_default();
+                *signed = sequence.max(*signed);
+                if let Some(one) = self.own.streams.get_mut(&id) {
+                    one.keep_end(sequence, value);
+                }
+                Some(bytes)
+            }
+            Err(error) => {
+                self.warn(format!("cannot sign items {previous} to {sequence} of own stream: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Whether an own stream must not be published yet: somebody may hold something else of it.
+    pub(crate) fn is_doubtful(&self, one: &OwnStream) -> bool {
+        let is_claimed = one.doubted_at.is_some_and(|at| self.now.since(at) < CLAIM_MILLIS);
+        one.is_checking || is_claimed && self.now.since(self.own.since) < DOUBT_MILLIS
+    }
+
+    /// Own streams of a kind in the present incarnation, oldest first.
+    pub(crate) fn own_of_kind(&self, kind: Kind) -> impl Iterator<Item = (&OwnId, &OwnStream)> {
+        let present = self.own.latest.incarnation;
+        self.own.streams.iter().filter(move |(id, _)| id.0 == present && kind_of(id.1) == kind)
+    }
+}
+
+/// What an own chain's value should be.
+#[derive(Clone, Debug)]
+pub(crate) enum Expected {
+    /// As somebody holds it.
+    Holding(SiteKey, [u8; 8]),
+    /// As a head says that is signed with our key.
+    Head { value: Digest, time_secs: u64 },
+}
+
+/// Which of the broker's streams a stream is published to.
+pub(crate) fn kind_of(stream: Stream) -> Kind {
+    match stream {
+        Stream::Records => Kind::Records,
+        Stream::Sightings { .. } => Kind::Sightings,
+    }
+}
+
+/// What holdings say of a value.
+pub(crate) fn beginning(value: Digest) -> [u8; 8] {
+    value.0.first_chunk().copied().unwrap_or_default()
+}
