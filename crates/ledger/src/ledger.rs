@@ -498,12 +498,7 @@ fn alarms(stats: &Stats, config: &LedgerConfig, (promoted, texts): (u64, u64)) -
     if stats.alarms.is_empty() {
         fill("signatures", stats.signatures, stats.capacity, "raise `capacity` and run `seenit rebuild`");
     }
-    fill(
-        "seen signatures",
-        stats.seen,
-        stats.seen_capacity,
-        "raise `seen_capacity` and restart",
-    );
+    fill("seen signatures", stats.seen, stats.seen_capacity, "raise `seen_capacity` and restart");
     fill(
         "bulk signatures of this generation",
         promoted,

@@ -103,13 +103,13 @@ mod tests {
     use crate::journal::heard::{Body, Origin};
     use crate::journal::row_key;
     use crate::open::{Tallies, open};
-    use crate::testing::peer as peer_of;
-    use seenit_link::store::Peer;
-    use seenit_sites::roster::Caps;
     use crate::record::{Record, Verb};
     use crate::reporter::ReporterId;
     use crate::signature::Case;
     use crate::stage::Stage;
+    use crate::testing::peer as peer_of;
+    use seenit_link::store::Peer;
+    use seenit_sites::roster::Caps;
 
     fn case() -> Case {
         let mut case = Case::new();

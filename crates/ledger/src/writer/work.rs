@@ -93,7 +93,11 @@ impl Writer {
             shared.state().rebuilding_since = Some(shared.clock.steady_secs());
             match shared.memory.seen.begin_rebuilding(&named) {
                 Ok(sums) => {
-                    return Some(Work::Rebuild { now: journal.link_now(), peers: Arc::clone(&self.peers), sums });
+                    return Some(Work::Rebuild {
+                        now: journal.link_now(),
+                        peers: Arc::clone(&self.peers),
+                        sums,
+                    });
                 }
                 Err(error) => tracing::error!("the peer sums cannot be rebuilt: {error}"),
             }
@@ -309,7 +313,9 @@ fn rebuild(
 ) -> Result<Done, JournalError> {
     for stream in held::streams(now)? {
         let Stream::Sightings { generation: Generation(generation) } = stream.stream else { continue };
-        let Some(sum) = sums.get(&generation).filter(|_| peers.get(stream.slot.0).is_some()) else { continue };
+        let Some(sum) = sums.get(&generation).filter(|_| peers.get(stream.slot.0).is_some()) else {
+            continue;
+        };
         let cap = peers.seen_cap(stream.slot.0);
         held::each(now, &stream, |held| {
             let (Held::Block(_, bytes) | Held::Delta(_, bytes)) = held;
