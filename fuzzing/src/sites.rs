@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use ed25519_dalek::{Signer, SigningKey};
 use seenit_sites::ask::{ANSWER_BYTES_MAX, ASK_BYTES_MAX, Answer, Ask, PAGES_ASKED_MAX};
-use seenit_sites::beat::{Beat, HEADS_MAX, HOLDINGS_MAX};
+use seenit_sites::message::{Beat, HEADS_MAX, HOLDINGS_MAX};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::{AdminSecret, SiteSecret};
 use seenit_sites::manifest::{Manifest, Manifests};
