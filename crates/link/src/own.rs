@@ -346,7 +346,7 @@ impl Link {
         let found = run.value.map(|value| Chain::resume(run.after, value));
         let Some(found) = found.filter(|found| found.sequence() == at && at <= one.last) else {
             // Where it has expired, there is nothing to compare.
-            return self.own.publishers[kind_of(id.1) as usize].verified(at);
+            return self.verified(kind_of(id.1));
         };
         one.keep_end(at, found.value());
         match expected {
@@ -355,9 +355,7 @@ impl Link {
                 let id = StreamId { site: self.key, incarnation: id.0, stream: id.1 };
                 self.doubt(holder, &id, at);
             }
-            Expected::Head { value, .. } if found.value() == value => {
-                self.own.publishers[kind_of(id.1) as usize].verified(at);
-            }
+            Expected::Head { value, .. } if found.value() == value => {}
             Expected::Head { time_secs, .. } => {
                 self.not_remembered(id, time_secs);
             }

@@ -67,11 +67,6 @@ impl Publisher {
         }
     }
 
-    /// What the broker holds last at this sequence is what we said.
-    pub(crate) fn verified(&mut self, sequence: Sequence) {
-        self.unverified.take_if(|head| head.state().sequence <= sequence);
-    }
-
     /// What is under way is of the incarnation before.
     pub(crate) fn begin_incarnation(&mut self) {
         (self.stage, self.waiting_since, self.unverified) = (Stage::Idle, None, None);
@@ -96,20 +91,21 @@ impl Link {
             self.own.publishers[kind as usize].unverified = Some(*head);
             self.note_head(head);
         }
-        let present = self.own.latest.incarnation;
-        let stored = head.map(|head| *head.state()).filter(|state| state.incarnation == present);
-        match stored {
-            Some(state) => {
-                if let Some(one) = self.own.streams.get_mut(&(present, state.stream)) {
-                    one.published = Some(state.sequence.min(one.last));
-                }
-            }
+        if head.is_none() {
             // It has forgotten all of it, or had none.
-            None => {
-                let of_kind = |id: &OwnId| id.0 == present && kind_of(id.1) == kind;
-                let forgotten = self.own.streams.iter_mut().filter(|(id, _)| of_kind(id));
-                forgotten.for_each(|(_, one)| one.published = None);
-            }
+            let present = self.own.latest.incarnation;
+            let of_kind = |id: &OwnId| id.0 == present && kind_of(id.1) == kind;
+            let forgotten = self.own.streams.iter_mut().filter(|(id, _)| of_kind(id));
+            forgotten.for_each(|(_, one)| one.published = None);
+        }
+    }
+
+    /// We have said what the broker holds last under our name: so much is published.
+    pub(crate) fn verified(&mut self, kind: Kind) {
+        let Some(head) = self.own.publishers[kind as usize].unverified.take() else { return };
+        let id = (head.state().incarnation, head.state().stream);
+        if let Some(one) = self.own.streams.get_mut(&id) {
+            one.published = Some(head.state().sequence.min(one.last));
         }
     }
 
@@ -198,7 +194,7 @@ impl Link {
         if let Some(head) = self.own.publishers[kind as usize].unverified
             && self.said_by_us(&head)
         {
-            self.own.publishers[kind as usize].unverified = None;
+            self.verified(kind);
         }
         let is_verified = self.own.publishers[kind as usize].unverified.is_none();
         is_verified && self.own.is_settled && !self.own_of_kind(kind).any(|(_, one)| self.is_doubtful(one))

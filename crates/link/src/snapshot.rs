@@ -101,7 +101,7 @@ impl Snapshots {
     /// A commit failed: what was to be put or got was not.
     pub(crate) fn forget_tentative(&mut self, now: Millis) {
         self.left.append(&mut self.names);
-        (self.published, self.asked, self.fetching) = (None, None, None);
+        (self.published, self.asked, self.fetching, self.is_own_seen) = (None, None, None, false);
         self.again(now);
     }
 
@@ -176,8 +176,11 @@ impl Link {
             return self.snapshots.again(self.now);
         }
         let (mut sections, mut body) = (Vec::new(), Vec::new());
-        for part in parts {
-            sections.push(self.packed_part(&part, &mut body));
+        for mut part in parts {
+            self.cut_to_published(&mut part);
+            if part.end.0 > Sequence::START {
+                sections.push(self.packed_part(&part, &mut body));
+            }
         }
         if sections.is_empty() {
             return;
@@ -198,6 +201,17 @@ impl Link {
         self.snapshots.published = Some(snapshot_digest(&manifest));
         self.out.push(Action::Put { name: SNAPSHOT.into(), bytes: manifest });
         self.remove_packs(snapshot.packs.iter().map(pack_name).collect());
+    }
+
+    /// Records that the broker has not are not handed out in another way: see [`OwnStream`](crate::own::OwnStream).
+    fn cut_to_published(&self, part: &mut SnapshotPart) {
+        let end = self.own_end((part.incarnation, part.stream)).max(part.start.0);
+        if part.stream == Stream::Records && part.end.0 > end {
+            part.items.truncate((end.0 - part.start.0.0) as usize);
+            let chain = Chain::resume(part.start.0, part.start.1);
+            let chain = part.items.iter().fold(chain, |chain, item| chain.then(item));
+            part.end = (chain.sequence(), chain.value());
+        }
     }
 
     fn packed_part(&mut self, part: &SnapshotPart, body: &mut Vec<u8>) -> Section {
@@ -334,6 +348,8 @@ impl Link {
             return;
         }
         if self.follow(id).is_none() {
+            // Where it is our own, it is not known yet how far we remember it: it is looked at again.
+            self.snapshots.is_own_seen &= id.site != self.key;
             return;
         }
         let Ok(items) = list::all(bytes) else { return };

@@ -98,6 +98,8 @@ pub(crate) struct World {
     pub(crate) notes: Vec<String>,
     pub(crate) is_calm: bool,
     pub(crate) removed: BTreeSet<SiteKey>,
+    /// Whether items expire. Then no folder is put back or copied: what both have undone nobody can show.
+    has_expiry: bool,
 }
 
 impl World {
@@ -138,6 +140,7 @@ impl World {
             notes: Vec::new(),
             is_calm: false,
             removed: BTreeSet::new(),
+            has_expiry: seed % 3 == 1,
         };
         world.sign_documents();
         (0..count).for_each(|number| world.start(number));
@@ -356,7 +359,7 @@ impl World {
                 }
             }
         }
-        if !is_calm && random.once_in(40) {
+        if self.has_expiry && !is_calm && random.once_in(40) {
             running.store.expire(Stream::Records, 6);
             running.store.expire(Stream::Sightings { generation: running.store.generation() }, 3);
             let disk = running.store.disk.borrow();
@@ -511,8 +514,8 @@ impl World {
             19..23 => self.broker.cut[number] = true,
             23..38 => self.broker.cut[number] = false,
             38..41 => self.back_up(number),
-            41 => self.restore(number, false),
-            42 => self.restore(number, true),
+            41 if !self.has_expiry => self.restore(number, false),
+            42 if !self.has_expiry => self.restore(number, true),
             43..45 => {
                 let lost = 1 + self.random.below(5) as usize;
                 let kind = Kind::ALL[self.random.below(2) as usize];
@@ -529,7 +532,7 @@ impl World {
                     self.send_documents();
                 }
             }
-            49 => self.copy(number),
+            49 if !self.has_expiry => self.copy(number),
             50 => self.sites[number].skew -= self.random.below(3000) as i64,
             _ => {}
         }
