@@ -10,10 +10,6 @@ use std::sync::PoisonError;
 use seenit_link::rows;
 use seenit_link::store::OwnRun;
 use seenit_sites::Digest;
-<<<<<<< .merge_file_ayV2oI
-use seenit_sites::message::StreamId;
-=======
->>>>>>> .merge_file_IT3kCi
 use seenit_sites::chain::Chain;
 use seenit_sites::key::SiteKey;
 use seenit_sites::message::Stream;

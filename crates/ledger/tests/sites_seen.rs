@@ -11,10 +11,6 @@ use seenit_filter::random::SplitMix;
 use seenit_filter::sightings::decode;
 use seenit_ledger::{Ledger, LedgerConfig, Structure};
 use seenit_link::store::{Batch, Read, ReadDone, Store};
-<<<<<<< .merge_file_FvfaHv
-use seenit_sites::message::StreamId;
-=======
->>>>>>> .merge_file_uFVguF
 use seenit_sites::chain::Chain;
 use seenit_sites::key::SiteSecret;
 use seenit_sites::message::StreamId;
