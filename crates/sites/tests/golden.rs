@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use made::{admin, beat, hash_key, head, manifest, member, roster, site, snapshot, state, stream_id};
 use seenit_sites::ask::{Answer, Ask};
-use seenit_sites::message::Beat;
+use seenit_sites::beat::Beat;
 use seenit_sites::chain::Chain;
 use seenit_sites::introduction::Introduction;
 use seenit_sites::manifest::Manifest;

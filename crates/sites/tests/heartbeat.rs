@@ -4,7 +4,7 @@ mod made;
 
 use made::{admin, beat, flips, head, other_admin, roster, signed_anew, site, stream_id};
 use proptest::prelude::*;
-use seenit_sites::message::{BEAT_BYTES_MAX, Beat, BeatError, HEADS_MAX, HOLDINGS_MAX, Holding, StreamId};
+use seenit_sites::beat::{BEAT_BYTES_MAX, Beat, BeatError, HEADS_MAX, HOLDINGS_MAX, Holding, StreamId};
 use seenit_sites::message::{HEAD_BYTES, Head, Message, MessageError, SEQUENCE_MAX, Stream};
 use seenit_sites::{Arrival, Digest, FormError};
 

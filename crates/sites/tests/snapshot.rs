@@ -4,7 +4,7 @@ mod made;
 
 use made::{admin, flips, other_admin, roster, signed_anew, site, snapshot, stream_id};
 use proptest::prelude::*;
-use seenit_sites::message::StreamId;
+use seenit_sites::beat::StreamId;
 use seenit_sites::message::{MessageError, SEQUENCE_MAX, Stream};
 use seenit_sites::snapshot::{
     PACK_BYTES, PACKS_MAX, SECTIONS_MAX, SNAPSHOT_BYTES_MAX, Section, Snapshot, SnapshotError, pack_digest,

@@ -4,7 +4,7 @@
 use ed25519_dalek::{Signer, SigningKey};
 use proptest::prelude::*;
 use seenit_sites::Digest;
-use seenit_sites::message::{Beat, Holding, StreamId};
+use seenit_sites::beat::{Beat, Holding, StreamId};
 use seenit_sites::key::{AdminSecret, SIGNATURE_BYTES, SiteSecret};
 use seenit_sites::manifest::{Geometry, HashKey, Manifest, Terms};
 use seenit_sites::message::{Head, Message, SEQUENCE_MAX, State, Stream};
