@@ -99,6 +99,8 @@ struct Generation {
 /// The journal of a site.
 pub(crate) struct Journal {
     database: Database,
+    /// Batches that were committed since it was opened, each with one sync.
+    commits: AtomicU64,
     generations: RwLock<BTreeMap<u64, Generation>>,
     /// Generations before this one are hidden: they wait to be dropped, and nothing in them counts.
     hidden_before: AtomicU64,
@@ -191,6 +193,7 @@ impl Journal {
         let (link, peers) = (keyspace("link")?, RwLock::default());
         let journal = Journal {
             database,
+            commits: AtomicU64::new(0),
             generations,
             hidden_before,
             heard,
@@ -245,6 +248,11 @@ impl Journal {
             self.database.delete_keyspace(log)?;
         }
         Ok(())
+    }
+
+    /// Batches that were committed since it was opened.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.load(Relaxed)
     }
 
     /// An empty batch.
@@ -501,6 +509,7 @@ impl Batch<'_> {
             return Ok(());
         }
         self.batch.commit()?;
+        self.journal.commits.fetch_add(1, Relaxed);
         self.journal.seal(&self.touched)
     }
 

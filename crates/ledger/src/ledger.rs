@@ -258,6 +258,11 @@ impl Ledger {
         self.shared.memory.table.len()
     }
 
+    /// Synced commits of the journal since it was opened.
+    pub fn commits(&self) -> u64 {
+        self.shared.journal().map_or(0, |journal| journal.commits())
+    }
+
     /// How the ledger is doing.
     pub fn stats(&self) -> Stats {
         let (shared, config) = (&*self.shared, &self.shared.config);
