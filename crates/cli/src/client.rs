@@ -16,7 +16,7 @@ use ureq::http::{Request, StatusCode, Uri};
 use crate::problem::Problem;
 
 pub(crate) use error::AskError;
-pub(crate) use place::{DATA_FOLDER, Place};
+pub(crate) use place::{CONFIG_FILE, DATA_FOLDER, Place};
 
 /// How long it may take until somebody takes the call. Nobody waits longer for a mail server's neighbour.
 const CONNECT: Duration = Duration::from_secs(5);

@@ -139,7 +139,7 @@ fn of_command(path: &str) -> Vec<Exit> {
         ("config" | "completions" | "man", _) => (&[Done, Usage, NoOutput, BrokenOff], &[]),
         ("filter", "query" | "count query") => (FILES, &[KeysMissed]),
         ("filter" | "sign" | "words", _) => (FILES, &[]),
-        ("network", _) => (FILES, &[TryLater, Refused]),
+        ("network" | "join", _) => (FILES, &[TryLater, Refused, Config]),
         ("lab", _) => (FILES, &[InUse, TryLater]),
         // A server's folder: serve, rebuild and the like.
         _ => (FILES, &[InUse, Config]),

@@ -6,6 +6,7 @@
 mod client;
 mod exit;
 mod filter;
+mod join;
 mod keys;
 mod lab;
 mod mapped;
@@ -42,6 +43,8 @@ enum Command {
     /// Train, ask and evaluate a model of the words of spam and of good mail
     #[command(subcommand)]
     Words(words::Command),
+    /// Join a network of sites, with the invite that its admin sent
+    Join(join::Arguments),
     /// Form a network of sites: who belongs to it, how far each is believed, and where they meet
     #[command(subcommand)]
     Network(network::Command),
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Site(command) => site::run(&command),
         Command::Filter(command) => filter::run(command),
+        Command::Join(arguments) => join::run(&arguments),
         Command::Lab(command) => lab::run(command),
         Command::Network(command) => network::run(&command),
         Command::Sign(arguments) => sign::run(&arguments),

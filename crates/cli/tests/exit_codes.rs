@@ -133,7 +133,10 @@ fn every_command_says_its_exit_codes() {
         "filter query",
         "filter count query",
         "words score",
-        "network create",
+        "join",
+        "network up",
+        "network invite",
+        "network admit",
         "lab run counting",
     ];
     for command in commands {

@@ -42,7 +42,8 @@ fn everyday(sightings: usize, seed: u64) -> Vec<Sighting> {
 }
 
 /// The entropy of one pair of everyday mail, in bits: of its increment, and of its count if the increment is known. As
-/// many were drawn as it takes to see the rare ones; of a short list alone one would only see what happened to be there.
+/// many were drawn as it takes to see the rare ones; of a short list alone one would only see what happened to be
+/// there.
 fn entropy_of_pairs() -> [f64; 2] {
     let counted = |keys: Vec<(u64, u64)>| {
         let (mut counts, all) = (HashMap::new(), keys.len() as f64);
@@ -253,7 +254,7 @@ fn golden_deltas_are_reproduced_to_the_byte() {
 /// The example of `docs/delta.md`.
 #[test]
 fn the_example_of_the_documentation() {
-    let bytes = encode(&[sighting(0x1234_5678_9ab, 3, 5)]).expect("a good list");
+    let bytes = encode(&[sighting(0x0123_4567_89ab, 3, 5)]).expect("a good list");
     let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(hex.join(" "), "f2 03 6e b2 71 1e eb");
 }

@@ -5,6 +5,8 @@
 //!   where it was at the pace of the machine's steady clock, and nothing expires that would not have expired anyway. An
 //!   operator confirms the leap (`seenit clock confirm`), or it is believed after a generation of steady running.
 //! * What expires is hidden first and deleted a generation later.
+//! * A leap that was confirmed by mistake is taken back by confirming the right time: what was hidden by it counts again
+//!   after a restart, for as long as it was not deleted.
 //!
 //! So a machine that boots in 2038 and learns the time a minute later has lost nothing.
 
@@ -89,9 +91,10 @@ impl Calendar {
         if behind > 0 { Trust::Behind(behind) } else { Trust::Believed }
     }
 
-    /// Believes the machine's clock, however far ahead it is.
+    /// Believes the machine's clock, however far ahead it is, or behind: so an operator takes back a leap that was
+    /// confirmed by mistake.
     pub(crate) fn confirm(&mut self, clock: &dyn Clock) {
-        self.high_secs = self.high_secs.max(clock.now_secs());
+        self.high_secs = clock.now_secs();
         self.steady_secs = clock.steady_secs();
         self.leapt = None;
     }
@@ -165,6 +168,11 @@ mod tests {
         assert!(matches!(calendar.tick(&shown(&hands)), Trust::Leapt(_)));
         calendar.confirm(&shown(&hands));
         assert_eq!(calendar.generation(), 25_000);
+        // Which was a mistake.
+        hands.now.set(20_000 * DAY + 80);
+        assert!(matches!(calendar.tick(&shown(&hands)), Trust::Behind(_)));
+        calendar.confirm(&shown(&hands));
+        assert_eq!((calendar.generation(), calendar.tick(&shown(&hands))), (20_000, Trust::Believed));
     }
 
     #[test]

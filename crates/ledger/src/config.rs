@@ -1,7 +1,8 @@
 //! What a site chooses: sizes, times, thresholds. Every value has a default that is safe for mail.
 
+use seenit_filter::sightings::Structure;
 use seenit_signature::{Class, Kind};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::trust::TRUSTED_MIN;
 
@@ -13,8 +14,13 @@ pub struct LedgerConfig {
     pub capacity: u64,
     /// The false-positive rate of filters: of a seen count, of a bulk mark.
     pub rate: f64,
+    /// What seen counts are kept in: `table` or `filter`.
+    #[serde(serialize_with = "put_structure", deserialize_with = "structure")]
+    pub seen: Structure,
     /// Signatures that are seen in one generation.
     pub seen_capacity: u64,
+    /// Signatures of other sites that are remembered of one generation; 0 for as many as `seen_capacity`.
+    pub peers_capacity: u64,
     /// Signatures that become bulk in one generation.
     pub bulk_capacity: u64,
     /// Texts (`near1` and `rspamd-near`) whose shingles the tallies hold.
@@ -60,7 +66,9 @@ impl Default for LedgerConfig {
         LedgerConfig {
             capacity: 1_000_000,
             rate: 0.001,
+            seen: Structure::Table,
             seen_capacity: 1_000_000,
+            peers_capacity: 0,
             bulk_capacity: 50_000,
             near_capacity: 50_000,
             bulk_threshold: 20,
@@ -104,6 +112,11 @@ impl LedgerConfig {
         }
     }
 
+    /// Signatures of other sites that are remembered of one generation.
+    pub(crate) fn peers_capacity(&self) -> u64 {
+        if self.peers_capacity == 0 { self.seen_capacity } else { self.peers_capacity }
+    }
+
     /// Whether points on one side decide against those on the other.
     pub fn outweighs(&self, quorum: u32, one: u32, other: u32) -> bool {
         one >= quorum && one > other.saturating_mul(self.ratio)
@@ -118,6 +131,10 @@ impl LedgerConfig {
         const COUNT: &str = "must be from 1000 to 1000000000";
         within("capacity", self.capacity, 1000, 1_000_000_000, COUNT)?;
         within("seen_capacity", self.seen_capacity, 1000, 1_000_000_000, COUNT)?;
+        if self.peers_capacity != 0 {
+            const PEERS: &str = "must be 0, for `seen_capacity`, or from 1000 to 1000000000";
+            within("peers_capacity", self.peers_capacity, 1000, 1_000_000_000, PEERS)?;
+        }
         within("bulk_capacity", self.bulk_capacity, 1000, 1_000_000_000, COUNT)?;
         within("near_capacity", self.near_capacity, 1000, 1_000_000_000, COUNT)?;
         if !(1e-6..=0.1).contains(&self.rate) {
@@ -140,6 +157,14 @@ impl LedgerConfig {
         within("delta_millis", self.delta_millis, 10, 60_000, "must be from 10 to 60000")?;
         within("snapshot_secs", self.snapshot_secs, 1, 86_400, "must be from 1 to 86400")
     }
+}
+
+fn put_structure<S: Serializer>(structure: &Structure, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(structure.as_str())
+}
+
+fn structure<'de, D: Deserializer<'de>>(from: D) -> Result<Structure, D::Error> {
+    String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
 }
 
 /// A configuration as a snapshot has it, which may have been written by a version with more keys.

@@ -230,14 +230,14 @@ pub enum WriteError {
     #[error("there is no reporter {0}")]
     Reporter(String),
     /// Terms that would make two things of one generation.
-    #[error("the terms of generation {generation} cannot change: it is being counted under others")]
+    #[error("the hash key of generation {generation} cannot change: it is being counted under another")]
     Terms {
         /// Which generation.
         generation: u64,
     },
-    /// Cells that cannot be had.
-    #[error("there are no such seen cells: {0}")]
-    Cells(String),
+    /// Memory that cannot be had.
+    #[error("there is no memory for seen counts: {0}")]
+    Seen(String),
     /// The most reporters there may be.
     #[error("there are {0} reporters already")]
     Reporters(usize),
@@ -253,8 +253,3 @@ impl WriteError {
         matches!(self, Busy { .. } | Share { .. } | Named { .. } | Reserved { .. })
     }
 }
-
-/// A journal that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the journal cannot be read: {0}")]
-pub struct ReadError(pub(crate) String);

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::error::OpenError;
 use crate::private;
-use crate::terms::{StoredTerms, Terms, terms_at};
+use crate::seen::{SeenKey, key_at};
 
 const FILE: &str = "identity.json";
 
@@ -38,12 +38,12 @@ pub(crate) struct Incarnation {
     pub(crate) last: Option<u64>,
     /// The last one that was ever named under it, where the next life took records of it over.
     pub(crate) named: Option<u64>,
-    /// The generation whose seen cells the next life goes on counting in, as its own.
-    pub(crate) carried_over: Option<u64>,
-    /// The network that it is told to, by its admin's key; `None` of a private one.
+    /// Of each generation the last delta of sightings that is still its own: those after it are the next one's.
+    pub(crate) sightings: Vec<(u64, u64)>,
+    /// The network that it is published to, by its admin's key; `None` of a private one.
     pub(crate) network: Option<[u8; 32]>,
-    /// The network's terms by the first generation they hold for.
-    pub(crate) terms: Vec<(u64, Terms)>,
+    /// The network's hash keys by the first generation they hold for.
+    pub(crate) keys: Vec<(u64, SeenKey)>,
 }
 
 impl Incarnation {
@@ -52,22 +52,22 @@ impl Incarnation {
         Incarnation::new(id, first, (None, Vec::new()))
     }
 
-    fn new(id: u64, first: u64, (network, terms): (Option<[u8; 32]>, Vec<(u64, Terms)>)) -> Self {
-        Incarnation { id, first, last: None, named: None, carried_over: None, network, terms }
+    fn new(id: u64, first: u64, (network, keys): (Option<[u8; 32]>, Vec<(u64, SeenKey)>)) -> Self {
+        Incarnation { id, first, last: None, named: None, sightings: Vec::new(), network, keys }
     }
 
-    /// The network's terms for a generation; `None` where it is counted under private ones.
-    pub(crate) fn terms_at(&self, generation: u64) -> Option<&Terms> {
-        terms_at(&self.terms, generation)
+    /// The network's hash key of a generation; `None` where the site's own is used.
+    pub(crate) fn key_at(&self, generation: u64) -> Option<SeenKey> {
+        key_at(&self.keys, generation)
     }
 }
 
 /// How a life ends: see [`Incarnation`].
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
     pub(crate) last: u64,
     pub(crate) named: Option<u64>,
-    pub(crate) carried_over: Option<u64>,
+    pub(crate) sightings: Vec<(u64, u64)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -87,12 +87,29 @@ struct StoredIncarnation {
     last: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     named: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    carried_over: Option<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sightings: Vec<(u64, u64)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     network: Option<String>,
+    /// What earlier releases kept of a geometry beside them is read by the migration alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    terms: Vec<StoredTerms>,
+    terms: Vec<StoredKey>,
+}
+
+/// A hash key that holds from a generation on.
+#[derive(Serialize, Deserialize)]
+struct StoredKey {
+    generation: u64,
+    hash_key: String,
+}
+
+impl StoredKey {
+    fn read(&self) -> Result<(u64, SeenKey), String> {
+        let mut key = [0; 16];
+        let read = hex::decode_to_slice(&self.hash_key, &mut key);
+        read.map_err(|error| format!("the hash key of generation {}: {error}", self.generation))?;
+        Ok((self.generation, key))
+    }
 }
 
 impl StoredIncarnation {
@@ -102,9 +119,13 @@ impl StoredIncarnation {
             first: life.first,
             last: life.last,
             named: life.named,
-            carried_over: life.carried_over,
+            sightings: life.sightings.clone(),
             network: life.network.map(hex::encode),
-            terms: life.terms.iter().map(|(first, terms)| StoredTerms::new(*first, terms)).collect(),
+            terms: life
+                .keys
+                .iter()
+                .map(|&(generation, key)| StoredKey { generation, hash_key: hex::encode(key) })
+                .collect(),
         }
     }
 
@@ -115,9 +136,10 @@ impl StoredIncarnation {
             hex::decode_to_slice(text, &mut key).map_err(|error| format!("network: {error}"))?;
             network = Some(key);
         }
-        let terms = self.terms.iter().map(StoredTerms::read).collect::<Result<_, _>>()?;
-        let StoredIncarnation { id, first, last, named, carried_over, .. } = *self;
-        Ok(Incarnation { id, first, last, named, carried_over, network, terms })
+        let keys = self.terms.iter().map(StoredKey::read).collect::<Result<_, _>>()?;
+        let StoredIncarnation { id, first, last, named, ref sightings, .. } = *self;
+        let sightings = sightings.clone();
+        Ok(Incarnation { id, first, last, named, sightings, network, keys })
     }
 }
 
@@ -194,9 +216,9 @@ impl Identity {
         (last, first): (u64, u64),
         now_secs: u64,
     ) -> Result<(), OpenError> {
-        let Incarnation { network, terms, .. } = self.incarnation().clone();
+        let Incarnation { network, keys, .. } = self.incarnation().clone();
         let ending = Ending { last, ..Ending::default() };
-        *self = self.with_life(ending, (first, now_secs), (network, terms));
+        *self = self.with_life(ending, (first, now_secs), (network, keys));
         self.save(folder)
     }
 
@@ -205,23 +227,23 @@ impl Identity {
         &self,
         ending: Ending,
         (first, now_secs): (u64, u64),
-        of: (Option<[u8; 32]>, Vec<(u64, Terms)>),
+        of: (Option<[u8; 32]>, Vec<(u64, SeenKey)>),
     ) -> Self {
         let mut next = self.clone();
         let id = now_secs.max(self.incarnation().id + 1);
         if let Some(ended) = next.incarnations.last_mut() {
             ended.last = Some(ending.last);
-            (ended.named, ended.carried_over) = (ending.named, ending.carried_over);
+            (ended.named, ended.sightings) = (ending.named, ending.sightings);
         }
         next.incarnations.push(Incarnation::new(id, first, of));
         next
     }
 
-    /// The identity with other terms of the present life, not saved yet.
-    pub(crate) fn with_terms(&self, terms: Vec<(u64, Terms)>) -> Self {
+    /// The identity with other hash keys of the present incarnation, not saved yet.
+    pub(crate) fn with_keys(&self, keys: Vec<(u64, SeenKey)>) -> Self {
         let mut next = self.clone();
         if let Some(present) = next.incarnations.last_mut() {
-            present.terms = terms;
+            present.keys = keys;
         }
         next
     }
@@ -243,9 +265,15 @@ impl Identity {
 
     /// The hash key with a fingerprint: the site's own, or one of any life's terms.
     pub(crate) fn key_of(&self, fingerprint: Fingerprint) -> Option<[u8; 16]> {
-        let terms = self.incarnations.iter().flat_map(|life| &life.terms);
-        let mut keys = std::iter::once(*self.hash_key).chain(terms.map(|(_, terms)| terms.hash_key()));
+        let of_networks = self.incarnations.iter().flat_map(|life| &life.keys);
+        let mut keys = std::iter::once(*self.hash_key).chain(of_networks.map(|(_, key)| *key));
         keys.find(|key| SipKey::new(*key).fingerprint() == fingerprint)
+    }
+
+    /// What an incarnation hashes the signatures of a generation with.
+    pub(crate) fn seen_key(&self, incarnation: u64, generation: u64) -> SeenKey {
+        let network = self.life(incarnation).and_then(|life| life.key_at(generation));
+        network.unwrap_or(*self.hash_key)
     }
 
     /// The life a record belongs to.

@@ -8,7 +8,7 @@
 //! heard-G    serial number (8 bytes, highest first) -> a peer's record (see `heard`)
 //! link       key -> value: what the link to other sites keeps
 //! bulk       generation (8, highest first), hash (16), of a peer its slot (2) -> nothing: signatures that are bulk
-//! seen       incarnation, generation, sequence (8 each, highest first) -> delta of seen counts
+//! sightings  incarnation, generation, sequence (8 each, highest first) -> delta of own sightings (see `sightings`)
 //! weightless generation (8, highest first), hash (16) -> nothing: signatures of which somebody spoke whose opinion
 //!            weighed nothing, where the tally knew nothing of them
 //! reporters  number (4 bytes, highest first) -> JSON
@@ -17,8 +17,6 @@
 //!
 //! A commit is one atomic batch over all of them and is synced before it is acknowledged. A generation ages out by
 //! dropping its keyspaces. The index holds nothing that the log does not say: `reindex` makes it anew.
-
-mod gains;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,6 +45,7 @@ mod lost;
 mod row;
 mod run;
 mod shares;
+pub(crate) mod sightings;
 
 pub(crate) use keys::Said;
 use row::split_row_key;
@@ -100,6 +99,8 @@ struct Generation {
 /// The journal of a site.
 pub(crate) struct Journal {
     database: Database,
+    /// Batches that were committed since it was opened, each with one sync.
+    commits: AtomicU64,
     generations: RwLock<BTreeMap<u64, Generation>>,
     /// Generations before this one are hidden: they wait to be dropped, and nothing in them counts.
     hidden_before: AtomicU64,
@@ -109,7 +110,7 @@ pub(crate) struct Journal {
     /// The peers whose words count.
     peers: RwLock<Arc<Peers>>,
     bulk: Keyspace,
-    seen: Keyspace,
+    sightings: Keyspace,
     weightless: Keyspace,
     reporters: Keyspace,
     meta: Keyspace,
@@ -125,6 +126,12 @@ pub(crate) struct Batch<'a> {
     touched: BTreeSet<u64>,
     /// Where values are encoded: the store copies them.
     value: Vec<u8>,
+}
+
+/// Rows of the link as they were at one moment.
+pub(crate) struct LinkNow {
+    snapshot: fjall::Snapshot,
+    link: Keyspace,
 }
 
 /// Little memory: blocks of 4 KiB, filters and block indexes in pieces that are read when they are needed. Memory is
@@ -179,19 +186,21 @@ impl Journal {
             }
         }
         let heard = RwLock::new(heard::opened(&database).map_err(failed)?);
-        let (bulk, seen, weightless) = (keyspace("bulk")?, keyspace("seen")?, keyspace("weightless")?);
+        let (bulk, weightless) = (keyspace("bulk")?, keyspace("weightless")?);
+        let sightings = keyspace("sightings")?;
         let (reporters, meta) = (keyspace("reporters")?, keyspace("meta")?);
         let (generations, hidden_before) = (RwLock::new(generations), AtomicU64::new(0));
         let (link, peers) = (keyspace("link")?, RwLock::default());
         let journal = Journal {
             database,
+            commits: AtomicU64::new(0),
             generations,
             hidden_before,
             heard,
             link,
             peers,
             bulk,
-            seen,
+            sightings,
             weightless,
             reporters,
             meta,
@@ -239,6 +248,11 @@ impl Journal {
             self.database.delete_keyspace(log)?;
         }
         Ok(())
+    }
+
+    /// Batches that were committed since it was opened.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.load(Relaxed)
     }
 
     /// An empty batch.
@@ -320,8 +334,14 @@ impl Journal {
         Ok(())
     }
 
-    /// The record with a number, and its generation.
+    /// The record with a number, and its generation; of one that came back, the first.
     pub(crate) fn record(&self, number: u64) -> Result<Option<(u64, Record)>, JournalError> {
+        if let Some(serial) = heard::returned_serial(number) {
+            return Ok(match self.heard(serial)? {
+                Some((_, heard::Body::Counted(record))) => Some((0, record)),
+                _ => None,
+            });
+        }
         for (&generation, keyspaces) in self.read().iter().rev() {
             if let Some(bytes) = keyspaces.log.get(number.to_be_bytes())? {
                 let record = Record::decode(&bytes);
@@ -402,7 +422,7 @@ impl Journal {
     /// Lets the store write what it has gathered, where that is much.
     fn seal(&self, touched: &BTreeSet<u64>) -> Result<(), JournalError> {
         let mut written =
-            vec![&self.seen, &self.bulk, &self.weightless, &self.reporters, &self.meta, &self.link];
+            vec![&self.sightings, &self.bulk, &self.weightless, &self.reporters, &self.meta, &self.link];
         let (generations, heard) = (self.read(), self.heard.read().unwrap_or_else(PoisonError::into_inner));
         for number in touched {
             written.extend(generations.get(number).into_iter().flat_map(|one| [&one.log, &one.index]));
@@ -414,6 +434,22 @@ impl Journal {
             }
         }
         Ok(())
+    }
+
+    /// The keyspace of an earlier release, where it is there.
+    pub(crate) fn old_keyspace(&self, name: &str) -> Result<Option<Keyspace>, JournalError> {
+        let is_there = self.database.keyspace_exists(name);
+        Ok(is_there.then(|| self.database.keyspace(name, options)).transpose()?)
+    }
+
+    /// Deletes a keyspace of an earlier release.
+    pub(crate) fn drop_keyspace(&self, keyspace: Keyspace) -> Result<(), JournalError> {
+        Ok(self.database.delete_keyspace(keyspace)?)
+    }
+
+    /// What the link keeps as it is now, for another thread to read.
+    pub(crate) fn link_now(&self) -> LinkNow {
+        LinkNow { snapshot: self.database.snapshot(), link: self.link.clone() }
     }
 
     /// Bytes on disk.
@@ -473,6 +509,7 @@ impl Batch<'_> {
             return Ok(());
         }
         self.batch.commit()?;
+        self.journal.commits.fetch_add(1, Relaxed);
         self.journal.seal(&self.touched)
     }
 

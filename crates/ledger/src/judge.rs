@@ -22,6 +22,7 @@
 //! 7. What only a filter in doubt knows is no opinion, neither of a signature nor of a message that nothing else
 //!    decides.
 
+use seenit_filter::counting::Count;
 use seenit_filter::hash::{Hash128, KeyHasher};
 use seenit_filter::tagged::Tags;
 use seenit_signature::{Class, Kind, Proof};
@@ -121,14 +122,13 @@ fn together(
     memory.sip.hash_many(signatures, hashes);
     memory.table.get_many(hashes, words);
     memory.bulk_many(hashes, generation, tags);
+    let mut counts = [Count::default(); TOGETHER];
+    let counts = &mut counts[..number];
+    memory.seen.count_many(signatures, hashes, counts);
     let is_tally_in_doubt = memory.doubts.is_in_doubt(FilterName::Tally);
-    let is_bulk_in_doubt = memory.doubts.is_in_doubt(FilterName::Bulk);
-    for ((signature, answer), (word, tags)) in signatures.iter().zip(answers).zip(words.iter().zip(tags)) {
-        let bulk = match *tags != Tags::default() {
-            true if is_bulk_in_doubt => Bulk::InDoubt,
-            true => Bulk::Yes,
-            false => Bulk::No,
-        };
+    let found = words.iter().zip(tags).zip(hashes.iter().zip(counts));
+    for ((signature, answer), ((word, tags), (hash, count))) in signatures.iter().zip(answers).zip(found) {
+        let bulk = bulk_by(memory, config, *hash, *count, *tags != Tags::default());
         *answer = match is_tally_in_doubt && *word != 0 {
             true => Answer { verdict: Verdict::NoOpinion, ..Answer::default() },
             false => answer_of(&Tally::unpack(*word), signature.kind(), bulk, config),
@@ -325,9 +325,16 @@ fn bulk_of(
     generation: u64,
     (signature, hash): (SignatureRef<'_>, Hash128),
 ) -> Bulk {
-    // The count is known before its promotion is durable.
-    let is_counted = memory.seen_count(signature, hash).value >= config.bulk_threshold;
     let is_marked = memory.has_bulk_mark(generation, hash);
+    bulk_by(memory, config, hash, memory.seen.count(signature, hash), is_marked)
+}
+
+/// The one rule of what is bulk, whether a message is asked about or a signature: many were counted, here and by other
+/// sites, or it is marked. A count is known before its mark is durable, and what others saw is marked by nobody.
+fn bulk_by(memory: &Memory, config: &LedgerConfig, hash: Hash128, count: Count, is_marked: bool) -> Bulk {
+    let threshold = config.bulk_threshold;
+    let is_counted =
+        count.value >= threshold && count.value.saturating_sub(memory.forgotten_count(hash)) >= threshold;
     let believed = |is: bool, filter: FilterName| is && !memory.doubts.is_in_doubt(filter);
     if believed(is_counted, FilterName::Seen) || believed(is_marked, FilterName::Bulk) {
         Bulk::Yes

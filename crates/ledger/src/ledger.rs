@@ -76,8 +76,7 @@ impl Ledger {
         tallies: Tallies,
     ) -> Result<Self, OpenError> {
         let (sender, receiver) = mpsc::sync_channel(QUEUE_MAX);
-        let (lock, mut writer) = open::open(folder, config, clock, tallies, receiver)?;
-        writer.wake = Some(sender.clone());
+        let (lock, writer) = open::open(folder, config, clock, tallies, receiver)?;
         let shared = Arc::clone(&writer.shared);
         let mut seed = [0; 8];
         getrandom::fill(&mut seed).map_err(|error| OpenError::file(folder)(std::io::Error::other(error)))?;
@@ -259,6 +258,11 @@ impl Ledger {
         self.shared.memory.table.len()
     }
 
+    /// Synced commits of the journal since it was opened.
+    pub fn commits(&self) -> u64 {
+        self.shared.journal().map_or(0, |journal| journal.commits())
+    }
+
     /// How the ledger is doing.
     pub fn stats(&self) -> Stats {
         let (shared, config) = (&*self.shared, &self.shared.config);
@@ -285,7 +289,7 @@ impl Ledger {
             is_full: state.full.is_some(),
             tally_rate: shared.memory.table.present_rate(),
             seen,
-            seen_capacity: shared.memory.seen.shared_capacity().unwrap_or(config.seen_capacity),
+            seen_capacity: config.seen_capacity,
             seen_rate,
             bulk: shared.bulk.load(Relaxed),
             near_spam,
@@ -308,6 +312,7 @@ impl Ledger {
         stats.alarms.extend(self.uncounted_sightings());
         stats.alarms.extend(shared.memory.has_lost_records.then(|| LOST_RECORDS.to_owned()));
         stats.alarms.extend(state.clock);
+        stats.alarms.extend(state.restart);
         stats.alarms.extend(shared.stuck().map(|why| why.to_string()));
         let failed = state.snapshot_failed.map(|why| format!("the last snapshot could not be taken: {why}"));
         stats.alarms.extend(failed);
@@ -320,7 +325,7 @@ impl Ledger {
         (refused > 0).then(|| {
             format!(
                 "sightings are not counted: {refused} of this generation were refused, because its counts are full; \
-                 raise `seen_capacity`, in a network that of its manifest; it holds from the next generation on"
+                 raise `seen_capacity` and restart"
             )
         })
     }
@@ -426,7 +431,8 @@ impl Ledger {
         self.write_and_wait(Write { verb: Verb::Protect, reporter: OPERATOR, cases })
     }
 
-    /// Accepts the present time after a jump of the clock: what should have expired may expire now.
+    /// Accepts the present time after a jump of the clock: what should have expired may expire now. Where the clock is
+    /// behind what was confirmed by mistake, what that hid counts again after a restart.
     pub fn confirm_clock(&self) -> Result<(), WriteError> {
         self.ask(Job::ConfirmClock)
     }
@@ -497,12 +503,7 @@ fn alarms(stats: &Stats, config: &LedgerConfig, (promoted, texts): (u64, u64)) -
     if stats.alarms.is_empty() {
         fill("signatures", stats.signatures, stats.capacity, "raise `capacity` and run `seenit rebuild`");
     }
-    fill(
-        "seen signatures",
-        stats.seen,
-        stats.seen_capacity,
-        "raise `seen_capacity`, in a network that of its manifest; it holds from the next generation on",
-    );
+    fill("seen signatures", stats.seen, stats.seen_capacity, "raise `seen_capacity` and restart");
     fill(
         "bulk signatures of this generation",
         promoted,

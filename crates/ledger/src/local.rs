@@ -7,14 +7,15 @@ use crate::error::OpenError;
 use crate::identity::Identity;
 use crate::judge::judge;
 use crate::memory::{BULK_GENERATIONS, Memory};
+use crate::migrate;
 use crate::open::restore;
 use crate::private;
 use crate::signature::Case;
 use crate::snapshot::{FILES, Snapshot};
 use crate::verdict::Judgement;
 
-/// A site's memory as its last snapshot has it. It knows no journal: reasons have no reporters, and what was said since
-/// is not in it.
+/// A site's memory as its last snapshot has it. It knows no journal: reasons have no reporters and no counts of
+/// recipients (what is bulk is marked), and what was said since is not in it.
 pub struct Local {
     memory: Memory,
     config: LedgerConfig,
@@ -33,6 +34,7 @@ impl Local {
         let snapshot = snapshot.ok_or_else(|| damaged("there is no snapshot yet".into()))?;
         let config = snapshot.head.config.clone();
         let memory = restore(&snapshot, &config, &identity).map_err(|error| damaged(error.to_string()))?;
+        migrate::put_snapshot(&memory, &snapshot, &identity).map_err(|error| damaged(error.to_string()))?;
         let head = &snapshot.head;
         for (generation, hash) in snapshot.bulk().map_err(|error| damaged(error.to_string()))? {
             if generation <= head.generation && generation + BULK_GENERATIONS > head.generation {

@@ -19,7 +19,6 @@ use crate::seen::Seen;
 use crate::signature::SignatureRef;
 use crate::strangers::Strangers;
 use crate::tally::{Change, Marks, Tally};
-use crate::terms::Terms;
 
 /// Tags of the bulk filter: a month of days, and one that is being cleared.
 pub(crate) const BULK_TAGS: u32 = 32;
@@ -120,7 +119,7 @@ impl Memory {
         let promise = Promise { capacity: config.bulk_capacity, rate: config.rate };
         let layout = tagged::layout_sized(LayoutName::Paged, BULK_TAGS, promise)?;
         let bulk = TaggedFilter::new(layout, BULK_TAGS, Some(promise), fingerprint, HugePages::Default)?;
-        let seen = Seen::new(Terms::private(config, hash_key)?, config.seen_generations);
+        let seen = Seen::new(config, hash_key);
         let (bulk, bulk_rate, strangers) = (bulk.share(), promise.rate, Strangers::new());
         let (forgotten, weightless, doubts) = (RwLock::default(), RwLock::default(), Doubts::default());
         Ok(Memory {

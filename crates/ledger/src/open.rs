@@ -9,6 +9,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, RwLock};
 
 use seenit_filter::hash::SipKey;
+use seenit_link::store::HeldStream;
 
 use crate::age;
 use crate::clock::{Calendar, Clock};
@@ -16,12 +17,15 @@ use crate::config::LedgerConfig;
 use crate::error::OpenError;
 use crate::exact::exact;
 use crate::growth::Growth;
+use crate::held::{self, Held, HeldBytes};
 use crate::identity::{FolderLock, HighMark, Identity};
 use crate::journal::horizon::{Horizon, MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError, LASTING};
 use crate::memory::Memory;
-use crate::open_seen::{restore_seen, seen};
+use crate::migrate;
+use crate::own_log::{self, OwnLogs};
 use crate::peers::change;
+use crate::peers::table::Peers;
 use crate::private;
 use crate::protection;
 use crate::pulse::Pulse;
@@ -30,7 +34,7 @@ use crate::salvage::{self, Salvage};
 use crate::share::Shares;
 use crate::shared::{Shared, State, degenerate};
 use crate::snapshot::{self, FILES, Head, Snapshot, SnapshotError};
-use crate::writer::{Job, Writer};
+use crate::writer::{Job, TALLIES_ANEW, Writer, count_sightings};
 
 /// Where the journal lies in the data folder.
 pub(crate) const JOURNAL_FOLDER: &str = "journal";
@@ -50,8 +54,6 @@ struct Opened {
     hidden_before: u64,
     /// The heads of the snapshots that are whole, the newest first.
     heads: [Option<Head>; 2],
-    /// The life of the folder in which the snapshot was taken that its seen counts come from.
-    seen_of: Option<u64>,
     growth: Growth,
     /// Whether generations are hidden that have not expired, because the tally has no room for them.
     is_early: bool,
@@ -98,6 +100,7 @@ pub(crate) fn open(
              have no effect any more; undo the whole message (`seenit explain` says which) where that is not wanted"
         ));
     }
+    migrate::migrate((folder, &config, now), &identity, &journal, &mut recovery)?;
     let opened =
         memory(folder, (&config, tallies), &identity, (&journal, [last, last_heard]), now, &mut recovery)?;
     let mark = HighMark::open(folder)?;
@@ -109,16 +112,21 @@ pub(crate) fn open(
         ));
         identity.begin_incarnation(folder, (last, position + 1), clock.now_secs())?;
     }
-    if seen(&opened.memory, opened.seen_of, &identity, &journal, now, &mut recovery)? {
-        let (end, after) = (last.max(position), opened.seen_of.map_or(0, |known| known + 1));
-        identity.begin_incarnation(folder, (end, end + 1), clock.now_secs().max(after))?;
-        opened.memory.seen.begin(identity.incarnation().clone(), None)?;
+    let own_logs = sightings(&opened.memory, &identity, &journal, now, &mut recovery)?;
+    if let Some(unknown) = own_logs.keys().map(|stream| stream.incarnation).max()
+        && unknown > identity.incarnation().id
+    {
+        recovery.push(format!(
+            "the identity does not know incarnation {unknown}: it is an older copy; a new incarnation begins"
+        ));
+        let end = last.max(position);
+        identity.begin_incarnation(folder, (end, end + 1), clock.now_secs().max(unknown + 1))?;
     }
-    opened.memory.seen.advance(now)?;
+    migrate::load(folder, &opened.memory, &identity, &mut recovery);
     let reporters = crate::open_reporters::reporters(&journal, &config)?;
     remove_litter(folder);
 
-    let Opened { memory, hidden_before, heads, growth, is_early, salvage, .. } = opened;
+    let Opened { memory, hidden_before, heads, growth, is_early, salvage } = opened;
     let is_snapshot_due = memory.has_lost_records;
     let next = last.max(position) + 1;
     let next_heard = heads.iter().flatten().map(|head| head.heard).fold(last_heard, u64::max) + 1;
@@ -129,6 +137,7 @@ pub(crate) fn open(
     let to = MoveTo { before: hidden_before, capacity: config.capacity, is_early };
     let horizon = horizon(&journal, to, numbers, &heads).map_err(rows)?;
     let (peers, shares) = (journal.peers(), journal.shares(horizon.before).map_err(rows)?);
+    let first_kept = journal.first_number().map_err(rows)?.unwrap_or(next);
     memory.put_weightless(journal.weightless_since(horizon.before).map_err(rows)?);
     let snapshot_secs = heads[0].as_ref().map(|head| head.time);
     let shared = Shared {
@@ -150,8 +159,12 @@ pub(crate) fn open(
         growth: Mutex::new(growth),
         promoting: Mutex::default(),
         state: Mutex::new(State { recovery, snapshot_secs, ..State::default() }),
+        own_logs: Mutex::new(own_logs),
+        first_kept: AtomicU64::new(first_kept),
+        chains: Mutex::default(),
         pulse: Pulse::default(),
     };
+    let held = held_sightings(&shared, &peers)?;
     let kept_secs = kept_secs.unwrap_or(0);
     let shared = Arc::new(shared);
     Ok((
@@ -171,13 +184,48 @@ pub(crate) fn open(
             peers,
             last_is_ours: false,
             publishing: None,
-            gathering: None,
-            wake: None,
+            working: None,
+            held,
+            is_rebuild_due: false,
             is_unsure: false,
             unsettled: HashMap::new(),
             is_snapshot_due,
         },
     ))
+}
+
+/// Rebuilds what this site saw from the log of its sightings, and moves deltas whose move was cut off.
+fn sightings(
+    memory: &Memory,
+    identity: &Identity,
+    journal: &Journal,
+    now: u64,
+    recovery: &mut Vec<String>,
+) -> Result<OwnLogs, OpenError> {
+    let seen = &memory.seen;
+    seen.enter(identity.incarnation().keys.clone(), false, seen.new_own()?);
+    seen.advance(now)?;
+    let mut logs = own_log::load(memory, identity, journal, recovery)?;
+    own_log::move_unconfirmed(journal, identity, &mut logs).map_err(rows)?;
+    Ok(logs)
+}
+
+/// Rebuilds the peer sums from what is kept of peers' sightings.
+fn held_sightings(shared: &Shared, peers: &Peers) -> Result<HashMap<HeldStream, HeldBytes>, OpenError> {
+    let (Some(journal), mut all) = (shared.journal(), HashMap::new()) else {
+        return Ok(HashMap::new());
+    };
+    let now = journal.link_now();
+    for stream in held::streams(&now).map_err(rows)? {
+        let read = held::each(&now, &stream, |held| {
+            let (Held::Block(_, bytes) | Held::Delta(_, bytes)) = held;
+            let sightings = held::sightings_of(&stream, bytes);
+            let counted = count_sightings(shared, peers, &stream, &sightings);
+            counted.map_err(|error| JournalError::Rows(error.to_string()))
+        });
+        all.insert(stream, read.map_err(rows)?);
+    }
+    Ok(all)
 }
 
 /// Generations are numbered by their length: with another length the numbers in the journal mean other days.
@@ -212,9 +260,10 @@ fn memory(
     let mut least = expired.max(horizon.least(config.capacity));
     let mut hidden_before = least;
     let next = NextNumbers { own: last + 1, heard: last_heard + 1 };
-    let (mut heads, mut memory, mut seen_of) = ([None, None], None, None);
+    let (mut heads, mut memory) = ([None, None], None);
     let mut salvage = Salvage::read(journal, now, config.record_generations).map_err(rows)?;
-    let tallies = if salvage == Salvage::Over { Tallies::Anew } else { tallies };
+    let is_anew = journal.number(TALLIES_ANEW).map_err(rows)?.is_some_and(|mark| mark > 0);
+    let tallies = if salvage == Salvage::Over || is_anew { Tallies::Anew } else { tallies };
     let is_unprotected = journal.has_no_records(LASTING);
     for (name, head) in FILES.into_iter().zip(&mut heads) {
         let path = folder.join(name);
@@ -234,7 +283,6 @@ fn memory(
                     salvage = Salvage::Since(now);
                     recovery.push(salvage::told(last, head.position));
                 }
-                seen_of = Some(snapshot.head.incarnation);
                 Ok(Some(snapshot))
             }
             other => Ok(other),
@@ -280,7 +328,7 @@ fn memory(
     };
     age::fold_bulk(&memory, journal, now, config.bulk_threshold).map_err(rows)?;
     let is_early = hidden_before > least;
-    Ok(Opened { memory, hidden_before, heads, seen_of, growth, is_early, salvage })
+    Ok(Opened { memory, hidden_before, heads, growth, is_early, salvage })
 }
 
 /// Makes the tallies from the rows of the journal. Where they are more than the tally has room for, the oldest
@@ -319,6 +367,9 @@ fn horizon(
     let (kept, mut batch) = (journal.horizon()?, journal.batch());
     // Earlier releases kept them until they expired.
     batch.forget_weightless(to.before)?;
+    if journal.number(TALLIES_ANEW)?.is_some() {
+        batch.number(TALLIES_ANEW, 0);
+    }
     if kept.is(to.before, to.capacity) {
         batch.commit()?;
         return Ok(kept);
@@ -331,8 +382,7 @@ fn horizon(
     Ok(moved)
 }
 
-/// Memory of a snapshot, and its head where its tallies can be used; else empty tallies. Seen counts are always those
-/// of the snapshot: a generation keeps the size it began with.
+/// Memory of a snapshot, and its head where its tallies can be used; else empty tallies.
 fn restored(
     snapshot: &Snapshot,
     config: &LedgerConfig,
@@ -342,9 +392,7 @@ fn restored(
     if tallies == Tallies::OfSnapshot && is_like(&snapshot.head.config, config) {
         return Ok((restore(snapshot, config, identity)?, Some(snapshot.head.clone())));
     }
-    let memory = Memory::new(config, identity.hash_key())?;
-    restore_seen(&memory, snapshot, identity)?;
-    Ok((memory, None))
+    Ok((Memory::new(config, identity.hash_key())?, None))
 }
 
 /// Whether tallies made with one configuration can be used with another.
@@ -365,7 +413,6 @@ pub(crate) fn restore(
     for (hash, generation, count) in snapshot.forgotten()? {
         memory.forget(hash, generation, count);
     }
-    restore_seen(&memory, snapshot, identity)?;
     Ok(memory)
 }
 

@@ -193,13 +193,15 @@ mod tests {
     use crate::config::LedgerConfig;
     use crate::keys::Key;
     use crate::record::Word;
+    use seenit_filter::sightings::Structure;
     use seenit_signature::Kind;
 
     const SEED: u64 = 19;
     const PROBES_SEED: u64 = 20;
 
-    fn memory() -> (Memory, LedgerConfig) {
+    fn memory(seen: Structure) -> (Memory, LedgerConfig) {
         let config = LedgerConfig {
+            seen,
             capacity: 1000,
             near_capacity: 1000,
             bulk_capacity: 1000,
@@ -251,7 +253,13 @@ mod tests {
 
     #[test]
     fn filters_at_capacity_are_not_in_doubt_for_a_thousand_rounds() {
-        let ((memory, config), mut random) = (memory(), SplitMix(SEED));
+        for structure in Structure::ALL {
+            is_believed_for_a_thousand_rounds(structure);
+        }
+    }
+
+    fn is_believed_for_a_thousand_rounds(structure: Structure) {
+        let ((memory, config), mut random) = (memory(structure), SplitMix(SEED));
         for _ in 0..config.seen_capacity {
             memory.seen.add_hash(1, random.hash(), 1);
         }
@@ -263,12 +271,14 @@ mod tests {
             assert!(in_doubt(&memory).is_empty(), "round {round}: {:?}", prober.rates(&memory));
         }
         let seen = prober.rate_of(&memory, FilterName::Seen);
-        assert!(seen.present_rate > seen.promised_rate / 2.0, "it is full indeed: {seen:?}");
+        // A table is wrong too seldom to be caught at it.
+        let is_full = structure == Structure::Table || seen.present_rate > seen.promised_rate / 2.0;
+        assert!(is_full, "{seen:?}");
     }
 
     #[test]
     fn filters_that_hold_too_much_are_in_doubt_at_once_and_no_longer_when_that_ends() {
-        let ((memory, config), mut random) = (memory(), SplitMix(SEED));
+        let ((memory, config), mut random) = (memory(Structure::Filter), SplitMix(SEED));
         let mut prober = Prober::new(PROBES_SEED);
         prober.round(&memory, 1);
         assert!(in_doubt(&memory).is_empty());

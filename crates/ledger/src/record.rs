@@ -320,6 +320,13 @@ impl Record {
         }
     }
 
+    /// Reads a record of this site's own that others hold and this site has lost: it is its own reporter's. A
+    /// protection comes back as a revocation: which messages it protects is lost.
+    pub(crate) fn returned(bytes: &[u8]) -> Result<Self, String> {
+        let record = Record::heard(bytes, 1)?;
+        Ok(Record { reporter: ReporterId(record.reporter.remote()), ..record })
+    }
+
     /// Reads the record of a peer, as it is counted here: by a reporter under the peer's slot.
     pub fn heard(bytes: &[u8], slot: u16) -> Result<Self, String> {
         let record = Record::decode(bytes)?;

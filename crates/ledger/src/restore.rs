@@ -15,8 +15,8 @@ use crate::clock::Clock;
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
 use crate::identity::Identity;
+use crate::incarnations::IncarnationChange;
 use crate::ledger::Ledger;
-use crate::lives::LifeChange;
 use crate::private::sync_folder;
 use crate::writer::Job;
 
@@ -70,7 +70,7 @@ pub fn restore_in_place(
 ) -> Result<Restored, OpenError> {
     let incarnation_before = Identity::read(folder)?.incarnation().id;
     let ledger = Ledger::open(folder, config, clock)?;
-    let begun = ledger.ask_and_wait(|reply| Job::ChangeLife(LifeChange::Restored, reply));
+    let begun = ledger.ask_and_wait(|reply| Job::ChangeIncarnation(IncarnationChange::Restored, reply));
     let begun = begun.and_then(|()| ledger.snapshot());
     begun.map_err(|error| OpenError::Rows(error.to_string()))?;
     Ok(Restored { incarnation_before, stats: ledger.stats() })

@@ -1,67 +1,104 @@
-//! Seen: how many recipients got a message, in counting filters of a few generations.
+//! Seen: how many recipients got a message, in indexes of a few generations.
 //!
-//! A count is the sum over parts, each with cells of its own: what this life of the folder counts (*own*), what earlier
-//! lives did (*frozen*), and what other sites were told (*others*). They are not merged: refined insertion must look at
-//! own cells only (see `seenit_filter::counting::OwnAndPeers`), and parts may have different hash keys and shapes. What
-//! own cells gained is journalled at a short interval, as the very bytes that other sites apply.
+//! Memory is an index over the log of sightings, and is rebuilt from it at start. A count is the sum over generations
+//! and, in each, over *parts* by hash key: normally one, and two in a generation in which the site joined or left a
+//! network. A part has what this site saw (*own*, over all its incarnations) and the *peer sum* of all other sites.
+//! They are never merged, so that what others said can be taken away again.
 
-mod catching;
-mod lives;
-mod others;
-mod parts;
+mod before;
+mod own;
+mod part;
 mod room;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use seenit_filter::GeometryError;
 use seenit_filter::counting::Count;
 use seenit_filter::hash::Hash128;
+use seenit_filter::sightings::{AnySeen, Fingerprint, SeenIndex, Sighting};
 
-use crate::identity::Incarnation;
-use crate::journal::JournalError;
+use crate::config::LedgerConfig;
 use crate::signature::SignatureRef;
-use crate::terms::{Counts, Terms};
 
-pub(crate) use catching::Catching;
-pub(crate) use lives::{Change, Ended, FrozenPart};
-pub(crate) use parts::{Delta, SharedCounts};
-use parts::{Frozen, Generation, Hashes, Live, Under};
+pub(crate) use before::{Before, Counts};
+pub(crate) use own::OwnSeen;
+pub(crate) use part::raise;
+use part::{Hashes, Part, Under, add};
 pub(crate) use room::NoRoom;
 
 /// The most recipients that one call adds: more is a mistake or an attack, and MANY is a verb of its own.
 pub const RECIPIENTS_MAX: u64 = 1_000_000;
 
-/// Why there are no cells of a generation to share.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NoCells {
-    #[error("generation {0} is not the network's: it has no terms")]
-    Private(u64),
-    #[error("the cells are not of the terms of generation {0}")]
-    Unlike(u64),
-    #[error(transparent)]
-    Geometry(#[from] GeometryError),
+/// A hash key of sightings.
+pub(crate) type SeenKey = [u8; 16];
+
+/// The key that holds for a generation, of keys by the first generation that each holds for.
+pub(crate) fn key_at(keys: &[(u64, SeenKey)], generation: u64) -> Option<SeenKey> {
+    let begun = keys.iter().filter(|(first, _)| *first <= generation);
+    begun.max_by_key(|(first, _)| *first).map(|(_, key)| *key)
+}
+
+/// What was seen since the last delta of a generation.
+pub(crate) struct Taken {
+    pub(crate) generation: u64,
+    pub(crate) own: Arc<OwnSeen>,
+    pub(crate) sightings: Vec<Sighting>,
+}
+
+#[derive(Clone, Default)]
+struct Generation {
+    parts: Vec<Part>,
+    /// Which part new sightings are counted in.
+    live: Option<usize>,
+    /// Counts that an earlier release kept as cells.
+    before: Vec<Arc<Before>>,
+}
+
+impl Generation {
+    /// The place of the part with a key, which is made where there is none.
+    fn place(&mut self, key: SeenKey, own: SeenKey) -> usize {
+        let known = self.parts.iter().position(|part| part.under.key == key);
+        known.unwrap_or_else(|| {
+            self.parts.push(Part::new(Under::new(key, own)));
+            self.parts.len() - 1
+        })
+    }
+
+    fn live_own(&self) -> Option<(&Part, &Arc<OwnSeen>)> {
+        let part = &self.parts[self.live?];
+        Some((part, part.own.as_ref()?))
+    }
+
+    fn count(&self, hashes: &mut Hashes<'_>, sum: &mut Count) {
+        for part in &self.parts {
+            part.count(Fingerprint::of(hashes.under(&part.under)), sum);
+        }
+        for before in &self.before {
+            add(sum, before.count(hashes));
+        }
+    }
 }
 
 /// The generations that are counted.
 pub(crate) struct Seen {
-    /// What is counted under where no network says otherwise.
-    private: Terms,
-    /// Generations that are added up.
-    kept: u64,
+    config: LedgerConfig,
+    /// What signatures are hashed with where no network says otherwise.
+    own_key: SeenKey,
     newest: AtomicU64,
-    /// The life that counts. Whoever changes what generations are made of holds it.
-    life: Mutex<Incarnation>,
-    /// Whoever counts holds it for reading, so that nothing is added to cells that were exchanged.
+    /// The keys of the present network, by first generation.
+    keys: RwLock<Vec<(u64, SeenKey)>>,
+    /// Whoever counts holds it for reading, so that nothing is added to an index that was exchanged.
     generations: RwLock<BTreeMap<u64, Generation>>,
 }
 
 impl Seen {
-    pub(crate) fn new(private: Terms, kept: u64) -> Self {
-        let life = Mutex::new(Incarnation::private(0, 1));
-        Seen { private, kept, newest: AtomicU64::new(0), life, generations: RwLock::default() }
+    pub(crate) fn new(config: &LedgerConfig, own_key: SeenKey) -> Self {
+        let config = config.clone();
+        let (keys, generations) = (RwLock::default(), RwLock::default());
+        Seen { config, own_key, newest: AtomicU64::new(0), keys, generations }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Generation>> {
@@ -72,72 +109,96 @@ impl Seen {
         self.generations.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn life(&self) -> MutexGuard<'_, Incarnation> {
-        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The network's key of a generation; `None` where there is none.
+    pub(crate) fn network_key(&self, generation: u64) -> Option<SeenKey> {
+        key_at(&self.keys.read().unwrap_or_else(PoisonError::into_inner), generation)
     }
 
-    fn terms_of<'a>(&'a self, life: &'a Incarnation, generation: u64) -> &'a Terms {
-        life.terms_at(generation).unwrap_or(&self.private)
+    /// Empty own counts, for [`enter`](Self::enter).
+    pub(crate) fn new_own(&self) -> Result<Arc<OwnSeen>, GeometryError> {
+        OwnSeen::new(self.config.seen, self.config.seen_capacity).map(Arc::new)
     }
 
-    fn under(&self, life: &Incarnation, generation: u64) -> Under {
-        Under::new(self.terms_of(life, generation).hash_key(), self.private.hash_key())
-    }
-
-    /// Cells that are counted in, by generation.
-    fn live(&self) -> Vec<(u64, Arc<Live>)> {
-        let live = |(&number, generation): (&u64, &Generation)| Some((number, generation.live.clone()?));
-        self.read().iter().filter_map(live).collect()
-    }
-
-    fn live_of(&self, generation: u64) -> Option<Arc<Live>> {
-        self.read().get(&generation)?.live.clone()
+    fn new_peers(&self) -> Result<Arc<AnySeen>, GeometryError> {
+        AnySeen::new(self.config.seen, self.config.peers_capacity()).map(Arc::new)
     }
 
     /// Makes `newest` countable and drops what is too old. What is there already stays.
     pub(crate) fn advance(&self, newest: u64) -> Result<(), GeometryError> {
+        let key = self.network_key(newest).unwrap_or(self.own_key);
         if !self.is_live(newest) {
-            let own = self.terms_of(&self.life(), newest).empty()?;
-            self.put_own(newest, own, 0)?;
+            let own = self.own_of(newest, key)?;
+            let mut all = self.write();
+            let generation = all.entry(newest).or_default();
+            let place = generation.place(key, self.own_key);
+            generation.parts[place].own = Some(own);
+            generation.live = Some(place);
         }
         self.newest.store(newest, Relaxed);
-        self.write().retain(|&number, _| number + self.kept > newest);
+        self.write().retain(|&number, _| number + self.config.seen_generations > newest);
         Ok(())
     }
 
-    /// Own cells as the last delta left them, and its number, while nobody counts; empty ones where there are none.
-    pub(crate) fn taken(&self, number: u64) -> Result<(Counts, u64), GeometryError> {
-        // Cells that were carried over, and that no delta has yet, are told from nothing.
-        match self.live_of(number).filter(|live| !live.changed.load(Acquire)) {
-            Some(live) => Ok((live.own.snapshot()?, live.sequence())),
-            None => Ok((self.terms_of(&self.life(), number).empty()?, 0)),
+    /// Own counts of a generation under a key; empty ones where there are none.
+    pub(crate) fn own_of(&self, generation: u64, key: SeenKey) -> Result<Arc<OwnSeen>, GeometryError> {
+        let known = |one: &Generation| one.parts.iter().find(|part| part.under.key == key)?.own.clone();
+        if let Some(own) = self.read().get(&generation).and_then(known) {
+            return Ok(own);
         }
+        let own = self.new_own()?;
+        let mut all = self.write();
+        let one = all.entry(generation).or_default();
+        let place = one.place(key, self.own_key);
+        one.parts[place].own = Some(Arc::clone(&own));
+        Ok(own)
     }
 
-    /// Puts own cells of the present life after `sequence` deltas; others' and frozen ones stay. They keep the shape
-    /// they began with, whatever the configuration says by now.
-    pub(crate) fn put_own(&self, number: u64, own: Counts, sequence: u64) -> Result<(), GeometryError> {
-        let (live, life) = (Arc::new(Live::new(own, sequence)?), self.life());
-        let empty = || Generation::new(self.under(&life, number), life.terms_at(number).is_some());
-        self.write().entry(number).or_insert_with(empty).live = Some(live);
-        self.newest.fetch_max(number, Relaxed);
-        Ok(())
+    /// From now on sightings are counted under these keys of a network, those of other generations and of none under
+    /// the site's own; in the newest generation in `fresh` counts where there are none. What was pending under another
+    /// key is returned: it is the ended incarnation's. `is_other` where the network is another one: what the peers of
+    /// the one before said does not count any more.
+    pub(crate) fn enter(&self, keys: Vec<(u64, SeenKey)>, is_other: bool, fresh: Arc<OwnSeen>) -> Vec<Taken> {
+        let newest = self.newest.load(Relaxed);
+        let key_of = |generation| key_at(&keys, generation).unwrap_or(self.own_key);
+        let mut all = self.write();
+        let mut ended = Vec::new();
+        for (&number, generation) in all.iter_mut() {
+            let place = generation.place(key_of(number), self.own_key);
+            if generation.live != Some(place)
+                && let Some((_, own)) = generation.live_own()
+            {
+                let (own, sightings) = (Arc::clone(own), own.take());
+                ended.push(Taken { generation: number, own, sightings });
+            }
+            let part = &mut generation.parts[place];
+            if number == newest && part.own.is_none() {
+                part.own = Some(Arc::clone(&fresh));
+            }
+            generation.live = Some(place);
+            if is_other {
+                generation.parts.iter_mut().for_each(|part| (part.peers, part.next) = (None, None));
+            }
+        }
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
+        ended.retain(|taken| !taken.sightings.is_empty());
+        ended
     }
 
-    /// Puts cells of an earlier life, told to a network or not, as they were stored.
-    pub(crate) fn put_frozen(
-        &self,
-        number: u64,
-        (incarnation, is_shared): (u64, bool),
-        (counts, hash_key): (Counts, [u8; 16]),
-        sequence: u64,
-    ) {
-        let under = Under::new(hash_key, self.private.hash_key());
-        let part = Frozen { incarnation, is_shared, sequence, under, counts: Arc::new(counts.share()) };
-        let life = self.life();
-        let empty = || Generation::new(self.under(&life, number), life.terms_at(number).is_some());
-        self.write().entry(number).or_insert_with(empty).frozen.push(Arc::new(part));
-        self.newest.fetch_max(number, Relaxed);
+    /// The first generation that holds counts under another key than `keys` say, and whether that is a network's.
+    pub(crate) fn conflict(&self, keys: &[(u64, SeenKey)]) -> Option<(u64, bool)> {
+        let differs = |(&number, one): (&u64, &Generation)| {
+            let known = self.network_key(number);
+            let has_counts = one.live_own().is_some() || one.parts.iter().any(|part| part.peers.is_some());
+            (has_counts && known != key_at(keys, number)).then_some((number, known.is_some()))
+        };
+        let all = self.read();
+        all.iter().filter_map(differs).max_by_key(|(_, is_networks)| *is_networks)
+    }
+
+    /// Adds counts that an earlier release kept as cells.
+    pub(crate) fn put_before(&self, generation: u64, counts: Counts, key: SeenKey) {
+        let before = Arc::new(Before::new(counts, Under::new(key, self.own_key)));
+        self.write().entry(generation).or_default().before.push(before);
     }
 
     /// Whether a generation has room for `recipients` more of a signature.
@@ -148,13 +209,15 @@ impl Seen {
         recipients: u64,
     ) -> Result<(), NoRoom> {
         let (all, mut hashes) = (self.read(), Hashes::new(signature, hash));
-        let now = all.get(&generation).and_then(|now| Some((&now.under, now.live.as_ref()?)));
-        now.map_or(Ok(()), |(under, live)| live.check(hashes.under(under), recipients))
+        let Some((part, own)) = all.get(&generation).and_then(Generation::live_own) else {
+            return Ok(());
+        };
+        own.check(Fingerprint::of(hashes.under(&part.under)), recipients)
     }
 
     /// Sightings that a generation had no room for since it began or the ledger was opened.
     pub(crate) fn refused(&self, generation: u64) -> u64 {
-        self.live_of(generation).map_or(0, |live| live.room.refused())
+        self.read().get(&generation).and_then(Generation::live_own).map_or(0, |(_, own)| own.room().refused())
     }
 
     /// Counts `recipients` more of a signature, whose hash under the ledger's own key it is, in a generation, and says
@@ -166,10 +229,8 @@ impl Seen {
         recipients: u64,
     ) -> Result<Count, NoRoom> {
         let (all, mut hashes) = (self.read(), Hashes::new(signature, hash));
-        if let Some(now) = all.get(&generation)
-            && let Some(live) = &now.live
-        {
-            live.add(hashes.under(&now.under), recipients)?;
+        if let Some((part, own)) = all.get(&generation).and_then(Generation::live_own) {
+            own.add(Fingerprint::of(hashes.under(&part.under)), recipients)?;
         }
         Ok(count_in(&all, &mut hashes))
     }
@@ -179,145 +240,187 @@ impl Seen {
         count_in(&self.read(), &mut Hashes::new(signature, hash))
     }
 
-    /// Whether a hash counts as seen in any generation, under whichever key: of a random one, whether by accident.
-    pub(crate) fn is_counted(&self, hash: Hash128) -> bool {
-        self.read().values().any(|generation| generation.is_counted(hash))
-    }
-
-    /// The rate of such accidents that all cells promise together.
-    pub(crate) fn promised_rate(&self) -> f64 {
-        let parts = |one: &Generation| one.live.iter().count() + one.others.iter().count() + one.frozen.len();
-        let life = self.life();
-        let rate =
-            |(&number, one): (&u64, &Generation)| self.terms_of(&life, number).rate() * parts(one) as f64;
-        self.read().iter().map(rate).sum()
-    }
-
-    /// Counts a hash in own cells, whatever they hold.
-    #[cfg(test)]
-    pub(crate) fn add_hash(&self, generation: u64, hash: Hash128, recipients: u64) {
-        if let Some(live) = self.live_of(generation) {
-            live.own.insert_weighted(hash, recipients);
-        }
-    }
-
-    /// Whether anything was counted since the last deltas were begun.
-    pub(crate) fn is_changed(&self) -> bool {
-        self.live().iter().any(|(_, live)| live.changed.load(Acquire))
-    }
-
-    /// Lets the next deltas look at all own cells, whether anything was counted or not.
-    pub(crate) fn look_again(&self) {
-        self.live().iter().for_each(|(_, live)| live.changed.store(true, Release));
-    }
-
-    /// What own cells gained since the last delta, generation by generation.
-    pub(crate) fn deltas(&self) -> Result<Vec<Delta>, JournalError> {
-        let mut deltas: Vec<Delta> = Vec::new();
-        for (number, live) in self.live() {
-            if !live.changed.swap(false, AcqRel) {
-                continue;
-            }
-            match live.delta(number) {
-                Ok(delta) => deltas.push(delta),
-                Err(why) => {
-                    live.changed.store(true, Release);
-                    deltas.iter().for_each(|delta| self.not_journalled(delta));
-                    return Err(JournalError::Rows(why));
+    /// The same of many signatures, index by index, so that memory is fetched for some while others are read.
+    pub(crate) fn count_many(
+        &self,
+        signatures: &[SignatureRef<'_>],
+        hashes: &[Hash128],
+        counts: &mut [Count],
+    ) {
+        counts.fill(Count::default());
+        let mut hashes: Vec<Hashes<'_>> =
+            signatures.iter().zip(hashes).map(|(one, hash)| Hashes::new(*one, *hash)).collect();
+        let mut found = vec![Count::default(); counts.len()];
+        let mut fingerprints = vec![Fingerprint::default(); counts.len()];
+        for generation in self.read().values() {
+            for part in &generation.parts {
+                for (fingerprint, hashes) in fingerprints.iter_mut().zip(&mut hashes) {
+                    *fingerprint = Fingerprint::of(hashes.under(&part.under));
+                }
+                for index in part.indexes() {
+                    index.count_many(&fingerprints, &mut found);
+                    counts.iter_mut().zip(&found).for_each(|(sum, count)| add(sum, *count));
                 }
             }
-        }
-        Ok(deltas)
-    }
-
-    /// A delta is durable.
-    pub(crate) fn journalled(&self, delta: Delta) {
-        if let Some(live) = self.live_of(delta.generation) {
-            live.put_journalled(delta.state, delta.sequence);
+            for before in &generation.before {
+                counts.iter_mut().zip(&mut hashes).for_each(|(sum, one)| add(sum, before.count(one)));
+            }
         }
     }
 
-    /// A delta could not be written: what it says is said again by the next.
-    pub(crate) fn not_journalled(&self, delta: &Delta) {
-        if let Some(live) = self.live_of(delta.generation) {
-            live.changed.store(true, Release);
+    /// Whether a hash counts as seen in any generation, under whichever key: of a random one, whether by accident.
+    pub(crate) fn is_counted(&self, hash: Hash128) -> bool {
+        let fingerprint = Fingerprint::of(hash);
+        self.read().values().any(|one| {
+            let mut indexes = one.parts.iter().flat_map(Part::indexes);
+            indexes.any(|index| index.count(fingerprint).value > 0)
+                || one.before.iter().any(|before| before.is_counted(hash))
+        })
+    }
+
+    /// The rate of such accidents that all counts promise together.
+    pub(crate) fn promised_rate(&self) -> f64 {
+        let of = |one: &Generation| {
+            let indexes = one.parts.iter().flat_map(Part::indexes);
+            let rate: f64 = indexes.map(|index| index.promised_rate(1)).sum();
+            rate + one.before.iter().map(|before| before.promised_rate()).sum::<f64>()
+        };
+        self.read().values().map(of).sum()
+    }
+
+    /// Counts a hash in own counts, whatever they hold.
+    #[cfg(test)]
+    pub(crate) fn add_hash(&self, generation: u64, hash: Hash128, recipients: u64) {
+        if let Some((_, own)) = self.read().get(&generation).and_then(Generation::live_own) {
+            own.load(Fingerprint::of(hash), recipients);
         }
     }
 
-    /// Calls `visit` with own cells of each generation as the last delta left them: number, cells, deltas.
-    pub(crate) fn each_journalled<E>(
+    /// Whether anything was counted since the last deltas.
+    #[cfg(test)]
+    pub(crate) fn is_changed(&self) -> bool {
+        let all = self.read();
+        all.values().filter_map(Generation::live_own).any(|(_, own)| own.is_changed())
+    }
+
+    /// What was seen since the last deltas, generation by generation.
+    pub(crate) fn take(&self) -> Vec<Taken> {
+        let live = |(&generation, one): (&u64, &Generation)| {
+            let (_, own) = one.live_own().filter(|(_, own)| own.is_changed())?;
+            Some((generation, Arc::clone(own)))
+        };
+        let live: Vec<_> = self.read().iter().filter_map(live).collect();
+        let taken = live.into_iter().map(|(generation, own)| {
+            let sightings = own.take();
+            Taken { generation, own, sightings }
+        });
+        taken.filter(|taken| !taken.sightings.is_empty()).collect()
+    }
+
+    /// Raises the peer sum of a generation by what a site says, which counts for `cap` at most. Nothing happens where
+    /// the generation is too old, or the network has no key for it.
+    pub(crate) fn hear(
         &self,
-        mut visit: impl FnMut(u64, &Counts, u64) -> Result<(), E>,
-    ) -> Result<(), E> {
-        for (number, live) in self.live() {
-            let journalled = live.journalled();
-            visit(number, &journalled.0, journalled.1)?;
+        generation: u64,
+        sightings: &[Sighting],
+        cap: u64,
+    ) -> Result<(), GeometryError> {
+        let Some(key) = self.network_key(generation).filter(|_| self.counts_of(generation)) else {
+            return Ok(());
+        };
+        let known = |one: &Generation| {
+            let part = one.parts.iter().find(|part| part.under.key == key)?;
+            Some((part.peers.clone()?, part.next.clone()))
+        };
+        let known = self.read().get(&generation).and_then(known);
+        let (peers, next) = match known {
+            Some(known) => known,
+            None => {
+                let peers = self.new_peers()?;
+                let mut all = self.write();
+                let one = all.entry(generation).or_default();
+                let place = one.place(key, self.own_key);
+                let part = &mut one.parts[place];
+                part.peers = Some(Arc::clone(&peers));
+                (peers, part.next.clone())
+            }
+        };
+        for sighting in sightings {
+            raise(&peers, sighting, cap);
+            next.iter().for_each(|next| raise(next, sighting, cap));
         }
         Ok(())
     }
 
-    /// The generations whose own cells are told to a network, and the last delta of each.
-    pub(crate) fn shared_generations(&self) -> Vec<(u64, u64)> {
-        let shared = |(&number, one): (&u64, &Generation)| {
-            let live = one.live.as_ref().filter(|_| one.is_shared)?;
-            Some((number, live.sequence()))
+    /// Begins empty peer sums beside the present ones, one for each generation that has any or is named; what is heard
+    /// from now on is counted in both.
+    pub(crate) fn begin_rebuilding(
+        &self,
+        named: &[u64],
+    ) -> Result<BTreeMap<u64, Arc<AnySeen>>, GeometryError> {
+        let has = |(number, one): (&u64, &Generation)| {
+            one.parts.iter().any(|part| part.peers.is_some()).then_some(*number)
         };
-        self.read().iter().filter_map(shared).collect()
+        let mut generations: Vec<u64> = self.read().iter().filter_map(has).collect();
+        generations.extend(named.iter().filter(|generation| self.counts_of(**generation)));
+        let mut begun = BTreeMap::new();
+        for generation in generations {
+            let Some(key) = self.network_key(generation) else { continue };
+            let next = self.new_peers()?;
+            let mut all = self.write();
+            let one = all.entry(generation).or_default();
+            let place = one.place(key, self.own_key);
+            one.parts[place].next = Some(Arc::clone(&next));
+            begun.insert(generation, next);
+        }
+        Ok(begun)
     }
 
-    /// Calls `look` with own cells that are told to a network, as the last delta left them, and its number. No delta is
-    /// journalled meanwhile.
-    pub(crate) fn look<T>(&self, generation: u64, look: impl FnOnce(&Counts, u64) -> T) -> Option<T> {
-        let live = self.read().get(&generation).filter(|one| one.is_shared)?.live.clone()?;
-        let journalled = live.journalled();
-        Some(look(&journalled.0, journalled.1))
+    /// Puts the peer sums that were rebuilt in the place of those there are. Of keys that are no network's any more
+    /// there are none.
+    pub(crate) fn finish_rebuilding(&self) {
+        for (&number, one) in self.write().iter_mut() {
+            let key = self.network_key(number);
+            for part in &mut one.parts {
+                let next = part.next.take();
+                if next.is_some() || Some(part.under.key) != key {
+                    part.peers = next;
+                }
+            }
+        }
     }
 
-    /// Keys and the false-positive rate of the newest generation, read off its cells: own ones as the last delta left
-    /// them, and others'. Each were made for as many keys, so the fuller ones say how many there are; a stranger counts
-    /// where either are wrong, which is no more often than both rates together.
+    /// Signatures and the false-positive rate of the newest generation: own ones, or the peers' where those are more.
     pub(crate) fn fill(&self) -> (u64, f64) {
-        let Some((number, newest)) = self.live().pop() else {
+        let all = self.read();
+        let Some(newest) = all.get(&self.newest.load(Relaxed)) else {
             return (0, 0.0);
         };
-        let (own, capacity) = {
-            let journalled = newest.journalled();
-            (journalled.0.at_least(1), journalled.0.promise().map_or(0, |promise| promise.capacity))
-        };
-        let others = self.others(number).map(|others| others.at_least(1));
         let (mut most, mut rate) = (0, 0.0);
-        for cut in std::iter::once(own).chain(others).flatten() {
-            let keys = cut.cardinality().map_or(capacity as f64 * 10.0, |estimate| estimate.value);
-            most = most.max(keys as u64);
-            rate += cut.present_rate();
+        for index in newest.parts.iter().flat_map(Part::indexes) {
+            most = most.max(index.signatures());
+            rate += index.present_rate(1);
         }
-        (most, rate * self.read().len() as f64)
-    }
-
-    /// Signatures that the newest generation was made for, where a network says so.
-    pub(crate) fn shared_capacity(&self) -> Option<u64> {
-        self.life().terms_at(self.newest.load(Relaxed)).map(Terms::capacity)
+        (most, rate * all.len() as f64)
     }
 
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let bytes = |counts: &SharedCounts| counts.cells().memory_bytes();
-        let still = |one: &Generation| {
-            let others = one.others.as_ref().map_or(0, |others| bytes(others));
-            others + one.frozen.iter().map(|part| bytes(&part.counts)).sum::<u64>()
+        let of = |one: &Generation| {
+            let indexes = one.parts.iter().flat_map(|part| part.indexes().chain(part.next.as_deref()));
+            let before: u64 = one.before.iter().map(|before| before.memory_bytes()).sum();
+            before + indexes.map(SeenIndex::memory_bytes).sum::<u64>()
         };
-        let live =
-            |(_, live): (u64, Arc<Live>)| bytes(&live.own) + live.journalled().0.cells().memory_bytes();
-        self.read().values().map(still).sum::<u64>() + self.live().into_iter().map(live).sum::<u64>()
+        self.read().values().map(of).sum()
     }
 
     /// Whether counts of a generation are still among those that are added up.
     pub(crate) fn counts_of(&self, generation: u64) -> bool {
-        generation + self.kept > self.newest.load(Relaxed)
+        generation + self.config.seen_generations > self.newest.load(Relaxed)
     }
 
     /// Whether a generation can be counted in.
     pub(crate) fn is_live(&self, generation: u64) -> bool {
-        self.live_of(generation).is_some()
+        self.read().get(&generation).is_some_and(|one| one.live_own().is_some())
     }
 }
 

@@ -16,10 +16,12 @@ use crate::error::WriteError;
 use crate::growth::Growth;
 use crate::identity::Identity;
 use crate::journal::Journal;
-use crate::journal::heard::{Body, Origin, Uncounted};
+use crate::journal::heard::{Body, Origin, Uncounted, returned_serial};
 use crate::judge::judge_alone;
 use crate::keys::Key;
 use crate::memory::Memory;
+use crate::own_chain::Chains;
+use crate::own_log::OwnLogs;
 use crate::pulse::{Pulse, Step};
 use crate::record::{Record, RecordId, Verb};
 use crate::reporter::{Reporter, ReporterId};
@@ -57,6 +59,12 @@ pub(crate) struct Shared {
     /// Signatures whose promotion waits to be written.
     pub(crate) promoting: Mutex<HashSet<Hash128>>,
     pub(crate) state: Mutex<State>,
+    /// How far the log of own sightings is.
+    pub(crate) own_logs: Mutex<OwnLogs>,
+    /// The first own record that is kept, without those that do not age.
+    pub(crate) first_kept: AtomicU64,
+    /// Values of own chains that were asked for last.
+    pub(crate) chains: Mutex<Chains>,
     pub(crate) pulse: Pulse,
 }
 
@@ -71,6 +79,8 @@ pub(crate) struct State {
     pub(crate) full: Option<WriteError>,
     /// What the clock does, where it is not believed.
     pub(crate) clock: Option<String>,
+    /// Why the server is to be restarted.
+    pub(crate) restart: Option<String>,
     /// What happened at start and since.
     pub(crate) recovery: Vec<String>,
     /// When the last snapshot was taken, by the ledger's time.
@@ -81,6 +91,10 @@ pub(crate) struct State {
     pub(crate) uncounted: UncountedNow,
     /// Seen signatures and their rate, and when they were estimated.
     pub(crate) seen_fill: Option<(std::time::Instant, u64, f64)>,
+    /// Sites that contradicted themselves, in words.
+    pub(crate) contradictions: Vec<String>,
+    /// Since when, by the steady clock, the peer sums are being rebuilt.
+    pub(crate) rebuilding_since: Option<u64>,
 }
 
 /// How many records of peers were not counted in a generation, by why. A restart begins anew.
@@ -122,6 +136,10 @@ impl Shared {
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn own_logs(&self) -> MutexGuard<'_, OwnLogs> {
+        self.own_logs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn growth(&self) -> MutexGuard<'_, Growth> {
@@ -168,7 +186,14 @@ impl Shared {
         let Some(slot) = reporter.slot() else {
             let name = self.reporter(reporter).map_or_else(|| reporter.0.to_string(), |one| one.name);
             let (_, record) = journal.record(number).ok()??;
-            return Some((name, self.record_id(number), record));
+            let Some(serial) = returned_serial(number) else {
+                return Some((name, self.record_id(number), record));
+            };
+            let (Origin { incarnation, sequence, .. }, _) = journal.heard(serial).ok()??;
+            let identity = self.identity();
+            let first = identity.life(incarnation).map_or(1, |life| life.first);
+            let site = short_site(identity.site());
+            return Some((name, RecordId { site, incarnation, number: first + sequence - 1 }, record));
         };
         let peers = journal.peers();
         let (peer, (origin, body)) = peers.get(slot).zip(journal.heard(number).ok()?)?;

@@ -2,24 +2,23 @@
 //!
 //! ```text
 //! magic     16 bytes: "seenit snapshot\n"
-//! version   4 bytes, 2
+//! version   4 bytes, 3
 //! head      4 bytes: how many bytes of JSON, then they: what the file holds, its position, its sections
 //! check     32 bytes: BLAKE3 of everything before
 //! sections  each at a multiple of 4096 bytes from the beginning of the file, padded with zeros
 //! ```
 //!
 //! Sections are named, and the head has the length and BLAKE3 of each: `table` (words of 8 bytes, lowest first),
-//! `near-spam`, `near-ham`, `seen-G` and `frozen-I-G` (filter files, docs/format.md), `bulk` (generation, 8 bytes,
-//! highest first, and hash, 16; as the journal has them when the file is named), `forgotten` (hash, 16 bytes,
-//! generation and count, 8 each). A file appears under its name whole or not at all. One that is damaged is put aside,
-//! and memory is made from the journal. Version 1 has no `frozen-I-G`, the cells of life I, but `others-G`, the sum of
-//! all lives before the present one.
+//! `near-spam`, `near-ham` (filter files, docs/format.md), `bulk` (generation, 8 bytes, highest first, and hash, 16; as
+//! the journal has them when the file is named), `forgotten` (hash, 16 bytes, generation and count, 8 each). A file
+//! appears under its name whole or not at all. One that is damaged is put aside, and memory is made from the journal.
+//!
+//! Seen counts are not in it: they are rebuilt from the log of sightings. Versions 1 and 2 have them as cells: `seen-G`,
+//! and `frozen-I-G` of incarnation I or `others-G` of all incarnations before the present one; `migrate` reads those.
 
-use std::convert::Infallible;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
 
 use memmap2::Mmap;
 use seenit_filter::cells::SplitCells;
@@ -35,18 +34,17 @@ use crate::journal::{hash_bytes, hash_of};
 use crate::memory::Memory;
 use crate::near::Near;
 use crate::private::{sync_folder, unnamed};
-use crate::seen::{FrozenPart, SharedCounts};
-use crate::terms::Counts;
+use crate::seen::Counts;
 
 const MAGIC: &[u8; 16] = b"seenit snapshot\n";
 /// What is written; what was written before is read, too.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const ALIGN: usize = 4096;
 
 /// The file's name in the data folder, and that of the one before it.
 pub(crate) const FILES: [&str; 2] = ["snapshot", "snapshot.previous"];
 
-/// The room of the head: some 200 bytes a section, of which there are at most 67.
+/// The room of the head: some 200 bytes a section, of which there were at most 67.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
 /// What a snapshot says of itself.
@@ -63,7 +61,7 @@ pub(crate) struct Head {
     pub(crate) hidden_before: u64,
     /// When it was taken, in seconds since the Unix epoch.
     pub(crate) time: u64,
-    /// The life of the folder whose seen counts it has.
+    /// The incarnation that it was taken in.
     pub(crate) incarnation: u64,
     /// The serial number of the last record of a peer in it.
     #[serde(default)]
@@ -81,24 +79,25 @@ pub(crate) struct Head {
     /// New signatures by generation.
     #[serde(default)]
     pub(crate) added: Vec<(u64, u64)>,
-    /// For each generation of seen counts how many deltas are in it.
+    /// Before version 3: for each generation of seen counts how many deltas are in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) seen: Vec<(u64, u64)>,
-    /// Cells of earlier lives.
-    #[serde(default)]
+    /// Before version 3: cells of earlier incarnations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) frozen: Vec<FrozenOf>,
     /// Counters beside the shingle tallies.
     pub(crate) near: Vec<u64>,
     sections: Vec<Section>,
 }
 
-/// Cells of an earlier life of the folder.
+/// Cells of an earlier incarnation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FrozenOf {
     pub(crate) incarnation: u64,
     pub(crate) generation: u64,
     /// The last delta in them.
     pub(crate) sequence: u64,
-    /// Whether they were told to a network.
+    /// Whether they were published to a network.
     pub(crate) shared: bool,
 }
 
@@ -143,21 +142,10 @@ pub(crate) struct Taken {
 /// A snapshot that is about to be taken: what it would say.
 pub(crate) struct Contents {
     head: Head,
-    frozen: Vec<(FrozenOf, Arc<SharedCounts>)>,
 }
 
 impl Contents {
     pub(crate) fn new(config: &LedgerConfig, memory: &Memory, taken: Taken) -> Self {
-        let mut seen = Vec::new();
-        let Ok(()) = memory.seen.each_journalled(|generation, _, sequence| {
-            seen.push((generation, sequence));
-            Ok::<(), Infallible>(())
-        });
-        let of = |part: FrozenPart| {
-            let FrozenPart { incarnation, generation, sequence, is_shared: shared, counts } = part;
-            (FrozenOf { incarnation, generation, sequence, shared }, counts)
-        };
-        let frozen: Vec<_> = memory.seen.frozen().into_iter().map(of).collect();
         let head = Head {
             config: config.clone(),
             position: taken.position,
@@ -170,12 +158,12 @@ impl Contents {
             protections_counted: true,
             horizon: taken.horizon,
             added: taken.added,
-            seen,
-            frozen: frozen.iter().map(|(of, _)| *of).collect(),
+            seen: Vec::new(),
+            frozen: Vec::new(),
             near: memory.near.numbers(),
             sections: Vec::new(),
         };
-        Contents { head, frozen }
+        Contents { head }
     }
 
     /// Whether a snapshot says all of it already. Everything that changes memory changes something in the head; when a
@@ -200,13 +188,6 @@ impl Contents {
         for (name, filter) in ["near-spam", "near-ham"].into_iter().zip(memory.near.filters()) {
             let filter = filter.snapshot()?;
             sections.add(name, |out| seenit_filter::file::write(&filter, out))?;
-        }
-        memory.seen.each_journalled(|generation, own, _| {
-            sections.add(&format!("seen-{generation}"), |out| seenit_filter::file::write(own, out))
-        })?;
-        for (of, counts) in &self.frozen {
-            let counts = counts.snapshot()?;
-            sections.add(&of.section(), |out| seenit_filter::file::write(&counts, out))?;
         }
         sections.add("forgotten", |out| {
             for (hash, (generation, count)) in memory.forgotten() {

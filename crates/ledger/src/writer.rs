@@ -1,28 +1,29 @@
 //! The one thread that writes: it gathers what waits, journals it in one commit, changes memory, and answers.
 //!
-//! Between writes it looks at the clock, journals deltas of seen counts, lets generations age, and takes
-//! snapshots; threads of their own make the deltas and publish the snapshots.
+//! Between writes it looks at the clock, journals deltas of sightings, lets generations age, and takes snapshots;
+//! threads of their own publish the snapshots and add up what lies in the log (`work`).
 //! When the journal fails, writes are refused and reads go on; the journal is opened again when it may work.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use seenit_filter::hash::Hash128;
+use seenit_link::store::{Batch, Committed, HeldStream, Peer};
 
 use crate::answers::{Receipt, Write};
 use crate::appoint::{Added, Appointment, put_reporter};
 use crate::clock::{Calendar, Trust};
 use crate::error::WriteError;
 use crate::exact::exact;
+use crate::held::HeldBytes;
 use crate::identity::HighMark;
+use crate::incarnations::IncarnationChange;
 use crate::journal::horizon::Horizon;
 use crate::journal::{Journal, JournalError};
-use crate::lives::LifeChange;
 use crate::peers::table::Peers;
-use crate::peers::{Batch, Peer};
 use crate::pulse::Step;
 use crate::record::Verb;
 use crate::reporter::{Reporter, ReporterId};
@@ -43,11 +44,15 @@ mod snapshots;
 #[cfg(test)]
 mod tests;
 mod turn;
+mod work;
 
-use deltas::{Deltas, Gathering};
+use hear::HeardNow;
+pub(crate) use hear::count_sightings;
 pub(crate) use reply::Reply;
 use snapshots::Collect;
 pub(crate) use snapshots::Publishing;
+pub(crate) use turn::TALLIES_ANEW;
+pub(crate) use work::{Working, added_up};
 
 /// Jobs that wait at most; beyond that a client is told to try again.
 pub(crate) const QUEUE_MAX: usize = 4096;
@@ -71,13 +76,11 @@ pub(crate) enum Job {
         reply: Reply<Reporter>,
     },
     /// What was heard from peers, and what the link keeps of it.
-    Link(Batch, Reply<()>),
+    Link(Box<Batch>, Reply<Committed>),
     SetPeers(Vec<Peer>, Reply<()>),
     Snapshot(Reply<()>),
     ConfirmClock,
-    ChangeLife(LifeChange, Reply<()>),
-    /// Deltas of seen counts are there to be collected.
-    Gathered,
+    ChangeIncarnation(IncarnationChange, Reply<()>),
     Close,
 }
 
@@ -85,8 +88,6 @@ pub(crate) enum Job {
 pub(crate) struct Writer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) jobs: Receiver<Job>,
-    /// The way into its own queue, for those who work for it; none where nobody works off the queue.
-    pub(crate) wake: Option<SyncSender<Job>>,
     pub(crate) calendar: Calendar,
     /// The number of the next record.
     pub(crate) next: u64,
@@ -97,7 +98,12 @@ pub(crate) struct Writer {
     /// The last snapshot is of this process: what it says, memory said.
     pub(crate) last_is_ours: bool,
     pub(crate) publishing: Option<Publishing>,
-    pub(crate) gathering: Option<Gathering>,
+    /// What a thread of its own adds up.
+    pub(crate) working: Option<Working>,
+    /// What is kept of peers' sightings.
+    pub(crate) held: HashMap<HeldStream, HeldBytes>,
+    /// The peer sums count by other caps than the table of peers has, or do not count all that is kept.
+    pub(crate) is_rebuild_due: bool,
     /// The highest time that is kept in the journal.
     pub(crate) kept_secs: u64,
     pub(crate) mark: HighMark,
@@ -121,7 +127,7 @@ pub(crate) struct Writer {
 struct Waiting {
     writes: Vec<(Staged, Verb, Reply<Receipt>)>,
     added: Vec<Added>,
-    linked: Vec<Reply<()>>,
+    linked: Vec<(HeardNow, Reply<Committed>)>,
     /// Why the journal failed while they were staged: nothing of the batch is committed.
     failed: Option<WriteError>,
 }
@@ -136,7 +142,6 @@ impl Writer {
             self.shared.pulse.rest();
             let wait = next_tick.saturating_duration_since(Instant::now());
             match self.jobs.recv_timeout(wait) {
-                Ok(Job::Gathered) => {}
                 Ok(job) => {
                     if !self.work(job) {
                         break;
@@ -145,10 +150,10 @@ impl Writer {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            self.collect_deltas(Collect::IfDone);
             let now = Instant::now();
             if now >= next_tick {
-                self.tick(Deltas::Gather);
+                self.tick();
+                self.work_aside();
                 next_tick = Instant::now() + interval;
             }
             self.collect_snapshot(Collect::IfDone);
@@ -164,8 +169,8 @@ impl Writer {
             }
         }
         self.collect_snapshot(Collect::Wait);
-        self.collect_deltas(Collect::Wait);
-        self.tick(Deltas::Now);
+        self.stop_working();
+        self.tick();
         self.snapshot_if_changed();
         self.collect_snapshot(Collect::Wait);
     }
@@ -198,7 +203,7 @@ impl Writer {
             match job {
                 Job::Snapshot(reply) => {
                     self.collect_snapshot(Collect::Wait);
-                    self.tick(Deltas::Now);
+                    self.tick();
                     self.snapshot(reply);
                 }
                 Job::SetPeers(peers, reply) => {
@@ -206,12 +211,12 @@ impl Writer {
                     reply.answer(self.set_peers(&peers));
                 }
                 Job::ConfirmClock => {
-                    self.calendar.confirm(&*self.shared.clock);
-                    self.tick(Deltas::Now);
+                    self.confirm_clock();
+                    self.tick();
                 }
-                Job::ChangeLife(change, reply) => {
+                Job::ChangeIncarnation(change, reply) => {
                     self.shared.begin(Step::Life);
-                    reply.answer(self.change_life(change));
+                    reply.answer(self.change_incarnation(change));
                 }
                 _ => {}
             }
@@ -275,6 +280,7 @@ impl Writer {
                     shared.state().refused = Some(error);
                 }
                 shared.reporters.write().unwrap_or_else(PoisonError::into_inner).extend(outcome.reporters);
+                self.count_heard(&shared, &waiting.linked);
                 waiting.answer(&shared);
             }
             Err(error) => {
@@ -312,8 +318,8 @@ impl Writer {
                     Err(error) => reply.answer(Err(error)),
                 }
             }
-            Job::Link(batch, reply) => match self.hear(stage, &batch) {
-                Ok(()) => waiting.linked.push(reply),
+            Job::Link(batch, reply) => match self.hear(stage, *batch) {
+                Ok(heard) => waiting.linked.push((heard, reply)),
                 Err(problem) => waiting.failed = problem.tell(reply),
             },
             other => later.push(other),
@@ -398,7 +404,7 @@ impl Writer {
     }
 
     /// The clock, deltas, aging.
-    pub(crate) fn tick(&mut self, deltas: Deltas) {
+    pub(crate) fn tick(&mut self) {
         let shared = Arc::clone(&self.shared);
         shared.begin(Step::Tick);
         let trust = self.calendar.tick(&*shared.clock);
@@ -415,10 +421,7 @@ impl Writer {
             return;
         };
         self.note_room();
-        let result = self.turn(&shared, &journal).and_then(|()| match deltas {
-            Deltas::Gather => self.begin_gathering(&shared, &journal),
-            Deltas::Now => self.journal_deltas(&shared, &journal),
-        });
+        let result = self.turn(&shared, &journal).and_then(|()| self.journal_deltas(&shared, &journal));
         let result = result.and_then(|()| Ok(self.mark.raise(self.next - 1)?));
         if let Err(error) = result {
             shared.state().refused = Some(WriteError::Journal(error.to_string()));
@@ -464,7 +467,7 @@ impl From<JournalError> for Problem {
 fn signature_bytes(job: &Job) -> usize {
     match job {
         Job::Write(write, _) => write.cases.iter().map(|case| case.bytes().len()).sum(),
-        Job::Link(batch, _) => batch.heard.iter().flat_map(|heard| &heard.records).map(Vec::len).sum(),
+        Job::Link(batch, _) => batch.heard.iter().flat_map(|heard| &heard.items).map(Vec::len).sum(),
         _ => 0,
     }
 }
@@ -499,7 +502,8 @@ fn refuse(job: Job, error: &WriteError, later: &mut Vec<Job>) {
     match job {
         Job::Write(_, reply) => reply.answer(Err(error.clone())),
         Job::PutReporter { reply, .. } => reply.answer(Err(error.clone())),
-        Job::Link(_, reply) | Job::SetPeers(_, reply) => reply.answer(Err(error.clone())),
+        Job::Link(_, reply) => reply.answer(Err(error.clone())),
+        Job::SetPeers(_, reply) => reply.answer(Err(error.clone())),
         Job::Promote(_) => {}
         other => later.push(other),
     }
@@ -513,14 +517,14 @@ impl Waiting {
             reply.answer(Ok(Receipt { protection, ..shared.receipt(first, verb, records, matched, &keys) }));
         }
         self.added.into_iter().for_each(|(reporter, reply)| reply.answer(Ok(reporter)));
-        self.linked.into_iter().for_each(|reply| reply.answer(Ok(())));
+        self.linked.into_iter().for_each(|(heard, reply)| reply.answer(Ok(heard.committed)));
     }
 
     /// Nothing is.
     fn refuse(self, error: &WriteError) {
         self.writes.into_iter().for_each(|(_, _, reply)| reply.answer(Err(error.clone())));
         self.added.into_iter().for_each(|(_, reply)| reply.answer(Err(error.clone())));
-        self.linked.into_iter().for_each(|reply| reply.answer(Err(error.clone())));
+        self.linked.into_iter().for_each(|(_, reply)| reply.answer(Err(error.clone())));
     }
 }
 

@@ -14,7 +14,11 @@
 //! Sites read streams by asking for messages one by one, a window at a time, and never by consumers: whoever may make a
 //! consumer may have it deliver to any subject, others' included, whatever else the engine forbids.
 
+mod admission;
+mod arrivals;
 mod connect;
+mod invite;
+mod jwt;
 mod names;
 mod nkey;
 mod objects;
@@ -38,15 +42,15 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+pub use admission::{SiteLogin, deposit};
+pub use arrivals::{Arrivals, Gone};
 pub use connect::{Login, Servers};
 pub(crate) use connect::{check_address, check_authority, check_credentials};
+pub use invite::{Broker, INVITE_LETTERS_MAX, Invite, InviteError};
+pub use jwt::{Authority, User};
 pub use names::{Names, Stream};
-pub use nkey::public as nkey;
-pub use operator::{Limits, Operator, Paper, StreamState};
-pub use permissions::{User, permissions};
-
-/// What arrived and was not taken yet.
-const ARRIVED_MAX: usize = 64;
+pub use nkey::{account as nkey_account, public as nkey};
+pub use operator::{Change, Limits, Made, Operator, Paper, StreamState, System};
 
 /// Commands that were given and not taken yet.
 const COMMANDS_MAX: usize = 256;
@@ -277,7 +281,7 @@ struct Shared {
     context: Context,
     names: Names,
     site: SiteKey,
-    arrived: mpsc::Sender<Arrived>,
+    arrived: arrivals::Arriving,
     dropped: Arc<Dropped>,
 }
 
@@ -287,26 +291,30 @@ pub enum Engine {}
 
 impl Engine {
     /// Starts it, whether a server is there or not. Only files that cannot be used are an error.
-    pub fn start(
-        config: EngineConfig,
-        runtime: &Handle,
-    ) -> Result<(EngineHandle, mpsc::Receiver<Arrived>), EngineError> {
+    pub fn start(config: EngineConfig, runtime: &Handle) -> Result<(EngineHandle, Arrivals), EngineError> {
         let options = config.servers.options(&config.site.to_string())?;
         let (commands, to_do) = mpsc::channel(COMMANDS_MAX);
-        let (sender, arrived) = mpsc::channel(ARRIVED_MAX);
+        let (sender, arrived) = arrivals::queue();
         let dropped = Arc::new(Dropped::default());
         let handle = EngineHandle { commands, dropped: dropped.clone() };
         runtime.spawn(async move {
+            // One that was invited and is not admitted yet could only be refused.
+            if let Login::Site(site) = &config.servers.login {
+                site.wait(&config.servers, &sender).await;
+            }
             let (client, events) = match config.servers.connect(options).await {
                 Ok(connected) => connected,
                 // Addresses that are none: the configuration checks them before.
-                Err(error) => return drop(sender.send(Arrived::Down(error.to_string())).await),
+                Err(error) => {
+                    let _ = sender.send(Arrived::Down(error.to_string())).await;
+                    return;
+                }
             };
             let mut context = jetstream::new(client.clone());
             context.set_timeout(ANSWER_TIME);
             let names = Names::of(&config.network);
             let shared = Shared { client, context, names, site: config.site, arrived: sender, dropped };
-            run(shared, &config.after, to_do, events).await;
+            run(shared, &config, to_do, events).await;
         });
         Ok((handle, arrived))
     }
@@ -315,16 +323,19 @@ impl Engine {
 /// Runs until nobody commands any more; all tasks end with it.
 async fn run(
     shared: Shared,
-    after: &[Place],
+    config: &EngineConfig,
     mut commands: mpsc::Receiver<Command>,
     mut events: mpsc::Receiver<Event>,
 ) {
     let mut tasks = JoinSet::new();
-    let news = read::start(&mut tasks, &shared, after);
+    let news = read::start(&mut tasks, &shared, &config.after);
     let records = publish::start(&mut tasks, &shared, Kind::Records);
     let seen = publish::start(&mut tasks, &shared, Kind::Seen);
     let objects = objects::start(&mut tasks, &shared);
     let talk = talk::start(&mut tasks, &shared);
+    if let Login::Site(site) = config.servers.login.clone() {
+        tasks.spawn(site.keep_fresh(shared.context.clone()));
+    }
     tasks.spawn({
         let shared = shared.clone();
         async move {
@@ -357,8 +368,8 @@ async fn told(shared: &Shared, event: Event, news: &read::News, why: &mut Option
         }
         Event::Disconnected | Event::Closed => down("the connection is lost".to_owned(), why),
         // Each attempt to connect fails in the same way: once is enough.
-        Event::ClientError(error) if why.as_deref() == Some(&error.to_string()) => return,
-        Event::ClientError(error) => down(error.to_string(), why),
+        Event::ClientError(error) if why.as_ref() == Some(&connect::plainly(&error)) => return,
+        Event::ClientError(error) => down(connect::plainly(&error), why),
         Event::ServerError(error) => return tracing::warn!(%error, "the engine complains"),
         Event::SlowConsumer(_) => {
             shared.dropped.heard.fetch_add(1, Ordering::Relaxed);

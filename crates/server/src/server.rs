@@ -204,7 +204,9 @@ impl Server {
         let clients = Clients::start(client_sockets, desk, &self.data, &runtime, &stop)?;
         // Before anybody can ask for it.
         state.served.get_or_init(|| clients.served(&self.config));
-        if let Some(site) = Site::start(&self.config, &state.ledger, &*self.clock, runtime.handle())? {
+        if let Some(site) =
+            Site::start(&self.config, &self.data, &state.ledger, &*self.clock, runtime.handle())?
+        {
             state.site.get_or_init(|| site);
         }
         let listeners = spawn_listeners(&runtime, &state, sockets, acceptor, &stop);

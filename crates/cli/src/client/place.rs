@@ -14,6 +14,9 @@ use crate::problem::Problem;
 /// Where `serve` keeps its data unless told otherwise.
 pub(crate) const DATA_FOLDER: &str = "seenit-data";
 
+/// The configuration of a server, unless told otherwise.
+pub(crate) const CONFIG_FILE: &str = "seenit.toml";
+
 /// Which server is asked, and by whom.
 #[derive(Args, Clone)]
 pub(crate) struct Place {

@@ -1,4 +1,6 @@
-//! The admin's folder: the key that is the network, and every paper it signed.
+//! The admin's folder: the key that is the network, every document it signed, who is invited, and where the broker is.
+
+pub(super) mod settings;
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -7,19 +9,26 @@ use std::path::{Path, PathBuf};
 use seenit_filter::readable;
 use seenit_ledger::private;
 use seenit_sites::introduction::Introduction;
-use seenit_sites::key::{AdminKey, AdminSecret, KEY_BYTES, SiteKey};
+use seenit_sites::key::{AdminKey, AdminSecret, EngineKey, KEY_BYTES, SiteKey};
 use seenit_sites::manifest::{HashKey, MANIFEST_BYTES_MAX, Manifest, Terms};
-use seenit_sites::roster::{Member, ROSTER_BYTES_MAX, Roster};
+use seenit_sites::roster::{Caps, Member, Name, ROSTER_BYTES_MAX, Roster};
 
+use self::settings::Settings;
 use crate::problem::Problem;
 
 const KEY_FILE: &str = "admin.key";
 const PAPERS: &str = "papers";
 const HASH_KEYS: &str = "hash-keys";
 const INTRODUCTIONS: &str = "introductions";
+const INVITES: &str = "invites";
+const SETTINGS: &str = "broker.json";
+const BROKER_CONF: &str = "broker.conf";
 
 /// The most bytes of a file with a key or a line.
 const LINE_BYTES_MAX: usize = 1024;
+
+/// The most bytes of the settings.
+const SETTINGS_BYTES_MAX: usize = 64 * 1024;
 
 /// The folder, locked: two commands at once would sign two rosters of one version.
 pub(super) struct Folder {
@@ -28,7 +37,24 @@ pub(super) struct Folder {
     _lock: File,
 }
 
+/// An invite that is open.
+pub(super) struct Open {
+    /// Whom it is for.
+    pub(super) name: Name,
+    /// The key of its holder.
+    pub(super) key: EngineKey,
+    /// When it ends, in seconds since the Unix epoch.
+    pub(super) expires_secs: u64,
+    /// The words of the introduction that the admin was shown; empty if none was shown yet.
+    pub(super) shown: String,
+}
+
 impl Folder {
+    /// Whether there is a network in a folder.
+    pub(super) fn exists(path: &Path) -> bool {
+        path.join(KEY_FILE).exists()
+    }
+
     /// Makes the folder of a new network.
     pub(super) fn create(path: &Path) -> Result<Self, Problem> {
         let key_file = path.join(KEY_FILE);
@@ -58,6 +84,78 @@ impl Folder {
         Ok(Folder { path: path.to_owned(), secret: AdminSecret::from_bytes(secret), _lock: lock })
     }
 
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The configuration of the broker.
+    pub(super) fn broker_conf(&self) -> PathBuf {
+        self.path.join(BROKER_CONF)
+    }
+
+    /// Where the broker is; nothing if `up` was not told yet.
+    pub(super) fn settings(&self) -> Result<Option<Settings>, Problem> {
+        let path = self.path.join(SETTINGS);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let settings = serde_json::from_slice(&read(&path, SETTINGS_BYTES_MAX)?);
+        settings.map(Some).map_err(|error| damaged(&path, error))
+    }
+
+    /// The same for commands that need it.
+    pub(super) fn known_settings(&self) -> Result<Settings, Problem> {
+        let unknown = || {
+            let folder = self.path.display();
+            let why =
+                format!("where is the broker? run `seenit network up --folder {folder} --nats URL` once");
+            Problem::Value(why)
+        };
+        self.settings()?.ok_or_else(unknown)
+    }
+
+    pub(super) fn keep_settings(&self, settings: &Settings) -> Result<(), Problem> {
+        let path = self.path.join(SETTINGS);
+        let bytes = serde_json::to_vec_pretty(settings).map_err(|error| damaged(&path, error))?;
+        write(&path, &bytes)
+    }
+
+    pub(super) fn keep_invite(&self, open: &Open) -> Result<(), Problem> {
+        private::folder(&self.path.join(INVITES))?;
+        let text = format!("{} {} {}\n", open.key, open.expires_secs, open.shown);
+        write(&self.path.join(INVITES).join(open.name.as_str()), text.as_bytes())
+    }
+
+    /// Forgets the invite of a site: what is left at the door with it is not looked at any more.
+    pub(super) fn close_invite(&self, name: &Name) -> Result<(), Problem> {
+        let path = self.path.join(INVITES).join(name.as_str());
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Problem::output(&path)(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// All invites that are open, by their names.
+    pub(super) fn invites(&self) -> Result<Vec<Open>, Problem> {
+        let folder = self.path.join(INVITES);
+        let mut found = Vec::new();
+        for path in files(&folder)? {
+            let text = String::from_utf8(read(&path, LINE_BYTES_MAX)?).unwrap_or_default();
+            let name = path.file_name().and_then(|name| name.to_str()?.parse().ok());
+            let mut parts = text.trim_end_matches('\n').splitn(3, ' ');
+            let key = parts.next().and_then(|key| key.parse().ok());
+            let expires_secs = parts.next().and_then(|expires| expires.parse().ok());
+            let shown = parts.next().unwrap_or_default().to_owned();
+            let (Some(name), Some(key), Some(expires_secs)) = (name, key, expires_secs) else {
+                return Err(damaged(&path, "it is no invite; take the file away"));
+            };
+            found.push(Open { name, key, expires_secs, shown });
+        }
+        found.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(found)
+    }
+
     pub(super) fn secret(&self) -> &AdminSecret {
         &self.secret
     }
@@ -74,6 +172,33 @@ impl Folder {
         let path = self.paper("roster", newest);
         let roster = Roster::decode(&read(&path, ROSTER_BYTES_MAX)?, &self.network());
         roster.map_err(|error| damaged(&path, error))
+    }
+
+    /// How far a site was believed when it was last a member.
+    pub(super) fn caps_before(&self, site: &SiteKey) -> Result<Option<Caps>, Problem> {
+        let mut versions = self.numbers("roster")?;
+        versions.sort_unstable();
+        for version in versions.into_iter().rev() {
+            let path = self.paper("roster", version);
+            let roster = Roster::decode(&read(&path, ROSTER_BYTES_MAX)?, &self.network());
+            if let Some(member) = roster.map_err(|error| damaged(&path, error))?.member(site) {
+                return Ok(Some(member.caps));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The keys of all sites that were members once and are not in this roster.
+    pub(super) fn removed(&self, roster: &Roster) -> Result<Vec<EngineKey>, Problem> {
+        let mut removed = Vec::new();
+        for path in files(&self.path.join(INTRODUCTIONS))? {
+            let name = path.file_name().and_then(|name| name.to_str()?.parse::<SiteKey>().ok());
+            if let Some(site) = name.filter(|site| roster.member(site).is_none()) {
+                removed.push(*self.introduction(&site)?.engine());
+            }
+        }
+        removed.sort_unstable();
+        Ok(removed)
     }
 
     /// All manifests, by their numbers.
@@ -165,6 +290,15 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], Problem> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| Problem::io("random bytes")(io::Error::other(error)))?;
     Ok(bytes)
+}
+
+/// The files of a folder; none where there is no folder.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(Problem::input(folder))?,
+    };
+    entries.map(|entry| entry.map(|entry| entry.path()).map_err(Problem::input(folder))).collect()
 }
 
 fn lock(folder: &Path) -> Result<File, Problem> {

@@ -8,33 +8,38 @@ use seenit_sites::manifest::Manifest;
 use seenit_sites::roster::Roster;
 use serde_json::{Value, json};
 
-use super::meet::{line, sites, states};
-use super::{Common, Nats};
+use super::Common;
+use super::folder::Open;
+use super::session::{Session, line, sites, states};
 use crate::problem::Problem;
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  seenit network status --folder admin\n  \
-    seenit network status --folder admin --nats tls://nats.example.org --json")]
+#[command(after_help = "Examples:\n  seenit network status\n  seenit network status --offline --json")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     common: Common,
-    #[command(flatten)]
-    nats: Nats,
+    /// Tell what the folder says, without asking the broker
+    #[arg(long)]
+    offline: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let folder = arguments.common.open()?;
     let (roster, manifests) = (folder.roster()?, folder.manifests()?);
-    let streams = match arguments.nats.connect(&folder)? {
-        Some(operator) => Some(operator.states(&sites(&roster))?),
+    let (invites, settings) = (folder.invites()?, folder.settings()?);
+    let streams = match settings.as_ref().filter(|_| !arguments.offline) {
+        Some(settings) => Some(Session::connect(&folder, settings)?.operator.states(&sites(&roster))?),
         None => None,
     };
-    let mut text = told(&roster, &manifests);
+    let mut text = told(&roster, &manifests, &invites);
     streams.iter().flatten().for_each(|state| text += &line(state));
+    let invited = |open: &Open| json!({"name": open.name.as_str(), "expires_secs": open.expires_secs});
     let document = json!({
         "network": roster.network().to_string(),
+        "broker": settings.map(|settings| settings.nats),
         "roster": roster.version(),
         "members": members(&roster),
+        "invites": invites.iter().map(invited).collect::<Vec<_>>(),
         "manifests": manifests.iter().map(manifest).collect::<Vec<_>>(),
         "streams": streams.as_deref().map(states),
     });
@@ -56,33 +61,30 @@ fn members(roster: &Roster) -> Vec<Value> {
 }
 
 fn manifest(manifest: &Manifest) -> Value {
-    let (terms, promise) = (manifest.terms(), manifest.terms().geometry.promise());
+    let terms = manifest.terms();
     json!({
         "number": manifest.number(),
-        "first_generation": terms.first_generation,
+        "first_generation": terms.first_generation.0,
         "generation_secs": terms.generation_secs,
-        "capacity": promise.capacity,
-        "rate": promise.rate,
         "hash_key": hex::encode(manifest.key().0),
         "sites": manifest.sites().count(),
     })
 }
 
-fn told(roster: &Roster, manifests: &[Manifest]) -> String {
+fn told(roster: &Roster, manifests: &[Manifest], invites: &[Open]) -> String {
     let mut text = format!("network {}\nroster {}\n", roster.network(), roster.version());
     for member in roster.members() {
-        let (caps, name) = (member.caps, &member.name);
+        let (caps, name) = (member.caps, member.name.as_str());
         let (spam, ham, seen) = (caps.spam, caps.ham, caps.seen);
         let _ = writeln!(text, "  {name:32}{}  spam {spam}, ham {ham}, seen {seen}", member.site);
     }
+    for open in invites {
+        let _ = writeln!(text, "  {:32}invited", open.name.as_str());
+    }
     for manifest in manifests {
-        let (number, terms) = (manifest.number(), manifest.terms());
-        let (sites, capacity) = (manifest.sites().count(), terms.geometry.promise().capacity);
-        let first = terms.first_generation;
-        let _ = writeln!(
-            text,
-            "manifest {number}: from generation {first} on, {capacity} signatures, {sites} sites"
-        );
+        let (number, first) = (manifest.number(), manifest.terms().first_generation);
+        let sites = manifest.sites().count();
+        let _ = writeln!(text, "manifest {number}: from generation {first} on, for {sites} sites");
     }
     text
 }

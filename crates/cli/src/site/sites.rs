@@ -1,6 +1,7 @@
 //! `seenit sites`: how the other sites of the network are doing.
 
 use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use serde_json::Value;
@@ -12,11 +13,12 @@ use crate::problem::Problem;
 
 #[derive(Args)]
 #[command(
-    after_help = "Columns: lag, how long something of the site has been missing; silent, how long it was not heard; \
-    records and seen (counts of the newest generation), applied here of those that it has; has ours, our records \
-    applied there; agrees, whether all that is held of it is what it signed.\n\
-    The exit code is 0 when all sites agree, or there are no others; 1 when one does not agree, the engine is not \
-    there, or there is an alarm; 12 when something is still to be compared.\n\
+    after_help = "Columns: lag, how long something of the site has been missing here; silent, how long it was not \
+    heard; records and seen (sightings of the newest generation), applied here of those that it has; has ours, our \
+    records applied there; agrees, whether all that is held of it leads to what it signed, and since when.\n\
+    What is wrong is told in a sentence below the table, with what to do.\n\
+    The exit code is 0 when all sites agree, or there are no others; 1 when one does not agree or is silent, the \
+    broker is not there, or there is an alarm; 12 while a site has not been compared yet.\n\
     Examples:\n  seenit sites\n  seenit sites --json"
 )]
 pub(crate) struct Arguments {
@@ -52,7 +54,8 @@ fn exit(sites: &Value) -> Exit {
     let of_all = list(sites, "sites");
     let is_well =
         sites["member"] == true && sites["engine"]["up"] == true && list(sites, "alarms").is_empty();
-    if !is_well || of_all.iter().any(|site| site["agrees"] == false) {
+    let is_wrong = |site: &Value| site["agrees"] == false || !site["problem"].is_null();
+    if !is_well || of_all.iter().any(is_wrong) {
         return Exit::SomethingFails;
     }
     if of_all.iter().all(|site| site["agrees"] == true) { Exit::Done } else { Exit::NotYet }
@@ -64,14 +67,16 @@ fn told(sites: &Value) -> String {
     let Some(network) = sites["network"].as_str() else {
         return "this site stands alone\n".to_owned();
     };
-    let engine = match sites["engine"]["why"].as_str() {
+    let broker = match sites["engine"]["why"].as_str() {
         None => "up".to_owned(),
         Some(why) => format!("down: {why}"),
     };
     let (records, published) = (number(sites, "records"), number(sites, "published"));
     let mut text = format!("network {network}, roster {}\n", number(sites, "roster"));
-    text += &format!("engine {engine}\n{published} of {records} own records are published\n");
+    text += &format!("broker {broker}\n{published} of {records} own records are published\n");
     text += &table(list(sites, "sites").iter().map(|site| row(site, records)).collect());
+    let problems = list(sites, "sites").iter().filter_map(|site| site["problem"].as_str());
+    problems.for_each(|problem| text += &format!("problem: {problem}\n"));
     let alarms = list(sites, "alarms").iter().filter_map(Value::as_str);
     alarms.for_each(|alarm| text += &format!("alarm: {alarm}\n"));
     text
@@ -94,7 +99,7 @@ fn row(site: &Value, records: u64) -> [String; HEADS.len()] {
     ]
 }
 
-/// Seen counts of the newest generation in the site's present life.
+/// Sightings of the newest generation in the site's present incarnation.
 fn newest_seen(site: &Value) -> Option<&Value> {
     let is_present = |stream: &&Value| stream["incarnation"] == site["incarnation"];
     let seen = list(site, "streams").iter().filter(is_present).filter(|stream| stream["stream"] == "seen");
@@ -103,13 +108,27 @@ fn newest_seen(site: &Value) -> Option<&Value> {
 
 fn agreement(site: &Value) -> String {
     match site["agrees"].as_bool() {
-        Some(true) => "yes".to_owned(),
-        None => "checking".to_owned(),
+        Some(true) => match site["agreed_since_secs"].as_u64() {
+            Some(secs) => format!("yes, for {}", readable(now_secs().saturating_sub(secs))),
+            None => "yes".to_owned(),
+        },
+        None => "not compared yet".to_owned(),
         Some(false) => {
             let why = list(site, "streams").iter().find_map(|stream| stream["mismatch"].as_str());
             format!("no: {}", why.unwrap_or_default())
         }
     }
+}
+
+fn now_secs() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// A time in the largest unit that it has two of.
+fn readable(secs: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(86_400, "days"), (3_600, "h"), (60, "min")];
+    let unit = UNITS.iter().find(|(length, _)| secs >= 2 * length);
+    unit.map_or_else(|| format!("{secs} s"), |(length, name)| format!("{} {name}", secs / length))
 }
 
 /// Columns as wide as their widest cell; nothing where there are no rows.
@@ -158,16 +177,34 @@ mod tests {
     }
 
     #[test]
-    fn a_table_shows_each_site_and_the_newest_generation_of_its_present_life() {
+    fn a_table_shows_each_site_and_the_newest_generation_of_its_present_incarnation() {
         assert_eq!(
             told(&network(json!([site(true.into())]))),
-            "network ab, roster 3\nengine up\n6 of 7 own records are published\n\
+            "network ab, roster 3\nbroker up\n6 of 7 own records are published\n\
              name              lag  silent  records  seen  repairs  has ours  agrees\n\
              mail.example.org  1 s  4 s     10/11    2/4   5        6/7       yes\n"
         );
         assert!(told(&network(json!([site(false.into())]))).ends_with("  no: another root\n"));
         let alarmed = json!({"network": "ab", "alarms": ["smoke"], "engine": {"up": false, "why": "gone"}});
-        assert!(told(&alarmed).contains("engine down: gone\n") && told(&alarmed).ends_with("alarm: smoke\n"));
+        assert!(told(&alarmed).contains("broker down: gone\n") && told(&alarmed).ends_with("alarm: smoke\n"));
+    }
+
+    #[test]
+    fn a_site_says_for_how_long_it_agrees_and_what_is_wrong_with_it() {
+        let mut one = site(true.into());
+        one["agreed_since_secs"] = json!(now_secs() - 7_300);
+        assert!(told(&network(json!([one]))).ends_with("  yes, for 2 h\n"));
+        one["problem"] = json!("mail.example.org has been silent for 40 s: look whether it runs");
+        let sites = network(json!([one]));
+        assert!(
+            told(&sites)
+                .ends_with("problem: mail.example.org has been silent for 40 s: look whether it runs\n")
+        );
+        assert_eq!(exit(&sites), Exit::SomethingFails);
+        assert_eq!(
+            [1, 119, 120, 7_199, 200_000].map(readable),
+            ["1 s", "119 s", "2 min", "119 min", "2 days"]
+        );
     }
 
     #[test]

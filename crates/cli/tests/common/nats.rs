@@ -58,7 +58,8 @@ struct Node {
 }
 
 impl Nats {
-    /// Starts so many, each with these lines in its configuration. Nothing where nats-server is not installed.
+    /// Starts so many, each with these lines in its configuration, `{store}` being a folder of its own. Nothing where
+    /// nats-server is not installed.
     pub(crate) fn start(nodes: usize, lines: &str) -> Option<Self> {
         Nats::start_at(&vec![Place::here(); nodes], lines)
     }
@@ -92,6 +93,7 @@ impl Nats {
             let place = places[node].clone();
             let (config, address) = (folder.path().join(format!("{name}.conf")), &place.address);
             let store = folder.path().join(format!("store-{name}"));
+            let lines = lines.replace("{store}", &store.display().to_string());
             let mut text = format!(
                 "server_name: {name}\nlisten: \"{address}:{port}\"\nhttp: \"{address}:{monitor}\"\n\
                  jetstream {{ store_dir: \"{}\", max_mem: 64MB, max_file: 2GB }}\n{lines}\n",
@@ -130,6 +132,13 @@ impl Nats {
             process.kill().expect("it is ours");
             process.wait().expect("it ends");
         }
+    }
+
+    /// Ends one, and with it everything that it kept.
+    pub(crate) fn wipe(&mut self, node: usize) {
+        self.kill(node);
+        let store = self.folder.path().join(format!("store-{}", self.nodes[node].name));
+        fs::remove_dir_all(store).expect("it kept something");
     }
 
     /// Stops one: it keeps its connections and says nothing, as behind a network that is cut.

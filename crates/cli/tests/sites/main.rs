@@ -6,6 +6,7 @@ mod common;
 #[path = "../crash/faults.rs"]
 #[expect(dead_code, reason = "power cuts are the crash tests'")]
 mod faults;
+mod found;
 mod network;
 mod newer;
 mod trouble;

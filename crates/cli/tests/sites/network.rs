@@ -34,27 +34,26 @@ impl Network {
     /// The same with a node at each of these places, and a site on the host of each.
     pub(crate) fn form_at(places: &[Place]) -> Option<Self> {
         let admin = Folder::new();
-        well(&admin, "network create --folder admin --capacity 20000");
+        let nodes = places.len();
         // Processes borrow their folders; both go when the network is dropped.
         let folder = |site: usize| Folder::on(places.get(site).and_then(|place| place.namespace.clone()));
         let folders: &'static [Folder] = (0..SITES).map(folder).collect::<Vec<_>>().leak();
+        // Made without a broker, which is to be told whom to trust. It is told so again when it is there.
+        let made = admin.run("network up --folder admin --no-start --nats nats://127.0.0.1:1");
+        assert_eq!(made.code, 75, "{}", made.err);
+        let auth = String::from_utf8(admin.read("admin/broker-auth.conf")).expect("text");
+        let resolver = "resolver { type: full, dir: \"{store}-jwt\" }\n";
+        let nats = Nats::start_at(places, &format!("{resolver}{auth}"))?;
+        let (urls, limits) = (urls(&nats), "--max-bytes 67108864 --bucket-bytes 33554432");
+        well(&admin, &format!("network up --folder admin --no-start --replicas {nodes} {limits}{urls}"));
         for (number, folder) in folders.iter().enumerate() {
-            let said = well(folder, &format!("network introduce --data data --name site{number}"));
-            well(&admin, &format!("network admit --folder admin {}", said.trim_end()));
+            let invite = well(&admin, &format!("network invite --json site{number}"));
+            let invite: Value = serde_json::from_str(&invite).expect("JSON");
+            let invite = invite["invite"].as_str().expect("an invite");
+            well(folder, &format!("join --data data {invite}"));
+            // One site alone lists here: what it said is looked for at the others.
+            well(&admin, &format!("network admit site{number} --yes --spam 10 --ham 10"));
         }
-        let permissions = well(&admin, "network streams --folder admin --print-permissions");
-        let nats = Nats::start_at(places, &permissions)?;
-        let urls = urls(&nats);
-        let (nodes, limits) = (places.len(), "--max-bytes 67108864 --bucket-bytes 33554432");
-        well(&admin, &format!("network streams --folder admin --replicas {nodes} {limits}{urls}"));
-        well(&admin, &format!("network publish --folder admin{urls}"));
-        let key = admin_key(&admin);
-        let servers: Vec<String> = nats.urls().iter().map(|url| format!("{url:?}")).collect();
-        let config = format!(
-            "[network]\nkey = \"{key}\"\ninsecure_plaintext = true\nnats = [{}]\n",
-            servers.join(", ")
-        );
-        folders.iter().for_each(|folder| fs::write(folder.path("seenit.toml"), &config).expect("written"));
         let mut network = Network { nats, folders, sites: (0..SITES).map(|_| None).collect(), admin };
         (0..SITES).for_each(|site| network.start(site));
         network.until("all are members", |network| {
@@ -136,8 +135,7 @@ impl Network {
 
     /// What a site says of the others; nothing where it is too busy to say it.
     pub(crate) fn status(&self, site: usize) -> Value {
-        let ran = self.serving(site).run("sites --json");
-        if ran.code == 0 { ran.json() } else { Value::Null }
+        self.sites(site).0
     }
 
     fn has_heard_all(&self, site: usize) -> bool {
@@ -180,10 +178,46 @@ impl Network {
         String::from_utf8_lossy(&self.folders[site].read("log")).into_owned()
     }
 
+    /// Runs a command of the admin's, which must work.
+    pub(crate) fn admin(&self, words: &str) -> String {
+        well(&self.admin, words)
+    }
+
+    /// Makes whole what the broker lacks.
+    pub(crate) fn up(&self) {
+        let limits = "--max-bytes 67108864 --bucket-bytes 33554432";
+        self.admin(&format!("network up --folder admin --no-start {limits}{}", urls(&self.nats)));
+    }
+
+    /// What `seenit sites` says of the others, whatever its exit code, and that code.
+    pub(crate) fn sites(&self, site: usize) -> (Value, i32) {
+        let ran = self.serving(site).run("sites --json");
+        (serde_json::from_str(&ran.out).unwrap_or_default(), ran.code)
+    }
+
+    /// Lets a site in again that was removed.
+    pub(crate) fn admit_again(&self, site: usize) {
+        let invite = self.admin(&format!("network invite --json site{site}"));
+        let invite: Value = serde_json::from_str(&invite).expect("JSON");
+        let invite = invite["invite"].as_str().expect("an invite");
+        well(&self.folders[site], &format!("join --data data {invite}"));
+        self.admin(&format!("network admit --yes site{site} --spam 10 --ham 10"));
+    }
+
+    /// Starts another process on a copy of a site's folder.
+    pub(crate) fn start_copy(&self, site: usize) -> Serving<'static> {
+        let copy: &'static Folder = Box::leak(Box::new(Folder::new()));
+        for name in ["data", "seenit.toml"] {
+            let copied =
+                Command::new("cp").arg("-a").arg(self.folders[site].path(name)).arg(copy.path(name)).status();
+            assert!(copied.expect("cp runs").success());
+        }
+        Serving::start_with(copy, &format!("{} --config seenit.toml", crate::common::serving::HTTP_ALONE))
+    }
+
     /// Takes a site out of the roster.
     pub(crate) fn remove(&self, site: usize) {
-        let urls = urls(&self.nats);
-        well(&self.admin, &format!("network remove --folder admin site{site}{urls}"));
+        well(&self.admin, &format!("network remove site{site}"));
     }
 }
 
@@ -207,9 +241,4 @@ fn well(folder: &Folder, words: &str) -> String {
     let ran = folder.run(words);
     assert_eq!(ran.code, 0, "{words}: {}", ran.err);
     ran.out
-}
-
-fn admin_key(admin: &Folder) -> String {
-    let status = admin.run("network status --folder admin --json").json();
-    status["network"].as_str().expect("a key").to_owned()
 }

@@ -80,7 +80,7 @@ impl<W: AtomicWord, const LINE: usize> Slots<'_, W, LINE> {
         for line in place.pair {
             for word in self.line(line) {
                 let matching = zero_slots((word ^ part) & !(u64::from(SLOT_FULL) * PAIR));
-                let counts = word & (matching >> 31) * u64::from(SLOT_FULL);
+                let counts = word & ((matching >> 31) * u64::from(SLOT_FULL));
                 sum += counts;
                 // One more than a full count carries into the part, which is not there.
                 full |= (counts + PAIR) & !(u64::from(SLOT_FULL) * PAIR);

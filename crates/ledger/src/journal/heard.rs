@@ -4,8 +4,8 @@
 //!
 //! ```text
 //! slot         2 bytes
-//! incarnation  8 bytes: the life of the peer's folder
-//! sequence     8 bytes: its position among the records of that life
+//! incarnation  8 bytes: of the peer's folder
+//! sequence     8 bytes: its position among the records of that incarnation
 //! counted      1 byte: 0 where it is counted, else why not (see `Uncounted`)
 //! record       as it is counted here (see `record`): with own befores; one that is not counted as it came
 //! ```
@@ -16,15 +16,29 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLockReadGuard};
 
-use fjall::{Database, Keyspace};
+use fjall::{Database, Keyspace, Readable};
 use seenit_filter::hash::Hash128;
 
-use super::{Batch, Journal, JournalError, RowKey, log_options, number_of, odd_row};
+use super::{Batch, Journal, JournalError, LinkNow, Row, RowKey, log_options, number_of, odd_row};
 use crate::peers::table::Peers;
 use crate::record::Record;
+use crate::reporter::ReporterId;
 
 /// Where the table of peers lies in `meta`.
 const PEERS: &str = "peers";
+
+/// The bit of a row's number that says: a record of this site's own that others held, by its serial number.
+const RETURNED: u64 = 1 << 63;
+
+/// What rows call a record that was heard: own reporters' have other numbers than their records.
+pub(crate) fn row_number(serial: u64, reporter: ReporterId) -> u64 {
+    if reporter.slot().is_some() { serial } else { serial | RETURNED }
+}
+
+/// The serial number of an own record that came back, where a row's number is one.
+pub(crate) fn returned_serial(number: u64) -> Option<u64> {
+    (number & RETURNED != 0).then_some(number & !RETURNED)
+}
 
 /// Where a record comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +135,14 @@ impl Journal {
         Ok(None)
     }
 
+    /// Whether a row is an own opinion that its reporter gave after an own record that came back only now.
+    pub(crate) fn is_said_later(&self, row: &Row, returned: &Record) -> Result<bool, JournalError> {
+        if returned_serial(row.number).is_some() {
+            return Ok(false);
+        }
+        Ok(self.record(row.number)?.is_some_and(|(_, record)| record.time >= returned.time))
+    }
+
     /// The serial number of what was heard last, dropped generations and removed peers included.
     pub(crate) fn last_heard(&self) -> Result<u64, JournalError> {
         let mut highest = self.number("heard")?.unwrap_or(0);
@@ -168,11 +190,18 @@ impl Journal {
         Ok(())
     }
 
-    /// A value that the link keeps.
-    pub(crate) fn link_row(&self, key: &[u8]) -> Result<Option<Vec<u8>>, JournalError> {
-        // The store takes no empty keys.
-        let value = if key.is_empty() { None } else { self.link.get(key)? };
-        Ok(value.map(|value| value.to_vec()))
+    /// The first row of the link from a key on, among those that begin so.
+    pub(crate) fn link_first(&self, prefix: &[u8], from: &[u8]) -> Result<Option<LinkRow>, JournalError> {
+        self.link
+            .range((Bound::Included(from.max(prefix).to_vec()), end_of(prefix)))
+            .next()
+            .map(row_of)
+            .transpose()
+    }
+
+    /// The last row of the link up to a key, among those that begin so.
+    pub(crate) fn link_last(&self, prefix: &[u8], to: &[u8]) -> Result<Option<LinkRow>, JournalError> {
+        self.link.range(prefix.to_vec()..=to.to_vec()).next_back().map(row_of).transpose()
     }
 
     /// Calls `visit` with what the link keeps under keys that begin so, in order, until it says false.
@@ -182,11 +211,7 @@ impl Journal {
         from: &[u8],
         visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<(), JournalError> {
-        let end = match after_all(prefix) {
-            Some(end) => Bound::Excluded(end),
-            None => Bound::Unbounded,
-        };
-        for item in self.link.range((Bound::Included(from.max(prefix).to_vec()), end)) {
+        for item in self.link.range((Bound::Included(from.max(prefix).to_vec()), end_of(prefix))) {
             let (key, value) = item.into_inner()?;
             if !visit(&key, &value) {
                 break;
@@ -196,8 +221,41 @@ impl Journal {
     }
 }
 
+/// A key and what the link keeps under it.
+pub(crate) type LinkRow = (Vec<u8>, Vec<u8>);
+
+fn row_of(item: fjall::Guard) -> Result<LinkRow, JournalError> {
+    let (key, value) = item.into_inner()?;
+    Ok((key.to_vec(), value.to_vec()))
+}
+
+fn end_of(prefix: &[u8]) -> Bound<Vec<u8>> {
+    after_all(prefix).map_or(Bound::Unbounded, Bound::Excluded)
+}
+
+impl LinkNow {
+    /// Calls `visit` with what the link kept under keys that begin so, in order.
+    pub(crate) fn each(
+        &self,
+        prefix: &[u8],
+        mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), JournalError>,
+    ) -> Result<(), JournalError> {
+        for item in self.snapshot.prefix(&self.link, prefix) {
+            let (key, value) = item.into_inner()?;
+            visit(&key, &value)?;
+        }
+        Ok(())
+    }
+
+    /// The first key from one on.
+    pub(crate) fn first(&self, from: &[u8]) -> Result<Option<Vec<u8>>, JournalError> {
+        let first = self.snapshot.range(&self.link, from.to_vec()..).next();
+        first.map(|item| Ok(item.key()?.to_vec())).transpose()
+    }
+}
+
 /// The first key after all that begin so; `None` where there is none.
-fn after_all(prefix: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn after_all(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte < u8::MAX)?;
     let mut end = prefix[..=last].to_vec();
     end[last] += 1;
@@ -302,7 +360,7 @@ mod tests {
         }
         let journal = Journal::open(folder.path()).expect("a journal");
         assert_eq!((journal.generations(), journal.last_heard().expect("readable")), (vec![5], 0));
-        assert!(journal.peers().is_empty() && journal.link_row(b"key").expect("readable").is_none());
+        assert!(journal.peers().is_empty() && journal.link_first(b"key", b"").expect("readable").is_none());
         journal.ensure_heard(5).expect("made");
         let (origin, body) =
             (Origin { slot: 3, incarnation: 4, sequence: 5 }, Body::Uncounted(Uncounted::Full, vec![7]));

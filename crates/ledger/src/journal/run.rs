@@ -72,15 +72,28 @@ impl Journal {
         Ok(None)
     }
 
-    /// The highest number below another that a record is kept under.
-    pub(crate) fn last_below(&self, end: u64) -> Result<Option<u64>, JournalError> {
-        let mut highest = None;
-        for keyspaces in self.read().values() {
-            if let Some(item) = keyspaces.log.range(..end.to_be_bytes()).next_back() {
-                highest = highest.max(Some(number_of(&item.key()?)?));
+    /// The first and the last number of the records of a generation; `None` where it has none.
+    pub(crate) fn numbers_of(&self, generation: u64) -> Result<Option<(u64, u64)>, JournalError> {
+        let Some(log) = self.read().get(&generation).map(|keyspaces| keyspaces.log.clone()) else {
+            return Ok(None);
+        };
+        let Some((first, last)) = log.first_key_value().zip(log.last_key_value()) else {
+            return Ok(None);
+        };
+        Ok(Some((number_of(&first.key()?)?, number_of(&last.key()?)?)))
+    }
+
+    /// The number of the first record of the generations that count, without those that do not age.
+    pub(crate) fn first_number(&self) -> Result<Option<u64>, JournalError> {
+        let counting = self.live();
+        let generations = self.read();
+        for number in counting.into_iter().rev().filter(|number| *number != LASTING) {
+            let first = generations.get(&number).and_then(|keyspaces| keyspaces.log.first_key_value());
+            if let Some(item) = first {
+                return number_of(&item.key()?).map(Some);
             }
         }
-        Ok(highest)
+        Ok(None)
     }
 }
 

@@ -6,6 +6,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use seenit_link::rows;
+use seenit_link::store::PeerSlot;
+
 use super::table::Peers;
 use crate::age::{fold_bulk, key_of};
 use crate::exact::{exact_of, last_words};
@@ -70,10 +73,24 @@ pub(crate) fn finish(journal: &Journal) -> Result<(), JournalError> {
             batch.remove_bulk(generation, hash, slot);
         }
     })?;
+    for &slot in &peers.leaving {
+        forget_rows(journal, &mut batch, slot)?;
+    }
     let left = peers.left();
     batch.peers(&left)?;
     batch.commit()?;
     journal.count_peers(Arc::new(left));
+    Ok(())
+}
+
+/// Deletes what the link keeps of a peer's streams: positions, messages and bases.
+pub(crate) fn forget_rows(journal: &Journal, batch: &mut Batch<'_>, slot: u16) -> Result<(), JournalError> {
+    for first in [b'f', b'l', b'b'] {
+        journal.link_rows(&rows::of_slot(first, PeerSlot(slot)), &[], &mut |key, _| {
+            batch.link(key, None);
+            true
+        })?;
+    }
     Ok(())
 }
 
@@ -123,9 +140,11 @@ mod tests {
     use crate::config::LedgerConfig;
     use crate::ledger::Ledger;
     use crate::open::JOURNAL_FOLDER;
-    use crate::peers::{Batch as Link, Heard, Peer};
     use crate::record::{Record, Verb};
     use crate::signature::Case;
+    use crate::testing::{heard, peer as peer_of};
+    use seenit_link::store::{Batch as Link, Peer, Store};
+    use seenit_sites::roster::Caps;
 
     fn open(folder: &Path) -> Ledger {
         let config = LedgerConfig {
@@ -145,7 +164,12 @@ mod tests {
     }
 
     fn peer(slot: u16) -> Peer {
-        Peer { slot, site: [slot as u8; 32], name: "other".into(), spam: 10, ham: 10, seen: 20 }
+        peer_of(slot, Caps { spam: 10, ham: 10, seen: 20 })
+    }
+
+    fn set_peers(ledger: &Ledger, peers: &[Peer]) {
+        let batch = Link { peers: Some(peers.to_vec()), ..Link::default() };
+        ledger.commit(batch).expect("durable");
     }
 
     fn tell(ledger: &Ledger, slot: u16) {
@@ -160,8 +184,7 @@ mod tests {
             befores: Vec::new(),
         };
         let records = [Verb::Report, Verb::Promote].map(|verb| said(verb).travelling()).to_vec();
-        let heard = vec![Heard { slot, incarnation: 5, first: 1, records }];
-        ledger.commit_link(Link { heard, rows: Vec::new() }).expect("durable");
+        ledger.commit(heard(slot, records)).expect("durable");
     }
 
     /// All keys of the journal that are a peer's.
@@ -187,7 +210,7 @@ mod tests {
     fn a_removal_that_was_cut_off_is_finished_at_the_next_start() {
         let folder = tempfile::tempdir().expect("a folder");
         let ledger = open(folder.path());
-        ledger.set_peers(&[peer(1), peer(2)]).expect("durable");
+        set_peers(&ledger, &[peer(1), peer(2)]);
         tell(&ledger, 1);
         tell(&ledger, 2);
         assert_eq!((ledger.check(&case()).reasons[0].weight, ledger.stats().near_spam), (20, 2));
@@ -196,13 +219,14 @@ mod tests {
             let journal = Journal::open(&folder.path().join(JOURNAL_FOLDER)).expect("a journal");
             assert_eq!(left_of(&journal, 1), 1 + 32 + 2 + 1, "its rows, its records, its bulk mark");
             let mut batch = journal.batch();
-            batch.peers(&journal.peers().changed_to(&[peer(2)]).expect("a table")).expect("staged");
+            let left = [crate::peers::table::Peer::from(&peer(2))];
+            batch.peers(&journal.peers().changed_to(&left, [0xee; 32]).expect("a table")).expect("staged");
             batch.number("heard", 4);
             batch.commit().expect("durable");
         }
         let ledger = open(folder.path());
         assert_eq!((ledger.check(&case()).reasons[0].weight, ledger.stats().near_spam), (10, 1));
-        ledger.set_peers(&[peer(2), peer(1)]).expect("its slot is free");
+        set_peers(&ledger, &[peer(2), peer(1)]);
         drop(ledger);
         let journal = Journal::open(&folder.path().join(JOURNAL_FOLDER)).expect("a journal");
         assert_eq!((left_of(&journal, 1), left_of(&journal, 2)), (0, 36));

@@ -1,5 +1,6 @@
 //! Which peers' words count, and for how much at most.
 
+use seenit_link::store;
 use serde::{Deserialize, Serialize};
 
 use crate::error::WriteError;
@@ -8,21 +9,29 @@ use crate::reporter::{ReporterId, SLOT_MAX};
 use crate::seen::RECIPIENTS_MAX;
 use crate::trust::TRUSTED_MIN;
 
-/// Another site of the network, and what its words count for here at most.
+/// Another site of the network as the journal keeps it, and what its words count for here at most.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Peer {
+pub(crate) struct Peer {
     /// Its number here, 1 to 1000, for good.
-    pub slot: u16,
+    pub(crate) slot: u16,
     /// Its public key.
-    pub site: [u8; 32],
+    pub(crate) site: [u8; 32],
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Points that all its reporters together may give to a signature as spam.
-    pub spam: u32,
+    pub(crate) spam: u32,
     /// The same as ham.
-    pub ham: u32,
-    /// Recipients that each of its seen cells counts for.
-    pub seen: u64,
+    pub(crate) ham: u32,
+    /// Recipients that its sightings of a signature count for, in each generation.
+    pub(crate) seen: u64,
+}
+
+impl From<&store::Peer> for Peer {
+    fn from(peer: &store::Peer) -> Self {
+        let store::Peer { slot, site, name, caps } = peer;
+        let (spam, ham, seen) = (caps.spam, caps.ham, caps.seen);
+        Peer { slot: slot.0, site: site.to_bytes(), name: name.clone(), spam, ham, seen }
+    }
 }
 
 /// The table of peers.
@@ -34,12 +43,16 @@ pub(crate) struct Peers {
     all: Vec<Peer>,
     /// Slots of peers that were taken out, while what they said is being deleted.
     pub(crate) leaving: Vec<u16>,
+    /// The slot of this site itself, under which what others hold of its earlier incarnations comes back.
+    #[serde(default)]
+    pub(crate) own: Option<u16>,
 }
 
 impl Peers {
-    /// The table after this one, with these peers and no others.
-    pub(crate) fn changed_to(&self, peers: &[Peer]) -> Result<Peers, WriteError> {
-        let mut all = peers.to_vec();
+    /// The table after this one, with these peers and no others. `site` is this one's key.
+    pub(crate) fn changed_to(&self, peers: &[Peer], site: [u8; 32]) -> Result<Peers, WriteError> {
+        let own = peers.iter().find(|peer| peer.site == site).map(|peer| peer.slot);
+        let mut all: Vec<Peer> = peers.iter().filter(|peer| peer.site != site).cloned().collect();
         all.sort_by_key(|peer| peer.slot);
         if let Some(odd) = all.iter().find(|peer| !(1..=SLOT_MAX).contains(&peer.slot)) {
             return Err(WriteError::Link(format!("there is no slot {}", odd.slot)));
@@ -56,10 +69,14 @@ impl Peers {
         let mut leaving: Vec<u16> = self.leaving.iter().copied().chain(gone).collect();
         leaving.sort_unstable();
         leaving.dedup();
+        let own_before = self.own.filter(|slot| own != Some(*slot) && is_there(*slot));
+        if let Some(slot) = own_before {
+            return Err(WriteError::Link(format!("slot {slot} is this site's own")));
+        }
         if let Some(slot) = leaving.iter().find(|slot| is_there(**slot)) {
             return Err(WriteError::Link(format!("slot {slot} is still being given up")));
         }
-        let mut next = Peers { tag: self.tag, all, leaving };
+        let mut next = Peers { tag: self.tag, all, leaving, own };
         if next.differing(self).next().is_some() {
             let mut tag = [0; 8];
             getrandom::fill(&mut tag).map_err(|error| WriteError::Link(error.to_string()))?;
@@ -90,6 +107,16 @@ impl Peers {
     /// Whether a reporter's word counts at all: own ones' do, and peers' while they are in the table.
     pub(crate) fn counts(&self, reporter: ReporterId) -> bool {
         reporter.slot().is_none_or(|slot| self.get(slot).is_some())
+    }
+
+    /// Recipients that a peer's sightings of a signature count for.
+    pub(crate) fn seen_cap(&self, slot: u16) -> u64 {
+        self.get(slot).map_or(0, |peer| peer.seen)
+    }
+
+    /// Whether sightings count for something else in another table.
+    pub(crate) fn counts_sightings_like(&self, other: &Peers) -> bool {
+        (1..=SLOT_MAX).all(|slot| self.seen_cap(slot) == other.seen_cap(slot))
     }
 
     /// Points that a peer's words count for at most on one side.
@@ -131,28 +158,31 @@ impl Peers {
 mod tests {
     use super::*;
 
+    /// The key of the site whose table it is.
+    const OWN: [u8; 32] = [0xee; 32];
+
     fn peer(slot: u16, spam: u32, ham: u32) -> Peer {
         Peer { slot, site: [slot as u8; 32], name: format!("p{slot}"), spam, ham, seen: 0 }
     }
 
     #[test]
     fn a_peer_that_is_gone_leaves_and_its_slot_is_not_given_before_it_has_left() {
-        let two = Peers::default().changed_to(&[peer(2, 5, 5), peer(1, 5, 5)]).expect("a table");
+        let two = Peers::default().changed_to(&[peer(2, 5, 5), peer(1, 5, 5)], OWN).expect("a table");
         assert_ne!(two.tag, 0);
-        let one = two.changed_to(&[peer(1, 5, 5)]).expect("a table");
+        let one = two.changed_to(&[peer(1, 5, 5)], OWN).expect("a table");
         assert_eq!((one.leaving.as_slice(), one.tag != two.tag), (&[2][..], true));
-        assert!(one.changed_to(&[peer(1, 5, 5), peer(2, 5, 5)]).is_err());
+        assert!(one.changed_to(&[peer(1, 5, 5), peer(2, 5, 5)], OWN).is_err());
         let renamed = Peer { name: "other".into(), ..peer(1, 5, 5) };
-        assert_eq!(one.changed_to(&[renamed]).expect("a table").tag, one.tag, "a name changes no tally");
+        assert_eq!(one.changed_to(&[renamed], OWN).expect("a table").tag, one.tag, "a name changes no tally");
         for wrong in [peer(0, 1, 1), peer(1001, 1, 1), Peer { site: [9; 32], ..peer(1, 5, 5) }] {
-            assert!(two.changed_to(&[wrong]).is_err());
+            assert!(two.changed_to(&[wrong], OWN).is_err());
         }
-        assert!(two.changed_to(&[peer(3, 1, 1), peer(3, 1, 1)]).is_err());
+        assert!(two.changed_to(&[peer(3, 1, 1), peer(3, 1, 1)], OWN).is_err());
     }
 
     #[test]
     fn a_lone_word_counts_up_to_the_cap_and_a_shingle_one_unit_at_most() {
-        let peers = Peers::default().changed_to(&[peer(1, 7, 4)]).expect("a table");
+        let peers = Peers::default().changed_to(&[peer(1, 7, 4)], OWN).expect("a table");
         let said = ReporterId::of_peer(1, 9);
         let weigh = |word, is_shingle| peers.weigh(said, (word, 10), is_shingle).1;
         assert_eq!((weigh(Word::Spam, false), weigh(Word::Ham, false)), (7, 4));

@@ -7,7 +7,7 @@ use seenit_filter::hash::Hash128;
 
 use super::{Mark, Stage, many_taken_back, row_after, whose};
 use crate::exact::exact;
-use crate::journal::heard::{Body, Origin};
+use crate::journal::heard::{Body, Origin, returned_serial, row_number};
 use crate::journal::{JournalError, Row, RowKey, row_key};
 use crate::keys::Key;
 use crate::memory::{BULK_GENERATIONS, Effect, Memory, units_of};
@@ -147,20 +147,16 @@ impl Stage<'_> {
         self.journal.ensure_heard(generation)?;
         let serial = self.hearing.heard.next;
         if let Body::Counted(record) = &mut body {
-            self.count_heard(generation, serial, origin.slot, record)?;
+            let number = row_number(serial, record.reporter);
+            self.count_heard(generation, number, record)?;
         }
         self.batch.heard(generation, serial, origin, &body)?;
         self.hearing.heard.next += 1;
         Ok(())
     }
 
-    fn count_heard(
-        &mut self,
-        generation: u64,
-        serial: u64,
-        slot: u16,
-        record: &mut Record,
-    ) -> Result<(), JournalError> {
+    fn count_heard(&mut self, generation: u64, number: u64, record: &mut Record) -> Result<(), JournalError> {
+        let slot = record.reporter.slot().unwrap_or(0);
         let keys = self.memory.keys_of(&record.case);
         if record.verb == Verb::Forget {
             record.count = self.seen_count(&record.case);
@@ -168,8 +164,8 @@ impl Stage<'_> {
         for key in keys {
             let before = match record.verb {
                 Verb::Promote => self.promotion(generation, slot, key.hash),
-                _ if key.is_shingle() => self.voice(generation, serial, record, key)?,
-                _ => self.word(generation, serial, record, key)?,
+                _ if key.is_shingle() => self.voice(generation, number, record, key)?,
+                _ => self.word(generation, number, record, key)?,
             };
             record.befores.push(before);
         }
@@ -192,13 +188,13 @@ impl Stage<'_> {
     fn word(
         &mut self,
         generation: u64,
-        serial: u64,
+        number: u64,
         record: &Record,
         key: Key,
     ) -> Result<Before, JournalError> {
         let is_known = self.memory.is_known(key);
-        let counted = self.heard_row(generation, serial, record, key, is_known)?.1;
-        if let Some((row_key, row)) = many_taken_back(record, key, serial) {
+        let counted = self.heard_row(generation, number, record, key, is_known)?.1;
+        if let Some((row_key, row)) = many_taken_back(record, key, number) {
             self.put_heard_row(generation, row_key, row)?;
         }
         let before = Before { counted, ..Before::default() };
@@ -238,7 +234,7 @@ impl Stage<'_> {
     fn voice(
         &mut self,
         generation: u64,
-        serial: u64,
+        number: u64,
         record: &Record,
         key: Key,
     ) -> Result<Before, JournalError> {
@@ -249,7 +245,7 @@ impl Stage<'_> {
             None if is_known => self.journal.newest_row(&row_id)?,
             None => None,
         };
-        let (row, _) = self.heard_row(generation, serial, record, key, is_known)?;
+        let (row, _) = self.heard_row(generation, number, record, key, is_known)?;
         let said = match last {
             Some((newer, _)) if newer > generation => (row.word, row.weight),
             Some((_, last)) => (last.word, last.weight),
@@ -268,7 +264,7 @@ impl Stage<'_> {
     fn heard_row(
         &mut self,
         generation: u64,
-        serial: u64,
+        number: u64,
         record: &Record,
         key: Key,
         is_known: bool,
@@ -279,7 +275,18 @@ impl Stage<'_> {
             None if is_known => self.journal.row(generation, &row_id)?,
             None => None,
         };
-        let (row, counted) = row_after(today, record, key, false, serial, self.config.raw_max);
+        if returned_serial(number).is_some() {
+            let staged = self.rows.get(&row_id).filter(|(staged, _)| *staged == generation);
+            if let Some((_, row)) = staged {
+                return Ok((*row, false));
+            }
+            if let Some(row) = today.filter(|_| is_known)
+                && self.journal.is_said_later(&row, record)?
+            {
+                return Ok((row, false));
+            }
+        }
+        let (row, counted) = row_after(today, record, key, false, number, self.config.raw_max);
         self.put_heard_row(generation, row_id, row)?;
         Ok((row, counted))
     }

@@ -103,11 +103,13 @@ mod tests {
     use crate::journal::heard::{Body, Origin};
     use crate::journal::row_key;
     use crate::open::{Tallies, open};
-    use crate::peers::Peer;
     use crate::record::{Record, Verb};
     use crate::reporter::ReporterId;
     use crate::signature::Case;
     use crate::stage::Stage;
+    use crate::testing::peer as peer_of;
+    use seenit_link::store::Peer;
+    use seenit_sites::roster::Caps;
 
     fn case() -> Case {
         let mut case = Case::new();
@@ -117,7 +119,7 @@ mod tests {
     }
 
     fn peer(slot: u16, spam: u32) -> Peer {
-        Peer { slot, site: [slot as u8; 32], name: "other".into(), spam, ham: 10, seen: 0 }
+        peer_of(slot, Caps { spam, ham: 10, seen: 0 })
     }
 
     /// Commits a report of a peer as a writer does whose commit is durable and says that it failed.
@@ -158,7 +160,8 @@ mod tests {
         {
             let journal = writer.shared.journal().expect("open");
             let mut batch = journal.batch();
-            let changed = journal.peers().changed_to(&[peer(2, 4)]).expect("a table");
+            let left = [crate::peers::table::Peer::from(&peer(2, 4))];
+            let changed = journal.peers().changed_to(&left, [0xee; 32]).expect("a table");
             batch.peers(&changed).expect("staged");
             batch.commit().expect("durable");
         }

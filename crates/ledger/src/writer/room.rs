@@ -8,13 +8,14 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 use seenit_filter::hash::Hash128;
+use seenit_link::store::{Batch, Heard};
+use seenit_sites::message::Stream;
 
 use super::{Job, Writer};
 use crate::age::{self, low_water};
 use crate::error::WriteError;
 use crate::journal::horizon::{MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError};
-use crate::peers::Batch;
 use crate::pulse::Step;
 use crate::record::{Record, Verb};
 use crate::share::{self, Share};
@@ -154,11 +155,11 @@ impl Writer {
     fn add_heard(&self, shared: &Shared, journal: &Journal, batch: &Batch, fresh: &mut HashSet<Hash128>) {
         let (config, now) = (&shared.config, self.calendar.generation());
         let oldest = journal.live().into_iter().min().unwrap_or(0);
-        for heard in &batch.heard {
-            let most = share::of_peer(config, config.capacity);
-            let added = self.peer_shares.added(now, (heard.slot, Share::Signatures));
+        for heard in records_of(batch) {
+            let (slot, most) = (heard.stream.slot.0, share::of_peer(config, config.capacity));
+            let added = self.peer_shares.added(now, (slot, Share::Signatures));
             let before = fresh.len() as u64;
-            for record in heard.records.iter().filter_map(|bytes| Record::heard(bytes, heard.slot).ok()) {
+            for record in heard.items.iter().filter_map(|bytes| Record::heard(bytes, slot).ok()) {
                 let is_new = record.time / config.generation_secs > oldest;
                 let counts = is_new && record.verb.adds() && record.verb != Verb::Promote;
                 if counts && added + fresh.len() as u64 - before < most {
@@ -185,6 +186,11 @@ impl Writer {
     }
 }
 
+/// What is heard of records.
+fn records_of(batch: &Batch) -> impl Iterator<Item = &Heard> {
+    batch.heard.iter().filter(|heard| heard.stream.stream == Stream::Records)
+}
+
 /// The signatures of a case that the tally does not hold.
 fn new_keys(shared: &Shared, case: &Case) -> impl Iterator<Item = Hash128> {
     let memory = &shared.memory;
@@ -197,7 +203,7 @@ fn signatures_at_most(job: &Job) -> u64 {
     match job {
         Job::Write(write, _) if write.verb.adds() => write.cases.iter().map(|case| case.len() as u64).sum(),
         Job::Link(batch, _) => {
-            let records = batch.heard.iter().flat_map(|heard| &heard.records);
+            let records = records_of(batch).flat_map(|heard| &heard.items);
             records.map(|record| (record.len() / SIGNATURE_BYTES_MIN) as u64).sum()
         }
         _ => 0,

@@ -50,7 +50,7 @@ impl Writer {
             Ok(journal) => journal,
             Err(error) => return reply.answer(Err(error)),
         };
-        let contents = match self.contents(&shared, &journal) {
+        let contents = match self.contents(&shared) {
             Ok(contents) => contents,
             Err(why) => return note(&shared, Err(why), reply),
         };
@@ -74,12 +74,10 @@ impl Writer {
     }
 
     /// What a snapshot would say now.
-    fn contents(&mut self, shared: &Shared, journal: &Journal) -> Result<Contents, String> {
+    fn contents(&self, shared: &Shared) -> Result<Contents, String> {
         if self.is_unsure {
             return Err("the journal failed while a generation aged: restart the server".into());
         }
-        // Cells that were carried over from another life are in a snapshot only when a delta of this one has them.
-        self.journal_deltas(shared, journal).map_err(|error| error.to_string())?;
         let taken = Taken {
             position: self.next - 1,
             generation: self.calendar.generation(),
@@ -100,7 +98,7 @@ impl Writer {
         last.is_some_and(|last| contents.is_in(last)) && shared.folder.join(FILES[0]).exists()
     }
 
-    /// Takes note of a snapshot that has its name now: deltas and generations that only older ones knew can go.
+    /// Takes note of a snapshot that has its name now: generations that only older ones knew can go.
     pub(super) fn collect_snapshot(&mut self, collect: Collect) {
         let is_there = |one: &mut Publishing| collect == Collect::Wait || one.0.is_finished();
         let Some(Publishing(thread)) = self.publishing.take_if(is_there) else {
@@ -118,11 +116,6 @@ impl Writer {
         };
         self.heads = [Some(head), self.heads[0].take()];
         self.last_is_ours = true;
-        // A journal that cannot be written keeps its deltas until the next snapshot.
-        let forgotten = self.writable(&shared).map(|journal| self.forget_deltas(&shared, &journal));
-        if let Ok(Err(error)) = forgotten {
-            shared.state().refused = Some(WriteError::Journal(error.to_string()));
-        }
     }
 }
 

@@ -11,10 +11,12 @@ use crate::config::LedgerConfig;
 use crate::journal::{Row, RowKey, row_key};
 use crate::ledger::Ledger;
 use crate::open::{Tallies, open};
-use crate::peers::Heard;
 use crate::record::Record;
 use crate::reporter::{LOCAL, OPERATOR};
 use crate::signature::Case;
+use crate::testing::{heard, peer};
+use seenit_link::store::Store;
+use seenit_sites::roster::Caps;
 
 mod deltas;
 mod shares;
@@ -126,7 +128,7 @@ fn one(kind: Kind, number: u16) -> Case {
 #[test]
 fn a_batch_whose_staging_fails_answers_every_job() {
     let mut bench = Bench::new();
-    let peer = Peer { slot: 1, site: [1; 32], name: "other".into(), spam: 10, ham: 10, seen: 0 };
+    let peer = peer(1, Caps { spam: 10, ham: 10, seen: 0 });
     bench.writer.set_peers(&[peer]).expect("durable");
     let known = one(Kind::Pyzor, 1);
     let said = Record {
@@ -138,14 +140,11 @@ fn a_batch_whose_staging_fails_answers_every_job() {
         case: known.clone(),
         befores: Vec::new(),
     };
-    let link = |sequence| {
-        let records = vec![said.clone().travelling()];
-        Batch { heard: vec![Heard { slot: 1, incarnation: 5, first: sequence, records }], rows: Vec::new() }
-    };
+    let link = || Box::new(heard(1, vec![said.clone().travelling()]));
     bench.write(Verb::Report, LOCAL, known.clone()).expect("durable");
-    let (told_link, heard) = reply();
-    bench.work(vec![Job::Link(link(1), told_link)]);
-    heard.try_recv().expect("an answer").expect("durable");
+    let (told_link, told) = reply();
+    bench.work(vec![Job::Link(link(), told_link)]);
+    told.try_recv().expect("an answer").expect("durable");
     let rows = [bench.row_of(LOCAL, &known), bench.row_of(ReporterId::of_peer(1, 3), &known)];
     // Once the journal fails at a report, once at what was heard: both come first in their batch.
     for damaged in rows {
@@ -157,19 +156,20 @@ fn a_batch_whose_staging_fails_answers_every_job() {
         let (for_life, life) = reply();
         let name = "new".to_owned();
         bench.work(vec![
-            Job::Link(link(2), for_link),
+            Job::Link(link(), for_link),
             report,
             other,
             Job::PutReporter { name, appointment: Appointment::ByHand, reply: for_reporter },
             Job::SetPeers(Vec::new(), for_peers),
             Job::Snapshot(for_snapshot),
-            Job::ChangeLife(LifeChange::Renew { after: 0 }, for_life),
+            Job::ChangeIncarnation(IncarnationChange::Leave, for_life),
         ]);
         let is_refused = |error: Option<WriteError>| matches!(error, Some(WriteError::Journal(_)));
         assert!(is_refused(reported.try_recv().expect("the report is answered").err()));
         assert!(is_refused(told_other.try_recv().expect("the other report is answered").err()));
         assert!(is_refused(appointed.try_recv().expect("the reporter is answered").err()));
-        for told in [linked, peers, snapshot, life] {
+        assert!(is_refused(linked.try_recv().expect("the link is answered").err()));
+        for told in [peers, snapshot, life] {
             assert!(is_refused(told.try_recv().expect("every job is answered").err()));
         }
         bench.mend_row(&damaged, &sound);
@@ -257,7 +257,7 @@ fn a_new_signature_that_two_report_in_one_batch_is_counted_once() {
 fn a_snapshot_is_not_written_again_while_nothing_changes() {
     let mut bench = Bench::new();
     let taken = |bench: &mut Bench| {
-        bench.writer.tick(Deltas::Now);
+        bench.writer.tick();
         bench.writer.snapshot_if_changed();
         bench.writer.collect_snapshot(Collect::Wait);
         let file = bench.writer.shared.folder.join("snapshot");
@@ -276,17 +276,13 @@ fn a_snapshot_is_not_written_again_while_nothing_changes() {
     };
     bench.write(Verb::Report, LOCAL, one(Kind::Pyzor, 1)).expect("durable");
     is_another(&mut bench, "a record");
-    let seen = one(Kind::Pyzor, 2);
-    let (memory, generation) = (&bench.writer.shared.memory, bench.writer.calendar.generation());
-    let (signature, hash) = (seen.iter().next().expect("one"), memory.keys_of(&seen)[0].hash);
-    memory.seen.add(generation, (signature, hash), 3).expect("room");
-    is_another(&mut bench, "a seen count");
-    let peer = Peer { slot: 1, site: [1; 32], name: "other".into(), spam: 10, ham: 10, seen: 0 };
+    let peer = peer(1, Caps { spam: 10, ham: 10, seen: 0 });
     bench.writer.set_peers(&[peer]).expect("durable");
     is_another(&mut bench, "peers");
     bench.writer.horizon.before += 1;
     is_another(&mut bench, "a generation that is hidden");
-    bench.writer.change_life(LifeChange::Agree { network: [1; 32], terms: Vec::new() }).expect("a life");
+    let change = IncarnationChange::Agree { network: [1; 32], keys: Vec::new() };
+    bench.writer.change_incarnation(change).expect("an incarnation");
     is_another(&mut bench, "an incarnation");
     std::fs::remove_file(bench.writer.shared.folder.join("snapshot")).expect("removed");
     is_another(&mut bench, "a file that is gone");
@@ -302,8 +298,8 @@ fn stats_know_the_number_of_bulk_marks_without_reading_the_journal() {
     let open =
         || Ledger::open(folder.path(), config.clone(), Arc::new(SystemClock::default())).expect("a ledger");
     let ledger = open();
-    let peer = Peer { slot: 1, site: [1; 32], name: "other".into(), spam: 10, ham: 10, seen: 20 };
-    ledger.set_peers(&[peer]).expect("durable");
+    let peer = peer(1, Caps { spam: 10, ham: 10, seen: 20 });
+    ledger.commit(Batch { peers: Some(vec![peer]), ..Batch::default() }).expect("durable");
     // Two signatures are bulk here; a peer says the same of one of them, and of a third, twice.
     ledger.see(&[one(Kind::Pyzor, 1), one(Kind::Pyzor, 2)], 20).expect("accepted");
     ledger.snapshot().expect("promotions are written before");
@@ -313,9 +309,8 @@ fn stats_know_the_number_of_bulk_marks_without_reading_the_journal() {
         let case = one(Kind::Pyzor, number);
         Record { verb, reporter, weight: 10, time, count: 0, case, befores: Vec::new() }.travelling()
     };
-    for first in [1, 3] {
-        let heard = Heard { slot: 1, incarnation: 5, first, records: vec![promoted(1), promoted(3)] };
-        ledger.commit_link(Batch { heard: vec![heard], rows: Vec::new() }).expect("durable");
+    for _ in 0..2 {
+        ledger.commit(heard(1, vec![promoted(1), promoted(3)])).expect("durable");
     }
     let journal = ledger.shared.journal.write().expect("nobody panicked").take();
     assert_eq!(ledger.stats().bulk, 3);

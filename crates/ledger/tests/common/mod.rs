@@ -9,12 +9,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use seenit_ledger::peers::{Batch, Heard, Peer};
 use seenit_ledger::record::Record;
 use seenit_ledger::{
     Case, Clock, LOCAL, LOCAL_WEIGHT, Ledger, LedgerConfig, Receipt, ReporterId, Verb, Write, WriteError,
 };
+use seenit_link::store::{
+    Batch, Committed, Heard, HeldStream, OwnRun, Peer, PeerSlot, Read, ReadDone, Store, StoreError,
+};
 use seenit_signature::Kind;
+use seenit_sites::key::{SiteKey, SiteSecret};
+use seenit_sites::message::Stream;
+use seenit_sites::number::{Incarnation, Sequence};
+use seenit_sites::roster::Caps;
 
 pub const DAY: u64 = 86_400;
 
@@ -157,12 +163,18 @@ pub fn copy_all(from: &Path, to: &Path) {
     }
 }
 
-/// The life of the folder of a peer that tests make up.
-pub const PEER_LIFE: u64 = 77;
+/// The incarnation of a peer that tests make up.
+pub const PEER_INCARNATION: Incarnation = Incarnation(77);
+
+/// The key of the made-up peer in a slot.
+pub fn site_of(slot: u16) -> SiteKey {
+    SiteSecret::from_bytes([slot as u8; 32]).public()
+}
 
 /// A peer with these caps.
 pub fn peer(slot: u16, spam: u32, ham: u32, seen: u64) -> Peer {
-    Peer { slot, site: [slot as u8; 32], name: format!("site{slot}"), spam, ham, seen }
+    let (site, name) = (site_of(slot), format!("site{slot}"));
+    Peer { slot: PeerSlot(slot), site, name, caps: Caps { spam, ham, seen } }
 }
 
 /// What a reporter of another site said on a day, as it travels.
@@ -171,8 +183,40 @@ pub fn said(verb: Verb, reporter: u32, weight: u8, day: u64, case: Case) -> Vec<
     Record { verb, reporter, weight, time, count: 0, case, befores: Vec::new() }.travelling()
 }
 
-/// A batch of records of a made-up peer.
-pub fn heard(slot: u16, first: u64, records: Vec<Vec<u8>>) -> Batch {
-    let heard = Heard { slot, incarnation: PEER_LIFE, first, records };
-    Batch { heard: vec![heard], rows: Vec::new() }
+/// A stream of the made-up peer in a slot.
+pub fn stream_of(slot: u16, stream: Stream) -> HeldStream {
+    HeldStream { slot: PeerSlot(slot), incarnation: PEER_INCARNATION, stream }
+}
+
+/// A batch of records of a made-up peer, from a sequence on.
+pub fn heard(slot: u16, first: u64, items: Vec<Vec<u8>>) -> Batch {
+    let stream = stream_of(slot, Stream::Records);
+    let heard = Heard { stream, after: Sequence(first - 1), items, message: None };
+    Batch { heard: vec![heard], ..Batch::default() }
+}
+
+/// What the link does with a ledger, in few words.
+pub trait Linked {
+    fn set_peers(&self, peers: &[Peer]) -> Result<(), StoreError>;
+    fn commit_link(&self, batch: Batch) -> Result<Committed, StoreError>;
+    /// Own items of a stream.
+    fn items(&self, incarnation: Incarnation, stream: Stream, after: u64, bytes_max: usize) -> OwnRun;
+}
+
+impl Linked for Ledger {
+    fn set_peers(&self, peers: &[Peer]) -> Result<(), StoreError> {
+        self.commit(Batch { peers: Some(peers.to_vec()), ..Batch::default() }).map(|_| ())
+    }
+
+    fn commit_link(&self, batch: Batch) -> Result<Committed, StoreError> {
+        self.commit(batch)
+    }
+
+    fn items(&self, incarnation: Incarnation, stream: Stream, after: u64, bytes_max: usize) -> OwnRun {
+        let read = Read::Own { incarnation, stream, after: Sequence(after), bytes_max };
+        match self.read(&read).expect("readable") {
+            ReadDone::Own(run) => run,
+            other => panic!("{other:?}"),
+        }
+    }
 }

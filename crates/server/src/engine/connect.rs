@@ -7,7 +7,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions, Event, ServerAddr};
+use async_nats::{
+    Auth, AuthError, Client, ConnectError, ConnectErrorKind, ConnectOptions, Event, ServerAddr,
+};
+use ed25519_dalek::{Signer, SigningKey};
 use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -17,6 +20,8 @@ use seenit_sites::key::EngineSecret;
 use tokio::sync::mpsc;
 use zeroize::Zeroizing;
 
+use super::admission::SiteLogin;
+use super::jwt::User;
 use super::{EngineError, nkey};
 
 /// The most bytes of a file of credentials: one has about 1 kB.
@@ -59,8 +64,12 @@ pub struct Servers {
 /// As whom to connect.
 #[derive(Clone, Debug)]
 pub enum Login {
-    /// With a key of one's own.
+    /// With a key of one's own, which the broker's configuration knows.
     Key(EngineSecret),
+    /// With a JWT that the network's admin signed.
+    User(User),
+    /// As a site does: with a JWT if it has one, else with its key alone.
+    Site(SiteLogin),
     /// With a file that only its owner may read: credentials of NATS, the secret of an nkey, or `user:password`.
     File(PathBuf),
 }
@@ -84,7 +93,7 @@ impl Servers {
 
     /// All that connecting takes, every file read. `events` is told of what happens to the connection.
     pub(super) fn options(&self, who: &str) -> Result<ConnectOptions, EngineError> {
-        let options = self.login.add_to(ConnectOptions::new())?;
+        let options = self.login.options()?;
         let options = options
             .name(format!("seenit {who}"))
             .tls_client_config(tls(self.ca.as_deref())?)
@@ -119,14 +128,30 @@ impl Servers {
     }
 }
 
-/// Refuses what is no address.
-pub(crate) fn check_address(address: &str) -> Result<(), String> {
-    is_local(address).map(drop)
+/// Why there is no connection, with what to do where the broker lets nobody in.
+pub(super) fn plainly(error: &impl std::fmt::Display) -> String {
+    let why = error.to_string();
+    if why.contains("authorization violation") || why.contains("authentication") {
+        return format!(
+            "{why}: the broker does not let this site in; ask the network's admin whether it was removed"
+        );
+    }
+    why
+}
+
+/// Refuses what is no address, and one beyond loopback that is said to be without TLS where TLS is a must.
+pub(crate) fn check_address(address: &str, insecure_plaintext: bool) -> Result<(), String> {
+    let is_local = is_local(address)?;
+    if is_local || insecure_plaintext || !address.starts_with("nats://") {
+        return Ok(());
+    }
+    let why = "is beyond loopback without TLS: write tls:// (or insecure_plaintext = true, if something else encrypts)";
+    Err(why.to_owned())
 }
 
 /// Refuses a file of credentials that cannot be used.
 pub(crate) fn check_credentials(path: &Path) -> Result<(), EngineError> {
-    Login::File(path.to_owned()).add_to(ConnectOptions::new()).map(drop)
+    Login::File(path.to_owned()).options().map(drop)
 }
 
 /// Refuses a file that holds no authority's certificate.
@@ -152,9 +177,19 @@ fn pause(attempts: usize) -> Duration {
 }
 
 impl Login {
-    fn add_to(&self, options: ConnectOptions) -> Result<ConnectOptions, EngineError> {
+    fn options(&self) -> Result<ConnectOptions, EngineError> {
+        let options = ConnectOptions::new();
         let path = match self {
             Login::Key(secret) => return Ok(options.nkey(nkey::seed(secret))),
+            Login::User(User { jwt, secret }) => {
+                let jwt = jwt.clone();
+                return Ok(proving(secret.clone(), move || Some(jwt.clone())));
+            }
+            // Read at each connection: it may have been signed anew meanwhile.
+            Login::Site(site) => {
+                let (secret, site) = (site.secret.clone(), site.clone());
+                return Ok(proving(secret, move || site.jwt()));
+            }
             Login::File(path) => path,
         };
         let text = private_file::read(path, CREDENTIALS_BYTES_MAX).map_err(EngineError::of)?;
@@ -179,6 +214,18 @@ impl Login {
             }
         }
     }
+}
+
+/// Signs the broker's challenge. A broker that knows JWTs looks at the JWT, one that knows keys at the key.
+fn proving(secret: EngineSecret, jwt: impl Fn() -> Option<String> + Send + Sync + 'static) -> ConnectOptions {
+    ConnectOptions::with_auth_callback(move |challenge| {
+        let signature = SigningKey::from_bytes(&secret.to_bytes()).sign(&challenge).to_bytes();
+        let mut auth = Auth::new();
+        auth.jwt = jwt();
+        auth.nkey = Some(nkey::public(&secret.public()));
+        auth.signature = Some(signature.to_vec());
+        std::future::ready(Ok::<_, AuthError>(auth))
+    })
 }
 
 /// Built here, so that it is the same cryptography as everywhere.
@@ -211,6 +258,17 @@ impl EngineError {
 
     pub(super) fn of(error: impl std::fmt::Display) -> Self {
         EngineError::Failed(error.to_string())
+    }
+
+    /// Why nobody could be connected to at these addresses.
+    pub(super) fn connecting(addresses: &[String], error: &ConnectError) -> Self {
+        let why = format!("{}: {error}", addresses.join(", "));
+        match error.kind() {
+            ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
+                EngineError::Refused(why)
+            }
+            _ => EngineError::Failed(why),
+        }
     }
 }
 
@@ -252,13 +310,13 @@ mod tests {
         let path = folder.path().join("login");
         let read = |text: &str| {
             private_file::write(&path, text.as_bytes()).expect("written");
-            Login::File(path.clone()).add_to(ConnectOptions::new()).map(|_| ())
+            Login::File(path.clone()).options().map(|_| ())
         };
         read("user:pass:word\n").expect("a user");
         read(&nkey::seed(&EngineSecret::from_bytes([1; 32]))).expect("a key");
         assert!(read("nothing of that\n").expect_err("no login").to_string().contains("user:password"));
         assert!(read("-----BEGIN NATS USER JWT-----\n").is_err());
-        let missing = Login::File(folder.path().join("none")).add_to(ConnectOptions::new());
+        let missing = Login::File(folder.path().join("none")).options();
         assert!(missing.map(drop).expect_err("no file").to_string().contains("no such file"));
     }
 }

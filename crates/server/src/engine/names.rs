@@ -1,6 +1,6 @@
 //! What everything of a network is called on the engine.
 
-use seenit_sites::key::{AdminKey, SiteKey};
+use seenit_sites::key::{AdminKey, EngineKey, SiteKey};
 
 /// Letters of a network's key in names: enough that no two networks of one engine meet by chance.
 const NETWORK_LETTERS: usize = 16;
@@ -45,6 +45,11 @@ impl Names {
         Names { network: first(&network.to_string(), NETWORK_LETTERS) }
     }
 
+    /// What stands for the network in them.
+    pub(super) fn network(&self) -> &str {
+        &self.network
+    }
+
     /// A stream's name.
     pub fn stream(&self, stream: Stream) -> String {
         format!("SEENIT_{}_{}", self.network, stream.as_str())
@@ -81,6 +86,28 @@ impl Names {
     /// Where a manifest is.
     pub fn manifest(&self, number: u64) -> String {
         format!("seenit.{}.papers.manifest.{number}", self.network)
+    }
+
+    /// The stream of the door: introductions on their way in, and what the admin let in. Apart from the signed
+    /// documents, because sites read all of those and nothing of this but their own admission.
+    pub fn door(&self) -> String {
+        format!("SEENIT_{}_door", self.network)
+    }
+
+    /// All subjects of the door.
+    pub fn door_subjects(&self) -> String {
+        format!("seenit.{}.door.>", self.network)
+    }
+
+    /// Where the holder of an invite leaves an introduction; `None` for those of all invites.
+    pub fn deposit(&self, invite: Option<&EngineKey>) -> String {
+        let letters = invite.map_or_else(|| "*".to_owned(), |key| first(&key.to_string(), SITE_LETTERS));
+        format!("seenit.{}.door.in.{letters}", self.network)
+    }
+
+    /// Where the JWT is with which a site is let in.
+    pub fn user(&self, site: &SiteKey) -> String {
+        format!("seenit.{}.door.user.{}", self.network, site_letters(site))
     }
 
     /// Where a site's beats are heard; `None` for those of all sites.

@@ -1,9 +1,13 @@
 //! Keys as nats-server writes them: a byte or two that say whose, the key, a checksum, in base 32.
 
-use seenit_sites::key::{EngineKey, EngineSecret};
+use seenit_sites::key::{AdminKey, EngineKey, EngineSecret, KEY_BYTES};
 
 /// What a user's public key begins with: the letter U.
 const USER: u8 = 20 << 3;
+/// An account's: the letter A.
+const ACCOUNT: u8 = 0;
+/// An operator's: the letter O.
+const OPERATOR: u8 = 14 << 3;
 /// What every secret begins with: the letter S.
 const SEED: u8 = 18 << 3;
 
@@ -14,13 +18,29 @@ pub fn public(key: &EngineKey) -> String {
     encode(&[USER], &key.to_bytes())
 }
 
+/// The account of a network: `A...`. It is the network's own key, so whoever knows the network can check what the
+/// account signed.
+pub fn account(network: &AdminKey) -> String {
+    account_of(&network.to_bytes())
+}
+
+/// An account with this public key.
+pub(super) fn account_of(key: &[u8; KEY_BYTES]) -> String {
+    encode(&[ACCOUNT], key)
+}
+
+/// An operator with this public key: `O...`.
+pub(super) fn operator(key: &[u8; KEY_BYTES]) -> String {
+    encode(&[OPERATOR], key)
+}
+
 /// The secret of a user: `SU...`.
 pub(super) fn seed(secret: &EngineSecret) -> String {
     // Five bits of "secret", then five bits of "user", so that both are letters.
     encode(&[SEED | (USER >> 5), (USER & 31) << 3], &secret.to_bytes())
 }
 
-fn encode(prefix: &[u8], key: &[u8; 32]) -> String {
+fn encode(prefix: &[u8], key: &[u8; KEY_BYTES]) -> String {
     let mut bytes = [prefix, key].concat();
     let sum = checksum(&bytes);
     bytes.extend(sum.to_le_bytes());
@@ -55,6 +75,10 @@ mod tests {
             let theirs = nkeys::KeyPair::new_from_raw(nkeys::KeyPairType::User, [byte; 32]).expect("a key");
             assert_eq!(public(&secret.public()), theirs.public_key());
             assert_eq!(seed(&secret), theirs.seed().expect("a secret"));
+            let of = |role| nkeys::KeyPair::new_from_raw(role, [byte; 32]).expect("a key").public_key();
+            let key = secret.public().to_bytes();
+            assert_eq!(account_of(&key), of(nkeys::KeyPairType::Account));
+            assert_eq!(operator(&key), of(nkeys::KeyPairType::Operator));
         }
     }
 }

@@ -1,14 +1,15 @@
-//! What the admin's tool does on the engine: makes streams and buckets, and publishes papers.
+//! What the admin's tool does on the broker: makes streams and buckets, publishes signed documents, and lets sites in.
 
 use std::time::Duration;
 
 use async_nats::header::NATS_MESSAGE_ID;
+use async_nats::jetstream::context::{GetStreamError, GetStreamErrorKind};
 use async_nats::jetstream::stream::{
     Config, DiscardPolicy, Info, LastRawMessageErrorKind, Republish, StorageType,
 };
-use async_nats::jetstream::{self, Context};
-use async_nats::{ConnectErrorKind, HeaderMap};
-use seenit_sites::key::{AdminKey, SiteKey};
+use async_nats::jetstream::{self, Context, ErrorCode};
+use async_nats::{Client, HeaderMap};
+use seenit_sites::key::{AdminKey, EngineKey, SiteKey};
 use seenit_sites::message::MESSAGE_BYTES_MAX;
 use seenit_sites::roster::{ROSTER_BYTES_MAX, Roster};
 use sha2::{Digest, Sha256};
@@ -25,6 +26,15 @@ const DUPLICATES_SECS: u64 = 600;
 
 /// How long making a stream may take: in a cluster, its leader must be found first.
 const MAKE_TIME: Duration = Duration::from_secs(15);
+
+/// Bytes of the door: JWTs of 1,000 sites and as many introductions are 3 MB.
+const DOOR_BYTES: i64 = 64 << 20;
+
+/// The largest message at the door: a JWT has about 1.5 kB.
+const DOOR_MESSAGE_BYTES: usize = 16 * 1024;
+
+/// Introductions that are looked at: more than that many invites are not open at a time.
+const PENDING_MAX: usize = 1000;
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +76,26 @@ pub struct StreamState {
     pub replicas: usize,
 }
 
+/// What making a stream came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was not there.
+    New,
+    /// It was there, and is another now.
+    Changed,
+    /// It was there as it should be.
+    None,
+}
+
+/// A stream that was made, or was there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// How it is now.
+    pub state: StreamState,
+    /// What was done.
+    pub change: Change,
+}
+
 /// A roster or a manifest, to be published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paper {
@@ -87,37 +117,60 @@ pub struct Operator {
 impl Operator {
     /// Connects, or says why not.
     pub fn connect(servers: &Servers, network: AdminKey) -> Result<Self, EngineError> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let options = servers.options(&network.to_string())?.max_reconnects(1);
-        let connected = runtime.block_on(options.connect(servers.addresses.clone()));
-        let connected = connected.map_err(|error| {
-            let why = format!("{}: {error}", servers.addresses.join(", "));
-            match error.kind() {
-                ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
-                    EngineError::Refused(why)
-                }
-                _ => EngineError::Failed(why),
-            }
-        })?;
+        let (runtime, client) = connect(servers, &network.to_string())?;
         // What is made here has tasks of its own.
         let entered = runtime.enter();
-        let mut context = jetstream::new(connected);
+        let mut context = jetstream::new(client);
         drop(entered);
         context.set_timeout(MAKE_TIME.max(ANSWER_TIME));
         Ok(Operator { runtime, context, network, names: Names::of(&network) })
     }
 
     /// Makes the streams, and a bucket for each site, or changes them to these limits.
-    pub fn make(&self, sites: &[SiteKey], limits: &Limits) -> Result<Vec<StreamState>, EngineError> {
+    pub fn make(&self, sites: &[SiteKey], limits: &Limits) -> Result<Vec<Made>, EngineError> {
         let streams = Stream::ALL.into_iter().map(|stream| self.stream(stream, limits));
         let buckets = sites.iter().map(|site| self.bucket(site, limits));
-        streams.chain(buckets).map(|config| self.make_one(config)).collect()
+        streams.chain([self.door(limits)]).chain(buckets).map(|config| self.make_one(config)).collect()
     }
 
-    fn make_one(&self, config: Config) -> Result<StreamState, EngineError> {
+    fn make_one(&self, config: Config) -> Result<Made, EngineError> {
         let name = config.name.clone();
-        let made = self.runtime.block_on(self.context.create_or_update_stream(config));
-        made.map(|info| state(&info)).map_err(|error| EngineError::Failed(format!("{name}: {error}")))
+        let failed = |error: String| {
+            let hint = if error.contains("insufficient") {
+                ": raise max_file in the broker's configuration, or give --max-bytes and --bucket-bytes"
+            } else {
+                ""
+            };
+            EngineError::Failed(format!("{name}: {error}{hint}"))
+        };
+        self.runtime.block_on(async {
+            let held = match self.context.get_stream(&name).await {
+                Ok(held) => Some(held.cached_info().clone()),
+                Err(error) if is_missing(&error) => None,
+                Err(error) => return Err(failed(error.to_string())),
+            };
+            if let Some(held) = held.as_ref().filter(|held| chosen(&held.config) == chosen(&config)) {
+                return Ok(Made { state: state(held), change: Change::None });
+            }
+            let change = if held.is_some() { Change::Changed } else { Change::New };
+            let made = self.context.create_or_update_stream(config).await;
+            made.map(|info| Made { state: state(&info), change }).map_err(|error| failed(error.to_string()))
+        })
+    }
+
+    /// The door: the last message of each subject.
+    fn door(&self, limits: &Limits) -> Config {
+        Config {
+            name: self.names.door(),
+            subjects: vec![self.names.door_subjects()],
+            storage: StorageType::File,
+            discard: DiscardPolicy::New,
+            num_replicas: limits.replicas,
+            max_bytes: DOOR_BYTES,
+            max_messages_per_subject: 1,
+            max_message_size: bytes_max(DOOR_MESSAGE_BYTES),
+            ..Config::default()
+        }
     }
 
     fn stream(&self, stream: Stream, limits: &Limits) -> Config {
@@ -185,6 +238,10 @@ impl Operator {
     async fn publish_one(&self, paper: &Paper) -> Result<(), EngineError> {
         let mut headers = HeaderMap::new();
         headers.insert(NATS_MESSAGE_ID, const_hex::encode(Sha256::digest(&paper.bytes)));
+        self.send(paper, headers).await
+    }
+
+    async fn send(&self, paper: &Paper, headers: HeaderMap) -> Result<(), EngineError> {
         let bytes = paper.bytes.clone().into();
         let sent = self.context.publish_with_headers(paper.subject.clone(), headers, bytes);
         let acknowledged = async { sent.await?.await };
@@ -193,13 +250,48 @@ impl Operator {
 
     /// The paper at a subject.
     async fn held(&self, subject: &str) -> Result<Option<Vec<u8>>, EngineError> {
-        let name = self.names.stream(Stream::Papers);
-        let held = self.context.get_stream_no_info(name).await.map_err(EngineError::of)?;
-        match held.get_last_raw_message_by_subject(subject).await {
-            Ok(message) => Ok(Some(message.payload.to_vec())),
-            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
-            Err(error) => Err(EngineError::Failed(format!("the stream of papers: {error}"))),
-        }
+        last(&self.context, self.names.stream(Stream::Papers), subject).await
+    }
+
+    /// Lays the JWTs of sites at the door, those that are not there yet, and says how many these are.
+    pub fn admit(&self, users: &[(SiteKey, String)]) -> Result<usize, EngineError> {
+        self.runtime.block_on(async {
+            let mut published = 0;
+            for (site, jwt) in users {
+                let paper = Paper { subject: self.names.user(site), bytes: jwt.clone().into_bytes() };
+                let held = last(&self.context, self.names.door(), &paper.subject).await?;
+                if held.as_ref() != Some(&paper.bytes) {
+                    // Without an id: what was taken away and comes back is the same bytes, and no duplicate.
+                    self.send(&paper, HeaderMap::new()).await?;
+                    published += 1;
+                }
+            }
+            Ok(published)
+        })
+    }
+
+    /// What holders of invites left at the door, as bytes that nobody has looked at, and by which invite.
+    pub fn pending(&self, invites: &[EngineKey]) -> Result<Vec<(EngineKey, Vec<u8>)>, EngineError> {
+        self.runtime.block_on(async {
+            let mut found = Vec::new();
+            for invite in invites.iter().take(PENDING_MAX) {
+                let subject = self.names.deposit(Some(invite));
+                let bytes = last(&self.context, self.names.door(), &subject).await?;
+                found.extend(bytes.map(|bytes| (*invite, bytes)));
+            }
+            Ok(found)
+        })
+    }
+
+    /// Takes what is at subjects of the door away: an introduction that was taken, a JWT of a site that is removed.
+    pub fn clear(&self, subjects: &[String]) -> Result<(), EngineError> {
+        self.runtime.block_on(async {
+            let held = self.context.get_stream_no_info(self.names.door()).await.map_err(EngineError::of)?;
+            for subject in subjects {
+                held.purge().filter(subject).await.map_err(EngineError::of)?;
+            }
+            Ok(())
+        })
     }
 
     /// An older roster in place of a newer one would come from a folder that was restored, or copied.
@@ -207,7 +299,8 @@ impl Operator {
         let read = |bytes: &[u8]| Roster::decode(bytes, &self.network).ok().map(|roster| roster.version());
         match (read(&paper.bytes), held.and_then(read)) {
             (Some(own), Some(held)) if held >= own => Err(EngineError::Failed(format!(
-                "it has another roster of version {held}, and this folder has version {own}"
+                "the broker has another roster of version {held}, and this folder has version {own}: \
+                 the folder is an older copy; use the one that signed last"
             ))),
             _ => Ok(()),
         }
@@ -217,15 +310,93 @@ impl Operator {
     pub fn states(&self, sites: &[SiteKey]) -> Result<Vec<StreamState>, EngineError> {
         let streams = Stream::ALL.into_iter().map(|stream| self.names.stream(stream));
         let buckets = sites.iter().map(|site| self.names.bucket_stream(site));
-        streams.chain(buckets).map(|name| self.runtime.block_on(self.state(&name))).collect()
+        streams
+            .chain([self.names.door()])
+            .chain(buckets)
+            .map(|name| self.runtime.block_on(self.state(&name)))
+            .collect()
     }
 
     async fn state(&self, name: &str) -> Result<StreamState, EngineError> {
         let failed = |error: String| EngineError::Failed(format!("{name}: {error}"));
         let held = self.context.get_stream_no_info(name).await;
         let info = held.map_err(|error| failed(error.to_string()))?.get_info().await;
-        info.map(|info| state(&info)).map_err(|error| failed(error.to_string()))
+        let hint = "`seenit network up` makes again what is missing";
+        info.map(|info| state(&info)).map_err(|error| failed(format!("{error}: {hint}")))
     }
+}
+
+/// A connection of the admin's in the broker's system account, where accounts are changed without a reload.
+#[derive(Debug)]
+pub struct System {
+    runtime: Runtime,
+    client: Client,
+}
+
+impl System {
+    /// Connects, or says why not.
+    pub fn connect(servers: &Servers) -> Result<Self, EngineError> {
+        let (runtime, client) = connect(servers, "system")?;
+        Ok(System { runtime, client })
+    }
+
+    /// Has the broker know this account, and says whether that changed anything. All servers of a cluster take it.
+    pub fn push(&self, account: &str, jwt: &str) -> Result<bool, EngineError> {
+        self.runtime.block_on(async {
+            let subject = format!("$SYS.REQ.ACCOUNT.{account}.CLAIMS.LOOKUP");
+            let held = self.client.request(subject, "".into()).await.map_err(EngineError::of)?;
+            if held.payload == jwt.as_bytes() {
+                return Ok(false);
+            }
+            let pushed = self.client.request("$SYS.REQ.CLAIMS.UPDATE", jwt.to_owned().into()).await;
+            let answer = pushed.map_err(EngineError::of)?.payload;
+            let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap_or_default();
+            match answer["data"]["code"].as_u64() {
+                Some(200) => Ok(true),
+                _ => Err(EngineError::Failed(format!(
+                    "the broker does not take the network's account: {answer}"
+                ))),
+            }
+        })
+    }
+}
+
+fn connect(servers: &Servers, who: &str) -> Result<(Runtime, Client), EngineError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let options = servers.options(who)?.max_reconnects(1);
+    let connected = runtime.block_on(options.connect(servers.addresses.clone()));
+    let client = connected.map_err(|error| EngineError::connecting(&servers.addresses, &error))?;
+    Ok((runtime, client))
+}
+
+/// The last message of a subject.
+pub(super) async fn last(
+    context: &Context,
+    stream: String,
+    subject: &str,
+) -> Result<Option<Vec<u8>>, EngineError> {
+    let held = context.get_stream_no_info(&stream).await.map_err(EngineError::of)?;
+    match held.get_last_raw_message_by_subject(subject).await {
+        Ok(message) => Ok(Some(message.payload.to_vec())),
+        Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+        Err(error) => Err(EngineError::Failed(format!("{stream}: {error}"))),
+    }
+}
+
+fn is_missing(error: &GetStreamError) -> bool {
+    matches!(error.kind(), GetStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND)
+}
+
+/// What of a stream is ours to choose, to be compared: the broker fills in the rest.
+fn chosen(config: &Config) -> impl PartialEq + use<> {
+    let Config { subjects, num_replicas, max_bytes, max_age, max_message_size, .. } = config.clone();
+    let Config { max_messages_per_subject, republish, deny_delete, deny_purge, allow_rollup, .. } =
+        config.clone();
+    let discard = config.discard == DiscardPolicy::New;
+    (
+        (subjects, num_replicas, max_bytes.max(0), max_age, max_message_size.max(0), discard),
+        (max_messages_per_subject.max(0), republish, deny_delete, deny_purge, allow_rollup),
+    )
 }
 
 fn state(info: &Info) -> StreamState {

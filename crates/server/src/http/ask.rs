@@ -65,7 +65,7 @@ pub(crate) async fn stats(state: &Arc<State>) -> Result<Answered, Problem> {
 pub(crate) async fn sites(state: &Arc<State>, caller: &Caller) -> Result<Answered, Problem> {
     let sites = blocking::status(state, caller.budget(state), |state| match state.site.get() {
         Some(site) => site.status(),
-        None => Sites::alone(state.ledger.incarnation()),
+        None => Sites::alone(state.ledger.incarnation().0),
     });
     Ok(answer::json(&sites.await?))
 }

@@ -17,6 +17,10 @@ pub(crate) struct Sites {
     pub(crate) alarms: Vec<String>,
     /// None where this site stands alone.
     pub(crate) engine: Option<EngineState>,
+    /// Seconds that own records have been waiting to be published.
+    pub(crate) waiting_secs: u64,
+    /// Why this site has stopped publishing.
+    pub(crate) fenced: Option<String>,
     pub(crate) dropped_heard: u64,
     pub(crate) dropped_said: u64,
 }
@@ -42,13 +46,15 @@ impl Sites {
             sites: Vec::new(),
             alarms: Vec::new(),
             engine: None,
+            waiting_secs: 0,
+            fenced: None,
             dropped_heard: 0,
             dropped_said: 0,
         }
     }
 
-    /// Of a network, with why its engine is not there, and what was lost between the two: heard and said.
-    pub(super) fn of(status: NetworkStatus, down: Option<String>, dropped: (u64, u64)) -> Self {
+    /// Of a network, with what was lost between it and the broker: heard and said.
+    pub(super) fn of(status: NetworkStatus, dropped_heard: u64, dropped_said: u64) -> Self {
         Sites {
             network: Some(status.network),
             member: status.member,
@@ -58,9 +64,11 @@ impl Sites {
             published: status.published,
             sites: status.sites,
             alarms: status.alarms,
-            engine: Some(EngineState { up: down.is_none(), why: down }),
-            dropped_heard: dropped.0,
-            dropped_said: dropped.1,
+            engine: Some(EngineState { up: status.broker.up, why: status.broker.why }),
+            waiting_secs: status.waiting_secs,
+            fenced: status.fenced,
+            dropped_heard,
+            dropped_said,
         }
     }
 

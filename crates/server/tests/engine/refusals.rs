@@ -5,24 +5,35 @@ use std::time::Duration;
 
 use async_nats::jetstream::stream::Config;
 use async_nats::jetstream::{self, Context};
-use async_nats::{Client, ConnectOptions};
+use async_nats::{AuthError, Client, ConnectOptions};
 use nkeys::{KeyPair, KeyPairType};
-use seenit_server::engine::{Arrived, Kind, Login, Names, Operator, Published, Stream};
-use seenit_sites::key::EngineSecret;
+use seenit_server::engine::{
+    Arrived, Broker, Invite, Kind, Login, Names, Operator, Published, Stream, User, deposit,
+};
+use seenit_sites::introduction::Introduction;
+use seenit_sites::roster::Name;
 use tokio::runtime::Runtime;
 
 use crate::nats::{Nats, free_ports};
-use crate::site::{PATIENCE, Running, admin, make, operator, servers, site, users};
+use crate::site::{PATIENCE, Running, admin, admin_user, make, operator, servers, site, site_user, users};
 
 /// How long what is refused is waited for: the server says so, but not as an answer.
 const REFUSED: Duration = Duration::from_millis(500);
 
+/// A time that is far away: the year 2100.
+const LATER_SECS: u64 = 4_102_444_800;
+
 /// A connection by hand, with what the server complained of.
-async fn connect(urls: &[String], secret: &EngineSecret) -> (Client, Context, Arc<Mutex<Vec<String>>>) {
-    let seed = KeyPair::new_from_raw(KeyPairType::User, secret.to_bytes()).expect("a key").seed();
+async fn connect(urls: &[String], user: User) -> (Client, Context, Arc<Mutex<Vec<String>>>) {
+    let pair = KeyPair::new_from_raw(KeyPairType::User, user.secret.to_bytes()).expect("a key");
+    let pair = Arc::new(pair);
     let complaints = Arc::new(Mutex::new(Vec::new()));
     let told = complaints.clone();
-    let options = ConnectOptions::with_nkey(seed.expect("a secret")).event_callback(move |event| {
+    let options = ConnectOptions::with_jwt(user.jwt, move |nonce| {
+        let pair = pair.clone();
+        async move { pair.sign(&nonce).map_err(AuthError::new) }
+    });
+    let options = options.event_callback(move |event| {
         let told = told.clone();
         async move { told.lock().expect("no panic").push(event.to_string().to_lowercase()) }
     });
@@ -45,6 +56,8 @@ fn a_site_may_do_nothing_in_the_name_of_another() {
         names.spoken(Stream::Seen, &other),
         names.roster(),
         names.manifest(1),
+        names.user(&own),
+        names.deposit(Some(&site(1).engine().public())),
         names.beat(Some(&other)),
         names.news(Some(Stream::Records)).replace('>', "x"),
         format!("$O.{bucket}.C.x"),
@@ -62,7 +75,7 @@ fn a_site_may_do_nothing_in_the_name_of_another() {
     ];
     let before = operator.states(&[other]).expect("states");
     let (refused, heard) = Runtime::new().expect("a runtime").block_on(async {
-        let (client, context, complaints) = connect(&nats.urls(), &site(1).engine()).await;
+        let (client, context, complaints) = connect(&nats.urls(), site_user(1)).await;
         for subject in &forbidden {
             client.publish(subject.clone(), "{}".into()).await.expect("sent");
         }
@@ -97,12 +110,53 @@ fn a_site_may_do_nothing_in_the_name_of_another() {
 }
 
 #[test]
+fn who_was_invited_may_knock_and_nothing_else() {
+    let Some(nats) = Nats::start(1, &users()) else { return };
+    let operator = make(&nats.urls(), 1);
+    let broker = Broker { addresses: nats.urls(), ..Broker::default() };
+    let name: Name = "new".parse().expect("a name");
+    let invite = |expires, seed| Invite::sign(&admin(), name.clone(), expires, broker.clone(), [seed; 16]);
+    let [mine, other] = [1, 2].map(|seed| invite(LATER_SECS, seed).expect("an invite"));
+    let servers = servers(&nats.urls(), Login::Key(site(3).engine()));
+    let introduction = Introduction::sign(&site(3), name.clone());
+    deposit(&mine, &servers, &introduction).expect("it may knock");
+    let left = operator.pending(&[mine.key(), other.key()]).expect("the door");
+    assert_eq!(left, [(mine.key(), introduction.bytes().to_vec())]);
+    let ended = invite(1, 3).expect("an invite");
+    assert!(
+        deposit(&ended, &servers, &introduction).expect_err("too late").to_string().contains("authorization")
+    );
+    let names = Names::of(&admin().public());
+    let forbidden = [
+        names.deposit(Some(&other.key())),
+        names.user(&site(3).public()),
+        names.roster(),
+        names.spoken(Stream::Records, &site(1).public()),
+        names.ask(Some(&site(1).public())),
+        format!("$JS.API.STREAM.MSG.GET.{}", names.stream(Stream::Records)),
+        format!("$JS.API.STREAM.PURGE.{}", names.door()),
+    ];
+    let heard = Runtime::new().expect("a runtime").block_on(async {
+        let (client, _, complaints) = connect(&nats.urls(), mine.user().expect("a user")).await;
+        for subject in &forbidden {
+            client.publish(subject.clone(), "{}".into()).await.expect("sent");
+        }
+        client.flush().await.expect("flushed");
+        tokio::time::sleep(REFUSED).await;
+        complaints.lock().expect("no panic").join("\n")
+    });
+    for subject in &forbidden {
+        assert!(heard.contains(&format!("publish to \"{}\"", subject.to_lowercase())), "{subject}: {heard}");
+    }
+}
+
+#[test]
 fn strangers_do_not_connect() {
     let Some(nats) = Nats::start(1, &users()) else { return };
     let servers = servers(&nats.urls(), Login::Key(site(3).engine()));
     let refused = Operator::connect(&servers, admin().public()).expect_err("a stranger").to_string();
     assert!(refused.contains("authorization violation"), "{refused}");
-    let mut stranger = Running::start(&nats.urls(), 3, vec![]);
+    let mut stranger = Running::start_as(&nats.urls(), 3, Login::Key(site(3).engine()), vec![]);
     let why = stranger.find("a refusal", |arrived| match arrived {
         Arrived::Down(why) => Some(why),
         _ => None,
@@ -150,7 +204,7 @@ fn a_stream_that_was_made_anew_is_noticed() {
     let old = (0..3).map(|_| two.read()).last().expect("three").1;
     let name = Names::of(&admin().public()).stream(Stream::Records);
     Runtime::new().expect("a runtime").block_on(async {
-        let (_, context, _) = connect(&nats.urls(), &admin().engine()).await;
+        let (_, context, _) = connect(&nats.urls(), admin_user()).await;
         context.delete_stream(&name).await.expect("the admin may");
     });
     make(&nats.urls(), 1);
@@ -174,13 +228,13 @@ fn what_a_put_that_was_cut_short_left_is_swept_away() {
     let names = Names::of(&admin().public());
     let bucket = names.bucket(&site(1).public());
     Runtime::new().expect("a runtime").block_on(async {
-        let (_, context, _) = connect(&nats.urls(), &site(1).engine()).await;
+        let (_, context, _) = connect(&nats.urls(), site_user(1)).await;
         for _ in 0..3 {
             let sent = context.publish(format!("$O.{bucket}.C.cutshort"), "half".into()).await.expect("sent");
             sent.await.expect("its own bucket");
         }
     });
-    let messages = || operator.states(&[site(1).public()]).expect("states")[3].messages;
+    let messages = || operator.states(&[site(1).public()]).expect("states")[4].messages;
     assert_eq!(messages(), 3);
     let mut one = Running::start(&nats.urls(), 1, vec![]);
     assert!(one.put("first", b"bytes") && one.put("second", b"more"));

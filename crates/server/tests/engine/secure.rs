@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use seenit_server::engine::{Login, Operator, Servers};
+use seenit_server::engine::{Login, Operator, Servers, SiteLogin, nkey};
 
 use crate::nats::Nats;
-use crate::site::{admin, users};
+use crate::site::{Running, admin, admin_user, make, site, users};
 
 fn connect(servers: Servers) -> Result<(), String> {
     Operator::connect(&servers, admin().public()).map(drop).map_err(|error| error.to_string())
@@ -20,7 +20,7 @@ fn tls_is_spoken_with_those_whose_authority_is_known() {
     fs::write(&key, made.signing_key.serialize_pem()).expect("written");
     let tls = format!("tls {{ cert_file: {certificate:?}, key_file: {key:?} }}\n{}", users());
     let Some(nats) = Nats::start(1, &tls) else { return };
-    let login = || Login::Key(admin().engine());
+    let login = || Login::User(admin_user());
     let trusting = Servers::new(nats.urls(), login(), Some(certificate.clone()), false).expect("an address");
     connect(trusting).expect("its authority is known");
     let doubting = Servers::new(nats.urls(), login(), None, false).expect("an address");
@@ -32,8 +32,22 @@ fn tls_is_spoken_with_those_whose_authority_is_known() {
 #[test]
 fn a_server_without_tls_is_left_alone_where_tls_is_a_must() {
     let Some(nats) = Nats::start(1, &users()) else { return };
-    let login = Login::Key(admin().engine());
+    let login = Login::User(admin_user());
     let strict = Servers { addresses: nats.urls(), login, ca: None, may_be_plain: false };
     connect(strict.clone()).expect_err("no TLS");
     connect(Servers { may_be_plain: true, ..strict }).expect("plain will do");
+}
+
+#[test]
+fn a_broker_from_before_jwts_lets_in_whom_it_knows_by_key() {
+    let [key, other] = [admin().engine().public(), site(1).engine().public()].map(|key| nkey(&key));
+    let users = format!(
+        "accounts {{ SEENIT {{ jetstream: enabled, users: [ {{ nkey: {key} }}, {{ nkey: {other} }} ] }} }}"
+    );
+    let Some(nats) = Nats::start(1, &users) else { return };
+    // The admin shows its JWT, too, which such a broker does not look at.
+    make(&nats.urls(), 1);
+    let data = tempfile::tempdir().expect("a folder");
+    let login = Login::Site(SiteLogin::new(&site(1), admin().public(), data.path()));
+    Running::start_as(&nats.urls(), 1, login, vec![]).up();
 }

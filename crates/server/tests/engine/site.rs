@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use seenit_server::engine::{
-    Arrived, Engine, EngineConfig, EngineHandle, Kind, Limits, Login, Operator, Place, Published, Servers,
-    User, permissions,
+    Arrivals, Arrived, Authority, Engine, EngineConfig, EngineHandle, Kind, Limits, Login, Operator, Place,
+    Published, Servers, User, nkey_account,
 };
 use seenit_sites::key::{AdminSecret, SiteSecret};
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc::Receiver;
 
 /// How long anything may take before a test gives up: a cluster may have to elect a leader first.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -21,13 +20,29 @@ pub(crate) fn site(seed: u8) -> SiteSecret {
     SiteSecret::from_bytes([seed; 32])
 }
 
-/// What a server must be told of sites 1 and 2.
+/// What a server must be told: whom to trust. It is told nothing of any site.
 pub(crate) fn users() -> String {
-    let user = |seed: u8| {
-        let secret = site(seed);
-        User { name: format!("site-{seed}"), site: secret.public(), engine: secret.engine().public() }
-    };
-    permissions(&admin().public(), &admin().engine().public(), &[user(1), user(2)])
+    let (authority, network) = (Authority::of(&admin()), nkey_account(&admin().public()));
+    format!(
+        "operator: {}\nsystem_account: {system}\nresolver: MEMORY\n\
+         resolver_preload: {{ {network}: {}, {system}: {} }}\n",
+        authority.operator(),
+        authority.account(1, &[]),
+        authority.system(),
+        system = authority.system_account(),
+    )
+}
+
+/// The admin, with all rights.
+pub(crate) fn admin_user() -> User {
+    Authority::of(&admin()).admin()
+}
+
+/// A site that the admin let in.
+pub(crate) fn site_user(seed: u8) -> User {
+    let secret = site(seed);
+    let jwt = Authority::of(&admin()).site(&secret.public(), &secret.engine().public());
+    User { jwt, secret: secret.engine() }
 }
 
 pub(crate) fn servers(urls: &[String], login: Login) -> Servers {
@@ -35,7 +50,7 @@ pub(crate) fn servers(urls: &[String], login: Login) -> Servers {
 }
 
 pub(crate) fn operator(urls: &[String]) -> Operator {
-    let servers = servers(urls, Login::Key(admin().engine()));
+    let servers = servers(urls, Login::User(admin_user()));
     Operator::connect(&servers, admin().public()).expect("the engine is there")
 }
 
@@ -44,24 +59,27 @@ pub(crate) fn make(urls: &[String], replicas: usize) -> Operator {
     let operator = operator(urls);
     let limits = Limits { replicas, stream_bytes: 64 << 20, bucket_bytes: 64 << 20, ..Limits::default() };
     let made = operator.make(&[site(1).public(), site(2).public()], &limits).expect("streams");
-    assert_eq!(made.len(), 5);
+    assert_eq!(made.len(), 6);
     operator
 }
 
 /// The engine of a site, and all that arrived there.
 pub(crate) struct Running {
     pub(crate) handle: EngineHandle,
-    arrived: Receiver<Arrived>,
+    arrived: Arrivals,
     runtime: Runtime,
     tickets: u64,
 }
 
 impl Running {
     pub(crate) fn start(urls: &[String], seed: u8, after: Vec<Place>) -> Self {
+        Running::start_as(urls, seed, Login::User(site_user(seed)), after)
+    }
+
+    pub(crate) fn start_as(urls: &[String], seed: u8, login: Login, after: Vec<Place>) -> Self {
         let runtime = Runtime::new().expect("a runtime");
-        let secret = site(seed);
-        let servers = servers(urls, Login::Key(secret.engine()));
-        let config = EngineConfig { network: admin().public(), site: secret.public(), servers, after };
+        let servers = servers(urls, login);
+        let config = EngineConfig { network: admin().public(), site: site(seed).public(), servers, after };
         let (handle, arrived) = Engine::start(config, runtime.handle()).expect("the engine starts");
         Running { handle, arrived, runtime, tickets: 0 }
     }

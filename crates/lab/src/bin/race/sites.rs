@@ -1,23 +1,31 @@
-//! The race of sites: three of them and an engine between, all on this machine. What one is told, when do all know it,
-//! and how many bytes does that take?
+//! The race of sites: three of them and a broker between, all on this machine. What one is told, when do all know it,
+//! how many bytes does that take, and how quickly does a newcomer catch up?
 //!
 //! Each site is told in batches, at a fixed rate; now and then a signature among them is a *probe*, whose time is taken
-//! until the other two sites know it. The bytes are those of all messages that were published, heads included.
+//! until the other two sites know it. Bytes of an item are those in the log, which are the same that travel; what
+//! messages have around them is the envelope, and stands apart.
 
+mod catch_up;
 mod entropy;
+mod lists;
+mod log;
 mod network;
 mod probe;
+mod slow_disk;
+mod table;
 
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use seenit_filter::random::SplitMix;
 use seenit_ledger::{Case, OPERATOR, Verb, Write};
 use seenit_server::Running;
 use seenit_signature::Kind;
 use serde::Serialize;
 
+use catch_up::CatchUpRow;
+use lists::ListRow;
 use network::{Network, SITES};
 use probe::Probes;
 
@@ -26,8 +34,9 @@ Examples:
   cargo run --release -p seenit-lab --bin race -- sites
   cargo run --release -p seenit-lab --bin race -- sites --json > sites.json
   cargo run --release -p seenit-lab --bin race -- sites --seconds 5 --rate 9000
+  cargo run --release -p seenit-lab --bin race -- sites --only catch-up --sync-millis 5
 
-Needs nats-server. All stay on loopback.";
+Needs nats-server, and cc for --sync-millis. All stay on loopback.";
 
 /// Signatures of one call.
 const BATCH: u64 = 100;
@@ -35,11 +44,6 @@ const BATCH: u64 = 100;
 const RAW_BYTES: f64 = 16.0;
 /// Reports are a tenth of what is seen.
 const REPORT_SHARE: u64 = 10;
-/// Milliseconds that all may take to know, 99 times of 100.
-const P99_MS: f64 = 2000.0;
-/// How far beyond the entropy the bytes of seen counts may be.
-const ENTROPY_TIMES: f64 = 1.2;
-
 #[derive(Args)]
 pub(crate) struct SitesArgs {
     /// Signatures a second that all sites together are told.
@@ -49,13 +53,41 @@ pub(crate) struct SitesArgs {
     /// Seconds.
     #[arg(long, value_name = "S", default_value_t = 20.0)]
     seconds: f64,
-    /// Signatures a generation that the network's cells are made for.
+    /// Signatures of a generation that each site has room for.
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1000..))]
     capacity: u64,
+    /// Messages that the newcomer finds in the broker.
+    #[arg(long, value_name = "N", default_value_t = 30_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1000..=90_000))]
+    messages: u64,
+    /// Let the newcomer catch up once more on a disk whose sync takes so much longer; 0 leaves that out.
+    #[arg(long, value_name = "MS", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=1000))]
+    sync_millis: u64,
+    /// Only these rows.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<Part>,
     /// Print one JSON array in place of the table.
     #[arg(long)]
     json: bool,
+}
+
+/// Rows that belong together.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// `seen` and `report`: three sites that run.
+    Told,
+    /// `seen 12` and `seen 3300`: deltas of that many signatures.
+    Lists,
+    /// `catch up`.
+    CatchUp,
+}
+
+impl SitesArgs {
+    fn has(&self, part: Part) -> bool {
+        self.only.is_empty() || self.only.contains(&part)
+    }
 }
 
 /// One kind of thing that is told. The names of the fields are those of the JSON.
@@ -67,12 +99,52 @@ struct Row {
     probes: u64,
     p50_ms: f64,
     p99_ms: f64,
+    /// Without the envelope.
     bytes_per_item: f64,
     raw_bytes_per_item: f64,
     entropy_bytes_per_item: f64,
+    /// Signed heads and lengths of lists: all that was published less the items.
+    envelope_bytes: f64,
+}
+
+/// All rows that were raced.
+#[derive(Default)]
+struct Rows {
+    told: Vec<Row>,
+    lists: Vec<ListRow>,
+    /// On this machine's disk, and on a slower one.
+    catch_up: Option<CatchUpRow>,
+    slow_catch_up: Option<CatchUpRow>,
 }
 
 pub(crate) fn run(args: &SitesArgs) -> Result<(), Box<dyn Error>> {
+    let mut rows = Rows::default();
+    if args.has(Part::Lists) {
+        rows.lists = lists::rows()?;
+    }
+    if args.has(Part::Told) {
+        rows.told = told(args)?;
+    }
+    if args.has(Part::CatchUp) {
+        rows.catch_up = Some(catch_up::row(args.messages)?);
+        if args.sync_millis > 0 {
+            rows.slow_catch_up = Some(slow_disk::catch_up(args.messages, args.sync_millis)?);
+        }
+    }
+    if args.json {
+        let told = rows.told.iter().map(serde_json::to_value);
+        let lists = rows.lists.iter().map(serde_json::to_value);
+        let catch_up = rows.catch_up.iter().chain(&rows.slow_catch_up).map(serde_json::to_value);
+        let all: Vec<_> = told.chain(lists).chain(catch_up).collect::<Result<_, _>>()?;
+        println!("{}", serde_json::to_string_pretty(&all)?);
+    } else {
+        print!("{}", table::table(&rows));
+    }
+    Ok(())
+}
+
+/// Three sites are told, and what they publish is weighed.
+fn told(args: &SitesArgs) -> Result<Vec<Row>, Box<dyn Error>> {
     let network = Network::form(args.capacity)?;
     let probes = Probes::default();
     let told = std::thread::scope(|scope| -> Result<Vec<Told>, Box<dyn Error>> {
@@ -93,13 +165,7 @@ pub(crate) fn run(args: &SitesArgs) -> Result<(), Box<dyn Error>> {
         Ok(told.collect::<Result<Vec<_>, _>>()?.into_iter().collect::<Result<Vec<_>, _>>()?)
     })?;
     network.wait_for_agreement()?;
-    let rows = rows(&network, &probes, &told, args.seconds)?;
-    if args.json {
-        println!("{}", serde_json::to_string_pretty(&rows)?);
-    } else {
-        print!("{}", table(&rows));
-    }
-    Ok(())
+    told_rows(&network, &probes, &told, args.seconds)
 }
 
 /// What one site was told.
@@ -137,17 +203,18 @@ fn tell(site: &Running, number: usize, rate: u64, seconds: f64, probes: &Probes)
     Ok(told)
 }
 
-fn rows(network: &Network, probes: &Probes, told: &[Told], seconds: f64) -> Result<Vec<Row>, Box<dyn Error>> {
+fn told_rows(
+    network: &Network,
+    probes: &Probes,
+    told: &[Told],
+    seconds: f64,
+) -> Result<Vec<Row>, Box<dyn Error>> {
     let seen: u64 = told.iter().map(|one| one.seen).sum();
     let reports: u64 = told.iter().map(|one| one.reports).sum();
-    let (records_bytes, seen_bytes) = network.published_bytes();
-    let mut entropy_bits = 0.0;
-    for site in &network.sites {
-        entropy_bits += entropy::of_gains(site.ledger())?;
-    }
-    let record = network.record_bytes()?;
-    let row = |name: &'static str, items: u64, bytes: u64, raw: f64, entropy: f64| {
-        let times = probes.times(name);
+    let (records_published, seen_published) = network.published_bytes();
+    let payloads = network.payloads()?;
+    let row = |name: &'static str, items: u64, bytes: u64, published: u64, raw: f64, entropy: f64| {
+        let (times, per_item) = (probes.times(name), |bytes: f64| bytes / items.max(1) as f64);
         Row {
             name,
             per_s: (items as f64 / seconds) as u64,
@@ -155,15 +222,18 @@ fn rows(network: &Network, probes: &Probes, told: &[Told], seconds: f64) -> Resu
             probes: times.len() as u64,
             p50_ms: at_share(&times, 0.5),
             p99_ms: at_share(&times, 0.99),
-            bytes_per_item: bytes as f64 / items.max(1) as f64,
+            bytes_per_item: per_item(bytes as f64),
             raw_bytes_per_item: raw,
             entropy_bytes_per_item: entropy,
+            envelope_bytes: per_item(published as f64 - bytes as f64),
         }
     };
+    let seen_entropy = payloads.deltas_bits / 8.0 / seen.max(1) as f64;
+    let record = payloads.records_bytes as f64 / payloads.records.max(1) as f64;
     // Nothing of a random digest can be left out, so a record's entropy is that.
     Ok(vec![
-        row("seen", seen, seen_bytes, RAW_BYTES, entropy_bits / 8.0 / seen.max(1) as f64),
-        row("report", reports, records_bytes, record, RAW_BYTES),
+        row("seen", seen, payloads.deltas_bytes, seen_published, RAW_BYTES, seen_entropy),
+        row("report", reports, payloads.records_bytes, records_published, record, RAW_BYTES),
     ])
 }
 
@@ -171,42 +241,4 @@ fn rows(network: &Network, probes: &Probes, told: &[Told], seconds: f64) -> Resu
 fn at_share(sorted: &[f64], share: f64) -> f64 {
     let place = (sorted.len() as f64 * share) as usize;
     sorted.get(place.min(sorted.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
-}
-
-fn table(rows: &[Row]) -> String {
-    let mut table = format!(
-        "{:8} {:>8} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
-        "", "items/s", "probes", "p50 ms", "p99 ms", "B/item", "raw B", "entropy B"
-    );
-    for row in rows {
-        table += &format!(
-            "{:8} {:>8} {:>8} {:>9.0} {:>9.0} {:>9.2} {:>9.2} {:>9.2}\n",
-            row.name,
-            row.per_s,
-            row.probes,
-            row.p50_ms,
-            row.p99_ms,
-            row.bytes_per_item,
-            row.raw_bytes_per_item,
-            row.entropy_bytes_per_item,
-        );
-    }
-    let answer = |is_met: bool| if is_met { "yes " } else { "NO  " };
-    for row in rows {
-        table += &format!(
-            "{} {}: known everywhere within {P99_MS} ms, 99 of 100\n",
-            answer(row.p99_ms <= P99_MS),
-            row.name
-        );
-    }
-    for row in rows.iter().filter(|row| row.name == "seen") {
-        let times = row.bytes_per_item / row.entropy_bytes_per_item;
-        table +=
-            &format!("{} seen: fewer bytes than raw\n", answer(row.bytes_per_item < row.raw_bytes_per_item));
-        table += &format!(
-            "{} seen: <= {ENTROPY_TIMES} of the entropy: {times:.2}\n",
-            answer(times <= ENTROPY_TIMES)
-        );
-    }
-    table
 }

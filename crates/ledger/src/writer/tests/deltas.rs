@@ -1,16 +1,22 @@
-//! Deltas of seen counts are made beside the writer, one after the other.
+//! Deltas of sightings on their way into the journal.
 
 use super::*;
+use crate::incarnations::IncarnationChange;
+use crate::journal::sightings::SightingsRow;
+use crate::own_chain::OwnChain;
+use crate::own_log::OwnLog;
+use seenit_filter::sightings::{Structure, decode, encode};
+use seenit_sites::message::Stream;
+use seenit_sites::number::{Generation, Incarnation};
 
-/// How long a test waits for what must happen.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// The numbers of the deltas that are journalled, of all generations.
-fn deltas_in(shared: &Shared) -> Vec<u64> {
-    let (journal, incarnation) = (shared.journal().expect("open"), shared.identity().incarnation().id);
+/// The numbers of the deltas that are journalled in an incarnation, of all generations.
+fn deltas_of(journal: &Journal, incarnation: u64) -> Vec<u64> {
     let mut numbers = Vec::new();
-    let read = journal.each_delta(incarnation, |_, sequence, _| {
-        numbers.push(sequence);
+    let read = journal.each_sightings(|row, bytes| {
+        assert!(decode(bytes).is_ok());
+        if row.stream.incarnation == incarnation {
+            numbers.push(row.sequence);
+        }
         Ok(())
     });
     read.expect("readable");
@@ -29,12 +35,17 @@ impl Bench {
         memory.seen_count(case.iter().next().expect("one"), memory.keys_of(case)[0].hash).value
     }
 
-    /// What is left after the writer was killed.
-    fn killed(self) -> Self {
+    fn deltas(&self) -> Vec<u64> {
+        deltas_of(&self.journal(), self.writer.shared.identity().incarnation().id)
+    }
+
+    /// What is left after the writer was killed, opened with another structure.
+    fn killed(self, seen: Structure) -> Self {
         let Bench { writer, _lock, _folder, .. } = self;
         let (config, clock) = (writer.shared.config.clone(), Arc::clone(&writer.shared.clock));
         drop((writer, _lock));
         let (jobs, receiver) = mpsc::channel();
+        let config = LedgerConfig { seen, ..config };
         let opened = open(_folder.path(), config, clock, Tallies::OfSnapshot, receiver);
         let (_lock, writer) = opened.expect("a writer");
         Bench { writer, jobs, _lock, _folder }
@@ -42,83 +53,44 @@ impl Bench {
 }
 
 #[test]
-fn a_report_is_answered_while_a_delta_is_gathered() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = LedgerConfig {
-        capacity: 1000,
-        seen_capacity: 1000,
-        free_bytes_min: 0,
-        delta_millis: 10,
-        ..Default::default()
-    };
-    let ledger = Ledger::open(folder.path(), config, Arc::new(SystemClock::default())).expect("a ledger");
-    let until = |what: &str, is_true: &dyn Fn() -> bool| {
-        let patience = Instant::now() + PATIENCE;
-        while !is_true() {
-            assert!(Instant::now() < patience, "not in time: {what}");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    };
-    let seen = &ledger.shared.memory.seen;
-    // Whoever looks at cells as the last delta left them keeps the next one waiting.
-    let looked = seen.each_journalled(|_, _, _| {
-        ledger.see(&[one(Kind::Pyzor, 1)], 3).expect("accepted");
-        until("a delta is begun", &|| !seen.is_changed());
-        let (sender, told) = mpsc::channel();
-        let report = Write { verb: Verb::Report, reporter: LOCAL, cases: vec![one(Kind::Pyzor, 2)] };
-        ledger.write(report, move |result| sender.send(result).expect("the test waits"));
-        told.recv_timeout(PATIENCE).expect("an answer meanwhile").expect("durable");
-        assert!(deltas_in(&ledger.shared).is_empty());
-        Ok::<(), WriteError>(())
-    });
-    looked.expect("looked at");
-    until("the delta is journalled", &|| deltas_in(&ledger.shared) == [1]);
-}
-
-#[test]
-fn what_is_counted_while_a_delta_is_gathered_is_in_the_next_one() {
+fn every_tick_journals_what_was_counted_and_nothing_twice() {
     let mut bench = Bench::new();
     let case = one(Kind::Pyzor, 1);
+    bench.writer.tick();
+    assert!(bench.deltas().is_empty(), "nothing to say");
     bench.see(&case, 3);
-    bench.writer.tick(Deltas::Gather);
-    let begun = |bench: &Bench| !bench.writer.shared.memory.seen.is_changed();
-    while !begun(&bench) {
-        std::thread::yield_now();
-    }
+    bench.writer.tick();
     bench.see(&case, 4);
-    bench.writer.tick(Deltas::Gather);
-    assert!(!begun(&bench), "there is one at a time");
-    bench.writer.tick(Deltas::Now);
-    assert!(begun(&bench) && bench.writer.gathering.is_none());
-    assert_eq!(deltas_in(&bench.writer.shared), [1, 2]);
+    bench.writer.tick();
+    bench.writer.tick();
+    assert_eq!(bench.deltas(), [1, 2]);
     bench.see(&case, 5);
-    bench.writer.tick(Deltas::Gather);
-    bench.snapshot().expect("a snapshot waits for what is gathered");
-    assert_eq!(deltas_in(&bench.writer.shared), [1, 2, 3]);
+    bench.snapshot().expect("a snapshot");
+    assert_eq!(bench.deltas(), [1, 2, 3]);
     bench.see(&case, 6);
-    bench.writer.tick(Deltas::Gather);
-    bench.writer.collect_deltas(Collect::Wait);
-    let bench = bench.killed();
-    assert_eq!(bench.seen(&case), 18, "nothing is lost, and nothing told twice");
+    let mut bench = bench.killed(Structure::Filter);
+    assert_eq!(bench.seen(&case), 12, "a kill costs what no delta has");
+    bench.see(&case, 1);
+    bench.writer.tick();
+    assert_eq!(bench.deltas(), [1, 2, 3, 4]);
+    assert_eq!(bench.killed(Structure::Table).seen(&case), 13);
 }
 
 #[test]
-fn a_delta_that_cannot_be_journalled_is_said_again_by_the_next_one() {
+fn a_delta_that_cannot_be_journalled_is_pending_again() {
     let mut bench = Bench::new();
     let case = one(Kind::Pyzor, 1);
     bench.see(&case, 3);
-    bench.writer.tick(Deltas::Gather);
     let shared = Arc::clone(&bench.writer.shared);
-    shared.state().refused = Some(WriteError::Journal("it failed".into()));
-    bench.writer.collect_deltas(Collect::Wait);
-    assert!(shared.memory.seen.is_changed());
-    assert!(deltas_in(&shared).is_empty());
-    shared.state().refused = None;
-    bench.writer.tick(Deltas::Gather);
-    bench.writer.collect_deltas(Collect::Wait);
-    assert_eq!(deltas_in(&shared), [1]);
-    drop(shared);
-    assert_eq!(bench.killed().seen(&case), 3);
+    let taken = shared.memory.seen.take();
+    assert!(!shared.memory.seen.is_changed());
+    taken.iter().for_each(|taken| taken.own.put_back(&taken.sightings));
+    assert!(shared.memory.seen.is_changed() && bench.deltas().is_empty());
+    bench.see(&case, 2);
+    bench.writer.tick();
+    assert_eq!(bench.deltas(), [1]);
+    drop((shared, taken));
+    assert_eq!(bench.killed(Structure::Table).seen(&case), 5);
 }
 
 #[test]
@@ -126,16 +98,10 @@ fn another_incarnation_begins_after_the_deltas_of_the_present_one_are_journalled
     let mut bench = Bench::new();
     let case = one(Kind::Pyzor, 1);
     bench.see(&case, 3);
-    bench.writer.tick(Deltas::Gather);
     let first = bench.writer.shared.identity().incarnation().id;
-    bench.writer.change_life(LifeChange::Agree { network: [1; 32], terms: Vec::new() }).expect("a life");
-    let mut numbers = Vec::new();
-    let read = bench.journal().each_delta(first, |_, sequence, _| {
-        numbers.push(sequence);
-        Ok(())
-    });
-    read.expect("readable");
-    assert_eq!((numbers, deltas_in(&bench.writer.shared)), (vec![1], Vec::new()));
+    let change = IncarnationChange::Agree { network: [1; 32], keys: Vec::new() };
+    bench.writer.change_incarnation(change).expect("an incarnation");
+    assert_eq!((deltas_of(&bench.journal(), first), bench.deltas()), (vec![1], Vec::new()));
     assert_eq!(bench.seen(&case), 3);
 }
 
@@ -143,8 +109,58 @@ fn another_incarnation_begins_after_the_deltas_of_the_present_one_are_journalled
 fn the_time_is_kept_where_nothing_is_counted() {
     let mut bench = Bench::new();
     bench.writer.kept_secs = 0;
-    bench.writer.tick(Deltas::Gather);
+    bench.writer.tick();
     let kept = bench.journal().number("high").expect("readable");
     assert_eq!(kept, Some(bench.writer.kept_secs));
     assert_eq!(kept, Some(bench.writer.calendar.secs()));
+}
+
+/// The oldest of many deltas are added up; those after them stay, and the chain goes on from a value that is kept.
+#[test]
+fn many_deltas_are_added_up_and_nothing_is_lost() {
+    const DELTAS: u64 = 16_385;
+    let mut bench = Bench::new();
+    let case = one(Kind::Pyzor, 1);
+    bench.see(&case, 1);
+    bench.writer.tick();
+    let shared = Arc::clone(&bench.writer.shared);
+    let (journal, stream) = (bench.journal(), *shared.own_logs().keys().next().expect("a stream"));
+    let mut first = Vec::new();
+    journal
+        .sightings_from(stream, 1, |_, bytes| {
+            first = bytes.to_vec();
+            Ok(false)
+        })
+        .expect("readable");
+    let mut fingerprint = decode(&first).expect("a delta")[0];
+    let mut batch = journal.batch();
+    for sequence in 2..=DELTAS {
+        fingerprint.count = sequence;
+        let bytes = encode(&[fingerprint]).expect("a delta");
+        batch.sightings(SightingsRow::delta(stream, sequence), &bytes);
+    }
+    batch.commit().expect("durable");
+    shared.own_logs().insert(stream, OwnLog { last: DELTAS, base: 0 });
+    let (incarnation, generation) = (Incarnation(stream.incarnation), Generation(stream.generation));
+    let chain = || OwnChain::new(&shared, incarnation, Stream::Sightings { generation });
+    let value = chain().value_at(&journal, DELTAS - 5).expect("readable").expect("all items are there");
+    while shared.own_logs()[&stream].base == 0 {
+        bench.writer.work_aside();
+        std::thread::yield_now();
+    }
+    assert_eq!(shared.own_logs()[&stream], OwnLog { last: DELTAS, base: DELTAS - 8192 });
+    let (run, end) = chain().run(&journal, 0, usize::MAX).expect("readable");
+    assert_eq!((run.after.0, run.items.len()), (DELTAS - 8192, 8192));
+    assert_eq!(end.map(|end| end.sequence().0), Some(DELTAS));
+    assert_eq!(
+        chain().value_at(&journal, DELTAS - 5).expect("readable"),
+        Some(value),
+        "the chain is the same"
+    );
+    drop((shared, journal));
+    let mut bench = bench.killed(Structure::Table);
+    assert_eq!(bench.seen(&case), DELTAS);
+    bench.see(&case, 1);
+    bench.writer.tick();
+    assert_eq!(bench.writer.shared.own_logs()[&stream].last, DELTAS + 1);
 }

@@ -12,8 +12,7 @@ fn what_a_failed_commit_was_to_add_is_no_part_of_anybodys_share() {
     let known = told.try_recv().expect("an answer").expect("durable").id;
     let (generation, damaged) = (bench.writer.calendar.generation(), one(Kind::Pyzor, 1));
     bench.write(Verb::Report, LOCAL, damaged.clone()).expect("durable");
-    let peer = Peer { slot: 1, site: [1; 32], name: "other".into(), spam: 10, ham: 10, seen: 0 };
-    bench.writer.set_peers(&[peer]).expect("durable");
+    bench.writer.set_peers(&[peer(1, Caps { spam: 10, ham: 10, seen: 0 })]).expect("durable");
     let time = bench.writer.calendar.secs();
     let (verb, reporter, case) = (Verb::Report, ReporterId(3), one(Kind::Pyzor, 9));
     let record =
@@ -22,9 +21,8 @@ fn what_a_failed_commit_was_to_add_is_no_part_of_anybodys_share() {
     for _ in 0..3 {
         let sound = bench.damage_row(&row);
         let new = [2, 3].map(|number| write(Verb::Report, known, one(Kind::Pyzor, number)));
-        let heard = vec![Heard { slot: 1, incarnation: 5, first: 1, records: vec![record.clone()] }];
         let (for_link, linked) = reply();
-        let mut jobs = vec![Job::Link(Batch { heard, rows: Vec::new() }, for_link)];
+        let mut jobs = vec![Job::Link(Box::new(heard(1, vec![record.clone()])), for_link)];
         let mut told = Vec::new();
         for (job, answer) in new.into_iter().chain([write(Verb::Report, LOCAL, damaged.clone())]) {
             jobs.push(job);

@@ -1,32 +1,20 @@
-//! The fewest bits that the gains of a site can take.
+//! The fewest bits that deltas of sightings can take: which fingerprints of all, and the entropy of the pairs.
 
 use std::collections::HashMap;
-use std::error::Error;
 
-use seenit_filter::cells::Cells;
-use seenit_filter::delta::CountGain;
 use seenit_filter::maths::entropy;
-use seenit_ledger::ledger::Ledger;
+use seenit_filter::sightings::{Fingerprint, Sighting};
 
-/// Bits of all gains that a site's journal has: which cells of all changed, and by how much.
-pub(crate) fn of_gains(ledger: &Ledger) -> Result<f64, Box<dyn Error>> {
-    let mut bits = 0.0;
-    for (generation, last) in ledger.shared_generations() {
-        let (like, mut after) = (ledger.empty_cells(generation)?, 0);
-        while after < last {
-            let gains = ledger.gains(generation, after, 1 << 20)?;
-            if gains.is_empty() {
-                return Err(format!("gain {} of generation {generation} is gone", after + 1).into());
-            }
-            after += gains.len() as u64;
-            for gain in gains {
-                let mut counts: HashMap<u64, u64> = HashMap::new();
-                CountGain::open(gain)?.for_each(&like, |_, by| *counts.entry(by).or_default() += 1)?;
-                let changed = counts.values().sum();
-                bits += entropy::log2_choose(like.cells().len(), changed);
-                bits += entropy::of_counts(counts.values().copied());
-            }
-        }
+/// Bits that it takes to say which fingerprints a delta of so many sightings has.
+pub(crate) fn of_fingerprints(sightings: usize) -> f64 {
+    entropy::log2_choose(1 << Fingerprint::BITS, sightings as u64)
+}
+
+/// Bits of the pairs (increment, count) of all these sightings together, whichever delta they are in.
+pub(crate) fn of_pairs<'a>(sightings: impl IntoIterator<Item = &'a Sighting>) -> f64 {
+    let mut counts: HashMap<(u64, u64), u64> = HashMap::new();
+    for said in sightings {
+        *counts.entry((said.increment, said.count)).or_default() += 1;
     }
-    Ok(bits)
+    entropy::of_counts(counts.values().copied())
 }

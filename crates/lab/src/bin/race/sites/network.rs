@@ -1,9 +1,9 @@
-//! Three sites, an engine, and an admin who lets them in.
+//! Sites, a broker, and an admin who lets them in.
 
 use std::error::Error;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,22 +11,22 @@ use seenit_ledger::SystemClock;
 use seenit_server::config::Listen;
 use seenit_server::engine::{Limits, Login, Names, Operator, Paper, Servers};
 use seenit_server::{ClientAddresses, Config, Running, Server};
-use seenit_sites::key::{AdminSecret, SiteSecret};
-use seenit_sites::manifest::{Geometry, HashKey, Manifest, Terms};
+use seenit_sites::key::{AdminKey, AdminSecret, SiteSecret};
+use seenit_sites::manifest::{HashKey, Manifest, Terms};
+use seenit_sites::number::Generation;
 use seenit_sites::roster::{Caps, Member, Roster};
 use tempfile::TempDir;
 
+use super::log::Payloads;
 use crate::ports::free_ports;
 use crate::process::folder_on_disk;
 
 /// How many sites there are.
 pub(crate) const SITES: usize = 3;
-/// The chance that a stranger is counted.
-const RATE: f64 = 0.01;
 /// How long sites may take to agree.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The engine's server. Dropped, it ends.
+/// The broker. Dropped, it ends.
 struct Nats {
     process: Child,
     url: String,
@@ -42,6 +42,8 @@ impl Nats {
         );
         fs::write(&config, text)?;
         let mut command = Command::new("nats-server");
+        // Its disk is another one than the sites'.
+        command.env_remove("LD_PRELOAD");
         command.arg("-c").arg(&config).stdout(Stdio::null()).stderr(Stdio::null());
         let process = command.spawn().map_err(|error| format!("nats-server: {error}"))?;
         Ok(Nats { process, url: format!("nats://127.0.0.1:{port}") })
@@ -56,33 +58,68 @@ impl Drop for Nats {
     }
 }
 
+/// What a network of so many sites takes before any of them runs: a broker, folders with keys, an admin.
+pub(crate) struct Ground {
+    admin: AdminSecret,
+    secrets: Vec<SiteSecret>,
+    nats: Nats,
+    folder: TempDir,
+}
+
+impl Ground {
+    pub(crate) fn prepare(sites: usize) -> Result<Self, Box<dyn Error>> {
+        let folder = folder_on_disk()?;
+        let nats = Nats::start(folder.path())?;
+        let admin = AdminSecret::from_bytes([1; 32]);
+        let mut ground = Ground { admin, secrets: Vec::new(), nats, folder };
+        for number in 0..sites {
+            let secret = seenit_ledger::site_secret(&ground.data(number), &SystemClock::default())?;
+            ground.secrets.push(SiteSecret::from_bytes(*secret));
+        }
+        Ok(ground)
+    }
+
+    /// The folder of a site.
+    pub(crate) fn data(&self, number: usize) -> PathBuf {
+        self.folder.path().join(format!("site{number}"))
+    }
+
+    pub(crate) fn network(&self) -> AdminKey {
+        self.admin.public()
+    }
+
+    /// Makes the network: all sites are members.
+    pub(crate) fn found(&self) -> Result<Operator, Box<dyn Error>> {
+        let members = self.secrets.iter().enumerate();
+        let members =
+            members.map(|(number, secret)| member(number, secret)).collect::<Result<Vec<_>, _>>()?;
+        let keys: Vec<_> = members.iter().map(|member| member.site).collect();
+        let operator = operator(&self.nats, &self.admin)?;
+        let limits = Limits { stream_bytes: 1 << 30, bucket_bytes: 256 << 20, ..Limits::default() };
+        operator.make(&keys, &limits)?;
+        operator.publish(&documents(&self.admin, members)?)?;
+        Ok(operator)
+    }
+
+    /// Starts a site.
+    pub(crate) fn serve(&self, number: usize, capacity: u64) -> Result<Running, Box<dyn Error>> {
+        serve(&self.data(number), Some((&self.nats.url, self.network())), capacity)
+    }
+}
+
 /// A network that runs.
 pub(crate) struct Network {
     pub(crate) sites: Vec<Running>,
-    _nats: Nats,
-    _folder: TempDir,
+    _ground: Ground,
 }
 
 impl Network {
     /// Starts everything, and waits until all sites are members.
     pub(crate) fn form(capacity: u64) -> Result<Self, Box<dyn Error>> {
-        let folder = folder_on_disk()?;
-        let nats = Nats::start(folder.path())?;
-        let admin = AdminSecret::from_bytes([1; 32]);
-        let data = |number: usize| folder.path().join(format!("site{number}"));
-        let secret = |number: usize| seenit_ledger::site_secret(&data(number), &SystemClock::default());
-        let secrets = (0..SITES).map(secret).collect::<Result<Vec<_>, _>>()?;
-        let members = secrets.iter().map(|secret| SiteSecret::from_bytes(**secret)).enumerate();
-        let members =
-            members.map(|(number, secret)| member(number, &secret)).collect::<Result<Vec<_>, _>>()?;
-        let keys: Vec<_> = members.iter().map(|member| member.site).collect();
-        let operator = operator(&nats, &admin)?;
-        let limits = Limits { stream_bytes: 1 << 30, bucket_bytes: 256 << 20, ..Limits::default() };
-        operator.make(&keys, &limits)?;
-        operator.publish(&papers(&admin, members, capacity)?)?;
-        let sites = (0..SITES).map(|number| serve(&data(number), &nats.url, &admin));
-        let sites = sites.collect::<Result<Vec<_>, _>>()?;
-        let network = Network { sites, _nats: nats, _folder: folder };
+        let ground = Ground::prepare(SITES)?;
+        ground.found()?;
+        let sites = (0..SITES).map(|number| ground.serve(number, capacity)).collect::<Result<Vec<_>, _>>()?;
+        let network = Network { sites, _ground: ground };
         network.wait("sites become members", |status| {
             status.member && status.sites.iter().all(|one| one.silent_secs.is_some())
         })?;
@@ -125,12 +162,13 @@ impl Network {
         bytes.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
-    /// Bytes of a record as it travels, without what stands around it.
-    pub(crate) fn record_bytes(&self) -> Result<f64, Box<dyn Error>> {
-        let ledger = self.sites[0].ledger();
-        let run = ledger.records(ledger.incarnation(), 0, 1 << 16)?;
-        let bytes: usize = run.records.iter().map(Vec::len).sum();
-        Ok(bytes as f64 / run.records.len().max(1) as f64)
+    /// What all sites published, as it lies in their logs.
+    pub(crate) fn payloads(&self) -> Result<Payloads, Box<dyn Error>> {
+        let mut sum = Payloads::default();
+        for site in &self.sites {
+            sum = sum.and(Payloads::of(site.ledger())?);
+        }
+        Ok(sum)
     }
 }
 
@@ -152,10 +190,9 @@ fn operator(nats: &Nats, admin: &AdminSecret) -> Result<Operator, Box<dyn Error>
     }
 }
 
-fn papers(admin: &AdminSecret, members: Vec<Member>, capacity: u64) -> Result<Vec<Paper>, Box<dyn Error>> {
+fn documents(admin: &AdminSecret, members: Vec<Member>) -> Result<Vec<Paper>, Box<dyn Error>> {
     let roster = Roster::sign(admin, 1, members)?;
-    let geometry = Geometry::sized(capacity, RATE, 3, 64)?;
-    let terms = Terms { first_generation: 0, generation_secs: 86_400, geometry };
+    let terms = Terms { first_generation: Generation(0), generation_secs: 86_400 };
     let manifest = Manifest::sign(admin, 1, terms, &roster, &HashKey::from_bytes([2; 16]), [3; 32])?;
     let names = Names::of(&admin.public());
     Ok(vec![
@@ -164,11 +201,19 @@ fn papers(admin: &AdminSecret, members: Vec<Member>, capacity: u64) -> Result<Ve
     ])
 }
 
-fn serve(data: &Path, url: &str, admin: &AdminSecret) -> Result<Running, Box<dyn Error>> {
+/// Starts a site; without a network it stands alone.
+pub(crate) fn serve(
+    data: &Path,
+    network: Option<(&str, AdminKey)>,
+    capacity: u64,
+) -> Result<Running, Box<dyn Error>> {
     let mut config = Config::default();
-    config.network.key = Some(admin.public().to_string());
-    config.network.nats = vec![url.to_owned()];
+    if let Some((url, key)) = network {
+        config.network.key = Some(key.to_string());
+        config.network.nats = vec![url.to_owned()];
+    }
     config.ledger.free_bytes_min = 0;
+    config.ledger.seen_capacity = capacity;
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let mut clients = ClientAddresses::default();
     let off = Some(Listen::Off);

@@ -1,0 +1,239 @@
+//! The driver's loop: drain what arrived, tick, commit once, act, publish the status.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use seenit_ledger::ledger::Ledger;
+use seenit_link::store::Store;
+use seenit_link::{Action, BrokerState, Kind, Link, Millis, Place, Published, ReplyTo, Ticket};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use super::reader::{Done, Reader};
+use super::{Pace, Shown};
+use crate::engine::{self, Arrivals, Arrived, EngineHandle, Stream};
+
+/// How often the link looks at what the ledger has that is new.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Arrivals of one drain, which are one commit: enough that a disk of 5 ms a sync takes thousands a second, and few
+/// enough that a tick is never late by much.
+const ARRIVALS_MAX: usize = 1024;
+
+/// How often the status is made anew while things happen, and while nothing does.
+const STATUS_MILLIS: u64 = 100;
+const STATUS_IDLE_MILLIS: u64 = 1_000;
+
+/// What woke the driver.
+enum Woken {
+    Arrived(Arrived),
+    Read(Done),
+    Tick,
+    End,
+}
+
+/// What the thread has.
+pub(super) struct Driver {
+    link: Link,
+    ledger: Arc<Ledger>,
+    broker: EngineHandle,
+    reader: Reader,
+    reads: mpsc::Receiver<Done>,
+    pace: Pace,
+    /// The broker's last number under our name, of records and of sightings.
+    fences: [u64; 2],
+    /// What is being published.
+    publishing: [Option<Ticket>; 2],
+    /// A commit failed, and may be durable all the same: the link is loaded anew before anything else is committed.
+    is_unsure: bool,
+    shown: Arc<ArcSwap<Shown>>,
+    shown_at: Millis,
+}
+
+impl Driver {
+    pub(super) fn new(
+        link: Link,
+        ledger: Arc<Ledger>,
+        broker: EngineHandle,
+        pace: Pace,
+        shown: Arc<ArcSwap<Shown>>,
+    ) -> std::io::Result<Self> {
+        let (reader, reads) = Reader::start(Arc::clone(&ledger))?;
+        Ok(Driver {
+            link,
+            ledger,
+            broker,
+            reader,
+            reads,
+            pace,
+            fences: [0, 0],
+            publishing: [None, None],
+            is_unsure: false,
+            shown,
+            shown_at: pace.now(),
+        })
+    }
+
+    pub(super) fn run(mut self, runtime: &Handle, mut arrived: Arrivals, stop: &AtomicBool) {
+        for kind in [Kind::Records, Kind::Sightings] {
+            // Nothing is known of what the broker holds: the first that is published finds out.
+            self.link.resume(self.pace.now(), kind, None);
+        }
+        while !stop.load(Relaxed) {
+            let mut has_news = false;
+            match runtime.block_on(self.wait(&mut arrived)) {
+                Woken::Arrived(one) => {
+                    self.take(one);
+                    has_news = true;
+                }
+                Woken::Read(done) => {
+                    self.read(done);
+                    has_news = true;
+                }
+                Woken::Tick => {}
+                // The broker's tasks are gone only when the server is.
+                Woken::End => return,
+            }
+            self.drain(&mut arrived);
+            let own = self.ledger.own();
+            self.link.tick(self.pace.now(), &own);
+            self.commit();
+            self.link.take_actions().into_iter().for_each(|action| self.act(action));
+            self.show(has_news);
+        }
+    }
+
+    async fn wait(&mut self, arrived: &mut Arrivals) -> Woken {
+        tokio::select! {
+            one = arrived.recv() => one.map_or(Woken::End, Woken::Arrived),
+            Some(done) = self.reads.recv() => Woken::Read(done),
+            () = tokio::time::sleep(TICK) => Woken::Tick,
+        }
+    }
+
+    /// Takes all that is there, up to a bound.
+    fn drain(&mut self, arrived: &mut Arrivals) {
+        for _ in 0..ARRIVALS_MAX {
+            let Some(one) = arrived.try_recv() else { break };
+            self.take(one);
+        }
+        while let Ok(done) = self.reads.try_recv() {
+            self.read(done);
+        }
+    }
+
+    fn take(&mut self, arrived: Arrived) {
+        let now = self.pace.now();
+        match arrived {
+            Arrived::Bytes { bytes, reply, place } => {
+                self.link.hear(now, &bytes, reply.map(|reply| ReplyTo(reply.0)));
+                if let Some((kind, place)) = place.and_then(place_of) {
+                    self.link.set_place(kind, place);
+                }
+            }
+            Arrived::Published { ticket, outcome } => self.settle(Ticket(ticket), outcome),
+            Arrived::Object { site, name, bytes } => self.link.object(now, site, &name, bytes),
+            Arrived::Put { name, is_kept: false } => {
+                tracing::warn!(name, "the broker did not keep a part of the snapshot")
+            }
+            Arrived::Put { .. } => {}
+            Arrived::Up => self.link.broker(now, BrokerState::Up),
+            Arrived::Down(why) => self.link.broker(now, BrokerState::Down { why }),
+        }
+    }
+
+    fn settle(&mut self, ticket: Ticket, outcome: engine::Published) {
+        let Some(place) = self.publishing.iter().position(|one| *one == Some(ticket)) else { return };
+        self.publishing[place] = None;
+        let outcome = match outcome {
+            engine::Published::Stored(number) => {
+                self.fences[place] = number;
+                Published::Stored
+            }
+            engine::Published::Fenced { last } => {
+                self.fences[place] = last.as_ref().map_or(0, |(number, _)| *number);
+                Published::Fenced { last: last.map(|(_, bytes)| bytes.to_vec()) }
+            }
+            engine::Published::Failed(why) => Published::Failed { why },
+        };
+        self.link.published(self.pace.now(), ticket, outcome);
+    }
+
+    fn read(&mut self, (ticket, done): Done) {
+        self.link.read_done(self.pace.now(), ticket, done);
+    }
+
+    /// Makes durable what the link has gathered; after a failure the link first takes up again from what is durable.
+    fn commit(&mut self) {
+        if self.is_unsure {
+            match self.ledger.load() {
+                Ok(loaded) => self.link.reload(self.pace.now(), loaded),
+                Err(error) => return self.link.failed(self.pace.now(), &error),
+            }
+            self.is_unsure = false;
+        }
+        let batch = self.link.take_batch();
+        if batch.is_empty() {
+            return;
+        }
+        match self.ledger.commit(batch) {
+            Ok(committed) => self.link.committed(self.pace.now(), committed),
+            Err(error) => {
+                self.is_unsure = true;
+                self.link.failed(self.pace.now(), &error);
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        let done = match action {
+            Action::Publish { ticket, kind, bytes } => {
+                let place = kind as usize;
+                let kind = match kind {
+                    Kind::Records => engine::Kind::Records,
+                    Kind::Sightings => engine::Kind::Seen,
+                };
+                self.publishing[place] = Some(ticket);
+                self.broker.publish(ticket.0, kind, bytes, self.fences[place])
+            }
+            Action::Heartbeat(bytes) => self.broker.beat(bytes),
+            Action::Ask { to, bytes } => self.broker.ask(to, bytes),
+            Action::Answer { to, bytes } => self.broker.answer(engine::ReplyTo(to.0), bytes),
+            Action::Put { name, bytes } => self.broker.put(name, bytes),
+            Action::Remove { name } => self.broker.remove(name),
+            Action::Get { site, name } => self.broker.get(site, name),
+            Action::Read { ticket, read } => {
+                if !self.reader.want(ticket, read) {
+                    tracing::debug!("too many reads wait for the disk");
+                }
+                return;
+            }
+            Action::Note(note) if note.is_warning => return tracing::warn!("{}", note.text),
+            Action::Note(note) => return tracing::info!("{}", note.text),
+        };
+        if done.is_err() {
+            // What is lost is said or asked again.
+            tracing::debug!("the broker has no room for another command");
+        }
+    }
+
+    fn show(&mut self, has_news: bool) {
+        let now = self.pace.now();
+        let due = if has_news { STATUS_MILLIS } else { STATUS_IDLE_MILLIS };
+        if now.0 >= self.shown_at.0 + due {
+            self.shown.store(Arc::new(Shown::of(self.link.status(now))));
+            self.shown_at = now;
+        }
+    }
+}
+
+fn place_of(place: engine::Place) -> Option<(Kind, Place)> {
+    let kind = match place.stream {
+        Stream::Records => Kind::Records,
+        Stream::Seen => Kind::Sightings,
+        Stream::Papers => return None,
+    };
+    Some((kind, Place { born: place.created, sequence: place.sequence }))
+}
