@@ -110,7 +110,11 @@ impl Link {
         if late().any(|(_, one)| one.mismatch.is_some()) {
             return (Some(false), None, None);
         }
+        let behind = || neighbour.behind.iter().filter_map(|id| self.streams.get(id));
+        let is_heard = neighbour.heard_at.is_some();
         match (since, late().filter_map(|(_, one)| one.missing_since).min()) {
+            // What somebody claims and nobody shows does not keep us from agreeing.
+            (None, None) if is_heard && behind().all(|one| one.is_unshown(now)) => (Some(true), None, None),
             (None, _) => (None, None, None),
             (Some(_), Some(missing)) => (Some(false), Some(missing.secs()), None),
             (Some(since), None) => (Some(true), neighbour.heard_at.map(Millis::secs), Some(since.secs())),
