@@ -57,12 +57,8 @@ impl Link {
     /// Takes note of something that no member signed.
     pub(crate) fn not_of_members(&mut self, error: MessageError) {
         match error {
-            MessageError::OtherNetwork { found, .. } => {
-                self.foreign = Some((self.now, format!("of network {found}")));
-            }
-            MessageError::NoMember(site) => {
-                self.foreign = Some((self.now, format!("of site {site}, which is not in the roster")));
-            }
+            MessageError::OtherNetwork { found, .. } => self.foreign = Some(found),
+            MessageError::NoMember(site) => self.unknown = Some((self.now, site)),
             _ => {}
         }
     }

@@ -35,6 +35,7 @@ impl Link {
         let soon = (NEWS_MILLIS * self.documents.members().div_ceil(SITES_AT_ONCE)).min(usual);
         let due = if self.own.has_news { soon } else { usual };
         self.own.is_heartbeat_due |= self.now.since(self.own.heartbeat_at) >= due;
+        self.own.reserve_numbers(&mut self.batch);
     }
 
     /// Sends a heartbeat if one is due.

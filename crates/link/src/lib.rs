@@ -2,16 +2,16 @@
 //!
 //! A [`Link`] is one site's side of it. It has no clock, no socket and no file: bytes that arrived and the time go in
 //! ([`Link::hear`], [`Link::tick`]), [`Action`]s come out, and everything that must last goes into one
-//! [`Batch`](store::Batch) that the driver commits. So the very code that runs beside a ledger and a broker runs in the
-//! simulation (`tests/simulation`), on virtual time, with a broker that loses, repeats, reorders and cuts off, and with
-//! disks that forget.
+//! [`Batch`](store::Batch) that the driver commits. So the very code that runs beside a ledger and a broker runs in
+//! the simulation (`tests/simulation`), on virtual time, with a broker that loses, repeats, reorders and cuts off, and
+//! with disks that forget.
 //!
 //! # The way of an item
 //!
 //! An item is a record or a delta of sightings. `publish` has items read that the broker has not, and signs them with
-//! the value of the chain after them; the broker carries them; at another site `apply` takes them in order, checks that
-//! they lead to the signed value, and puts them into the batch with the new position; the next `heartbeat` says so, from
-//! which the first site makes its receipts.
+//! the value of the chain after them; the broker carries them; at another site `apply` takes them in order, checks
+//! that they lead to the signed value, and puts them into the batch with the new position; the next `heartbeat` says
+//! so, from which the first site makes its receipts.
 //!
 //! # When something was missed
 //!

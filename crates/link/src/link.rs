@@ -72,8 +72,10 @@ pub struct Link {
     pub(crate) turned: Turned,
     places: Places,
     pub(crate) broker: (BrokerState, Millis),
-    /// When something arrived that no member signed, and what it was.
-    pub(crate) foreign: Option<(Millis, String)>,
+    /// A network whose documents arrived, and which is not ours.
+    pub(crate) foreign: Option<String>,
+    /// When something arrived that no member signed, and whose it was.
+    pub(crate) unknown: Option<(Millis, String)>,
     /// Why the store could not be used the last time.
     pub(crate) trouble: Option<String>,
     /// A commit failed, and may be durable all the same: nothing is done until the store is read again.
@@ -111,6 +113,7 @@ impl Link {
             places: Places::default(),
             broker: (BrokerState::Down { why: "not connected yet".into() }, now),
             foreign: None,
+            unknown: None,
             trouble: None,
             is_unsure: false,
             batch: Batch::default(),
@@ -142,7 +145,7 @@ impl Link {
                 _ => {}
             }
         }
-        self.own.begin_numbers(&mut self.batch, self.now);
+        self.own.begin_numbers(self.now);
         self.adopt(&loaded.own);
         self.enrol();
         self.agree();
@@ -354,14 +357,15 @@ impl Link {
 
     fn hear_roster(&mut self, bytes: &[u8]) {
         match self.documents.take_roster(&mut self.batch, bytes) {
-            Taken::Old => {}
+            Taken::Old => self.foreign = None,
             Taken::New => {
+                (self.foreign, self.unknown) = (None, None);
                 let version = self.documents.roster.as_ref().map_or(0, |roster| roster.version());
                 self.note(format!("roster {version}: {} sites", self.documents.members()));
                 self.enrol();
                 self.agree();
             }
-            Taken::Foreign(network) => self.foreign = Some((self.now, format!("of network {network}"))),
+            Taken::Foreign(network) => self.foreign = Some(network),
             Taken::Refused(why) => self.warn(format!("a roster was refused: {why}")),
         }
     }
@@ -371,7 +375,7 @@ impl Link {
         match self.documents.take_manifest(&mut self.batch, bytes, begun) {
             Taken::Old => {}
             Taken::New => self.agree(),
-            Taken::Foreign(network) => self.foreign = Some((self.now, format!("of network {network}"))),
+            Taken::Foreign(network) => self.foreign = Some(network),
             Taken::Refused(why) => self.warn(format!("a manifest was refused: {why}")),
         }
     }

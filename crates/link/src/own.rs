@@ -43,8 +43,10 @@ const DOUBT_MILLIS: u64 = 30_000;
 /// And so long after the claim.
 const CLAIM_MILLIS: u64 = 5_000;
 
-/// Heartbeat numbers that one start may use.
-const NUMBERS: u64 = 1 << 32;
+/// Heartbeat numbers that are reserved in the store at a time. Numbers begin with the clock's milliseconds, and rise
+/// more slowly: so a start after a backup was put back is beyond all numbers that were used, if it is this many
+/// milliseconds later.
+const NUMBERS: u64 = 50_000;
 
 /// Which of our own streams.
 pub(crate) type OwnId = (Incarnation, Stream);
@@ -112,6 +114,7 @@ pub(crate) struct OwnSide {
     pub(crate) since: Millis,
     /// The number of the last heartbeat, and what the last ones were.
     pub(crate) number: u64,
+    reserved: u64,
     pub(crate) sent: VecDeque<Vec<u8>>,
     pub(crate) heartbeat_at: Millis,
     pub(crate) is_heartbeat_due: bool,
@@ -141,6 +144,7 @@ impl OwnSide {
             started: now,
             since: now,
             number: 0,
+            reserved: 0,
             sent: VecDeque::new(),
             heartbeat_at: Millis(0),
             is_heartbeat_due: false,
@@ -163,10 +167,17 @@ impl OwnSide {
     }
 
     /// Numbers of heartbeats go on where no start before has got to, even if a backup was put back.
-    pub(crate) fn begin_numbers(&mut self, batch: &mut Batch, now: Millis) {
-        self.number = self.number.max(now.0);
-        let next = self.number.saturating_add(NUMBERS).to_be_bytes().to_vec();
-        batch.rows.push((rows::HEARTBEAT_NUMBER.to_vec(), Some(next)));
+    pub(crate) fn begin_numbers(&mut self, now: Millis) {
+        (self.number, self.reserved) = (self.number.max(now.0), 0);
+    }
+
+    /// Reserves numbers before they are used.
+    pub(crate) fn reserve_numbers(&mut self, batch: &mut Batch) {
+        if self.number.saturating_add(NUMBERS / 2) >= self.reserved {
+            self.reserved = self.number.saturating_add(NUMBERS);
+            let row = Some(self.reserved.to_be_bytes().to_vec());
+            batch.rows.push((rows::HEARTBEAT_NUMBER.to_vec(), row));
+        }
     }
 
     /// A batch is durable.

@@ -17,8 +17,8 @@ const SILENT_HEARTBEATS: u64 = 5;
 /// Own items that have waited for so long, and none was published, are a problem.
 const WAITING_MILLIS: u64 = 30_000;
 
-/// For so long something that no member signed is worth an alarm.
-const FOREIGN_MILLIS: u64 = 600_000;
+/// For so long something that no member signed is worth an alarm: longer than between two heartbeats.
+const UNKNOWN_MILLIS: u64 = 60_000;
 
 impl Link {
     /// How the network is doing.
@@ -185,7 +185,7 @@ impl Link {
         if let (BrokerState::Down { .. }, since) = &self.broker {
             let down = now.since(*since) / 1000;
             return Some(format!(
-                "{name} has not been heard for {secs} s, because this site has been cut off from the broker for {down} s"
+                "{name} has not been heard for {secs} s: this site has been cut off from the broker for {down} s"
             ));
         }
         Some(match heard_at {
@@ -214,18 +214,38 @@ impl Link {
                     .into(),
             );
         }
-        if let Some((at, what)) = self.foreign.as_ref().filter(|(at, _)| now.since(*at) < FOREIGN_MILLIS) {
-            let secs = now.since(*at) / 1000;
-            alarms.push(format!(
-                "something arrived {secs} s ago that is {what}: check the network key in the configuration; a site \
-                 that was removed must be stopped"
-            ));
-        }
+        alarms.extend(self.wrong_network_alarm(now));
         alarms.extend(self.waiting_alarm(now));
         alarms.extend(self.own.latest.alarms.iter().cloned());
         alarms.extend(self.claim_alarms(now));
         alarms.extend(sites.iter().filter_map(|site| site.problem.clone()));
         alarms
+    }
+
+    /// Signs that the network key in the configuration is wrong, or a roster is missing.
+    fn wrong_network_alarm(&self, now: Millis) -> Option<String> {
+        let network = self.documents.network;
+        if let Some(found) = &self.foreign {
+            return Some(format!(
+                "what arrives is signed by network {found}, and this site is configured for {network}: correct the \
+                 network key in the configuration"
+            ));
+        }
+        if let Some((at, site)) = self.unknown.as_ref().filter(|(at, _)| now.since(*at) < UNKNOWN_MILLIS) {
+            let secs = now.since(*at) / 1000;
+            return Some(format!(
+                "site {site}, which is not in the roster, sent something {secs} s ago: if it was removed, stop it; if \
+                 it was admitted, run `seenit network up`"
+            ));
+        }
+        let is_up = matches!(self.broker.0, BrokerState::Up);
+        let is_late = now.since(self.own.started.max(self.broker.1)) >= SILENT_MILLIS;
+        (self.documents.roster.is_none() && is_up && is_late).then(|| {
+            format!(
+                "no roster of network {network} has arrived: check the network key in the configuration, or run \
+                 `seenit network up`"
+            )
+        })
     }
 
     /// Own items wait, and the broker stores none of them.
@@ -246,7 +266,7 @@ impl Link {
         let secs = publisher.waiting_since.map_or(0, |since| now.since(since) / 1000);
         let why = publisher.why.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
         Some(format!(
-            "{records} records and {deltas} deltas of sightings have waited for {secs} s and the broker has stored none \
+            "{records} records and {deltas} deltas of sightings have waited for {secs} s and the broker stored none \
              of them{why}: run `seenit network up`, which makes the broker's streams again"
         ))
     }

@@ -189,8 +189,8 @@ pub enum Read {
         /// How many at most.
         messages_max: usize,
     },
-    /// All own streams for a snapshot: records from the oldest that is kept on, up to `bytes_max` a stream, and sightings
-    /// added up.
+    /// All own streams for a snapshot: records from the oldest that is kept on, up to `bytes_max` a stream, and
+    /// sightings added up.
     Snapshot {
         /// Bytes of one stream at most.
         bytes_max: usize,

@@ -227,8 +227,8 @@ fn what_a_site_hears_in_a_large_network_is_bounded() {
     let percent = |busy: Duration| 100.0 * busy.as_secs_f64() / secs as f64;
     let status = site.link.status(Millis(BEGINNING + SECONDS * 1000));
     println!(
-        "{count} sites: {} messages and {} kB heard a second, {} commits a second; {:.2} % of a core in the link, {:.2} % \
-         in the double's commits; the status {} us each",
+        "{count} sites: {} messages and {} kB heard a second, {} commits a second; {:.2} % of a core in the link, \
+         {:.2} % in the double's commits; the status {} us each",
         heard / secs,
         bytes / secs / 1000,
         site.commits / secs,

@@ -1,11 +1,13 @@
 //! What an operator is shown: silence, lag, agreement, receipts, and the wrong network.
 
-use seenit_link::{BrokerState, Millis};
+use seenit_link::store::Store;
+use seenit_link::{BrokerState, Link, LocalCaps, Millis};
 use seenit_sites::key::AdminSecret;
 use seenit_sites::message::Stream;
 use seenit_sites::number::{Incarnation, Sequence};
 
-use crate::site::{Log, NOW, Site, heartbeat, holding, id, roster_of, signed};
+use crate::double::{Disk, Double};
+use crate::site::{GENERATION_SECS, Log, NOW, Site, heartbeat, holding, id, roster_of, secret, signed};
 
 #[test]
 fn a_silent_peer_is_a_problem_with_a_sentence() {
@@ -105,6 +107,14 @@ fn documents_of_another_network_raise_an_alarm() {
         alarms[0].contains(&other.public().to_string()) && alarms[0].contains("network key"),
         "{alarms:?}"
     );
+    // So does a roster that does not come.
+    let store = Double::open(secret(1).public(), Disk::default(), NOW / 1000, GENERATION_SECS);
+    let loaded = store.load().expect("it loads");
+    let mut link = Link::open(loaded, secret(1), other.public(), LocalCaps::new(), Millis(NOW));
+    link.broker(Millis(NOW), BrokerState::Up);
+    assert!(link.status(Millis(NOW + 29_000)).alarms.is_empty());
+    let alarms = link.status(Millis(NOW + 30_000)).alarms;
+    assert!(alarms[0].starts_with("no roster of network") && alarms[0].contains("network up"), "{alarms:?}");
     // So does what nobody in the roster signed.
     let mut site = Site::open();
     site.hear(&Log::new(9, id(9, Stream::Records)).say(&[b"a record"]));
