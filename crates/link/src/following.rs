@@ -230,7 +230,8 @@ impl Following {
         let applied = self.applied();
         self.claims.retain(|(_, sequence)| *sequence > applied);
         (self.missing_since, self.asked, self.mismatch) = (None, None, None);
-        self.claimed_since = None;
+        // What could not be had from the beginning may be had from here.
+        (self.claimed_since, self.void) = (None, Sequence::START);
         self.mark(now.secs());
     }
 

@@ -157,6 +157,7 @@ impl Link {
         for (head, _) in &heartbeat.heads {
             self.note_head(head);
         }
+        self.note_what_is_left(&heartbeat);
         for holding in &heartbeat.holdings {
             if holding.id.site == self.key {
                 if let Some(neighbour) = self.neighbours.get_mut(&site) {
@@ -169,6 +170,26 @@ impl Link {
         }
         self.compared(&site);
         self.meet(site);
+    }
+
+    /// Of an incarnation that is over its site may have lost the end, with a folder that was put back: what it does not
+    /// speak of any more, and nobody claims to hold, is not missed.
+    fn note_what_is_left(&mut self, heartbeat: &Heartbeat) {
+        let is_over = |id: &StreamId| id.incarnation < heartbeat.incarnation;
+        let over: Vec<StreamId> =
+            self.streams_of(&heartbeat.site).map(|(id, _)| *id).filter(is_over).collect();
+        for id in over {
+            let head = heartbeat.heads.iter().find(|(head, _)| StreamId::of(head) == id);
+            let left = head.map(|(head, _)| (head.state().sequence, head.state().time_secs));
+            // Where there are many heads, they come in turn.
+            if left.is_none() && heartbeat.heads.len() >= HEADS_MAX {
+                continue;
+            }
+            if let Some(following) = self.streams.get_mut(&id).filter(|one| one.newest > left) {
+                following.newest = left;
+                self.refresh(&id);
+            }
+        }
     }
 
     /// Takes note of how far somebody says to be with a stream. It proves nothing, and may start a repair.

@@ -252,7 +252,9 @@ impl World {
     }
 
     fn back_up(&mut self, number: usize) {
-        if let Some(running) = &self.processes[number].running {
+        // What a site that is fenced has in its folder contradicts what its copy says: no backup is made of it.
+        let is_copied = self.processes.iter().skip(self.sites.len()).any(|one| one.site == number);
+        if let Some(running) = self.processes[number].running.as_ref().filter(|_| !is_copied) {
             let (disk, told) = (running.store.disk.borrow().clone(), &self.sites[number].told);
             let (records, seen) = (told.records.len(), told.seen.clone());
             self.sites[number].backup = Some(Backup { disk, records, seen });
