@@ -222,8 +222,8 @@ impl Writer {
     fn note_contradictions(&mut self, shared: &Shared, stream: &HeldStream, number: u64) {
         let name = self.peers.get(stream.slot.0).map_or("this site itself", |peer| &peer.name).to_owned();
         let alarm = format!(
-            "site {name} contradicted itself in its sightings: of {number} signatures it counted less in the end than it \
-             had said one by one; it counts up to its cap again, and its operator should look at its disk and clock"
+            "site {name} contradicted itself in its sightings: of {number} signatures it counted less in the end than \
+             it had said one by one; it counts up to its cap again, and its operator should look at its disk and clock"
         );
         tracing::warn!("{alarm}");
         let mut state = shared.state();
