@@ -14,8 +14,8 @@
 //! appears under its name whole or not at all. One that is damaged is put aside, and memory is made from the journal.
 //!
 //! Seen counts are not in it: they are rebuilt from the log of sightings. Versions 1 and 2 have them as cells:
-//! `seen-G`, and `frozen-I-G` of incarnation I or `others-G` of all incarnations before the present one; `migrate` reads
-//! those.
+//! `seen-G`, and `frozen-I-G` of incarnation I or `others-G` of all incarnations before the present one. `migrate`
+//! reads those.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
