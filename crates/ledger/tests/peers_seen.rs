@@ -169,3 +169,24 @@ proptest! {
         prop_assert_eq!(seen(&open(folder.path(), &hands), 1), 10);
     }
 }
+
+/// A small site in a large network remembers of others what it chose to.
+#[test]
+fn the_peer_sum_holds_as_much_as_it_was_made_for_and_says_what_it_leaves_out() {
+    for structure in Structure::ALL {
+        let small = LedgerConfig { peers_capacity: 1000, ..with(structure) };
+        let (folder, hands, ledger) = in_network(small.clone(), &[peer(1, 5, 5, 50)]);
+        let said: Vec<_> = (0..3000).map(|number| (number, 2, 2)).collect();
+        tell(&ledger, heard_sightings(1, FIRST_DAY, 0, vec![delta(KEY, &said)]));
+        let known = |ledger: &Ledger| (0..3000).filter(|number| seen(ledger, *number) > 0).count();
+        assert!((990..=1010).contains(&known(&ledger)), "{structure}: {}", known(&ledger));
+        let alarms = ledger.stats().alarms;
+        assert!(alarms.iter().any(|alarm| alarm.contains("`peers_capacity`")), "{alarms:?}");
+        see(&ledger, 2999, 1);
+        assert!(seen(&ledger, 2999) >= 1, "own counts have room of their own");
+        drop(ledger);
+        // All of it is in the log.
+        let larger = LedgerConfig { peers_capacity: 5000, ..small };
+        assert_eq!(known(&open_with(folder.path(), &hands, larger)), 3000);
+    }
+}
