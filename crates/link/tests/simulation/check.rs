@@ -37,11 +37,7 @@ fn streams(site: &SimSite, running: &Running) -> Streams {
         let held = streams.entry(StreamId { site, incarnation, stream }).or_insert(at);
         *held = (*held).max(at);
     }
-    let oldest = running.store.oldest();
-    streams.retain(|id, (sequence, _)| {
-        let is_old = matches!(id.stream, Stream::Sightings { generation } if generation < oldest);
-        *sequence > Sequence::START && !is_old
-    });
+    streams.retain(|_, (sequence, _)| *sequence > Sequence::START);
     streams
 }
 
@@ -74,7 +70,7 @@ pub(crate) fn disagreement(world: &World) -> Option<String> {
             return Some(format!("site{number} is no member yet"));
         }
         let mut streams = streams(site, running);
-        streams.retain(|id, _| !is_lost(world, id));
+        streams.retain(|id, _| !is_lost(world, id) && !is_old(world, id));
         match &first {
             None => first = Some(streams),
             Some(first) if *first != streams => {
@@ -96,6 +92,13 @@ pub(crate) fn disagreement(world: &World) -> Option<String> {
         }
     }
     None
+}
+
+/// Sightings of a generation that is over somewhere.
+fn is_old(world: &World, id: &StreamId) -> bool {
+    let running = members(world).filter_map(|(_, _, running)| running);
+    let oldest = running.map(|running| running.store.oldest()).max().unwrap_or_default();
+    matches!(id.stream, Stream::Sightings { generation } if generation < oldest)
 }
 
 /// What sites keep of streams that differ, to be handed on.
@@ -207,9 +210,12 @@ fn records(world: &World) {
 
 /// No count is below what was journalled, up to the caps.
 fn counts(world: &World) {
+    // A generation that is over at one site is not asked for any more by others.
+    let stores = || members(world).map(|(_, _, running)| &running.expect("it runs").store);
+    let oldest = stores().map(|store| store.oldest()).max().expect("a member");
     for (number, _, running) in members(world) {
         let store = &running.expect("it runs").store;
-        for generation in (store.oldest().0..=store.generation().0).map(Generation) {
+        for generation in (oldest.0..=store.generation().0).map(Generation) {
             let peers = store.peer_sum(generation);
             for key in 0..KEYS {
                 let seen = |site: &SimSite| site.told.seen.get(&(generation, key)).copied().unwrap_or(0);

@@ -50,6 +50,23 @@ struct Backup {
     seen: BTreeMap<(Generation, u64), u64>,
 }
 
+/// Which faults there are in a run.
+#[derive(Clone, Copy)]
+struct Faults {
+    expire: bool,
+    put_back: bool,
+    copy: bool,
+    broker_forgets: bool,
+}
+
+impl Faults {
+    const ALL: [Faults; 3] = [
+        Faults { expire: false, put_back: true, copy: true, broker_forgets: false },
+        Faults { expire: true, put_back: false, copy: false, broker_forgets: true },
+        Faults { expire: false, put_back: true, copy: false, broker_forgets: true },
+    ];
+}
+
 /// One site.
 pub(crate) struct SimSite {
     pub(crate) secret: SiteSecret,
@@ -98,8 +115,9 @@ pub(crate) struct World {
     pub(crate) notes: Vec<String>,
     pub(crate) is_calm: bool,
     pub(crate) removed: BTreeSet<SiteKey>,
-    /// Whether items expire. Then no folder is put back or copied: what both have undone nobody can show.
-    has_expiry: bool,
+    /// What may happen in this run. Some faults together nobody can make good: what has expired at the site that said
+    /// it and is undone there, or what a copy said and the broker forgot while those who hold it were away.
+    faults: Faults,
 }
 
 impl World {
@@ -140,7 +158,7 @@ impl World {
             notes: Vec::new(),
             is_calm: false,
             removed: BTreeSet::new(),
-            has_expiry: seed % 3 == 1,
+            faults: Faults::ALL[seed as usize % 3],
         };
         world.sign_documents();
         (0..count).for_each(|number| world.start(number));
@@ -359,7 +377,7 @@ impl World {
                 }
             }
         }
-        if self.has_expiry && !is_calm && random.once_in(40) {
+        if self.faults.expire && !is_calm && random.once_in(40) {
             running.store.expire(Stream::Records, 6);
             running.store.expire(Stream::Sightings { generation: running.store.generation() }, 3);
             let disk = running.store.disk.borrow();
@@ -514,16 +532,19 @@ impl World {
             19..23 => self.broker.cut[number] = true,
             23..38 => self.broker.cut[number] = false,
             38..41 => self.back_up(number),
-            41 if !self.has_expiry => self.restore(number, false),
-            42 if !self.has_expiry => self.restore(number, true),
-            43..45 => {
+            41 if self.faults.put_back => self.restore(number, false),
+            42 if self.faults.put_back => self.restore(number, true),
+            43..45 if self.faults.broker_forgets => {
                 let lost = 1 + self.random.below(5) as usize;
                 let kind = Kind::ALL[self.random.below(2) as usize];
                 self.broker.log(kind).lose_end(lost);
+                self.notes
+                    .push(format!("{:>6} the broker loses {lost} of {kind:?}", (self.now - BEGINNING) / 100));
             }
-            45 => {
+            45 if self.faults.broker_forgets => {
                 let born = self.now;
                 Kind::ALL.into_iter().for_each(|kind| self.broker.log(kind).recreate(born));
+                self.notes.push(format!("{:>6} the broker forgets all", (self.now - BEGINNING) / 100));
             }
             46..49 => {
                 if let Some(newcomer) = self.sites.iter_mut().find(|site| !site.is_admitted) {
@@ -532,7 +553,7 @@ impl World {
                     self.send_documents();
                 }
             }
-            49 if !self.has_expiry => self.copy(number),
+            49 if self.faults.copy => self.copy(number),
             50 => self.sites[number].skew -= self.random.below(3000) as i64,
             _ => {}
         }
