@@ -7,22 +7,22 @@
 use std::sync::LazyLock;
 
 use ed25519_dalek::{Signer, SigningKey};
-use seenit_sites::ask::{ANSWER_BYTES_MAX, ASK_BYTES_MAX, Answer, Ask, PAGES_ASKED_MAX};
-use seenit_sites::beat::{Beat, HEADS_MAX, HOLDINGS_MAX};
+use seenit_sites::ask::{ANSWER_BYTES_MAX, ASK_BYTES_MAX, Answer, Ask};
+use seenit_sites::heartbeat::{HEADS_MAX, HOLDINGS_MAX, Heartbeat};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::{AdminSecret, SiteSecret};
 use seenit_sites::manifest::{Manifest, Manifests};
 use seenit_sites::message::{Head, Message};
-use seenit_sites::root::{BRANCH_PAGES, Branch, Path, Tree, leaf};
+use seenit_sites::number::Generation;
 use seenit_sites::roster::{Roster, SITES_MAX};
 use seenit_sites::snapshot::{PACKS_MAX, SECTIONS_MAX, Snapshot};
-use seenit_sites::{Arrival, Standing, list, part};
+use seenit_sites::{Arrival, Standing, list};
 
 /// The mode's bit that asks for a signature that fits.
 const SIGN: u8 = 1;
 /// The mode's bit that asks for a length and a digest of the payload that fit.
 const FIT_PAYLOAD: u8 = 2;
-/// The mode's bit that asks for signatures of a beat's heads that fit.
+/// The mode's bit that asks for signatures of a heartbeat's heads that fit.
 const SIGN_HEADS: u8 = 2;
 
 const SIGNATURE_BYTES: usize = 64;
@@ -31,9 +31,10 @@ const PAYLOAD_LENGTH_AT: usize = 165;
 const PAYLOAD_DIGEST_AT: usize = 169;
 const MESSAGE_SIGNATURE_AT: usize = 201;
 const MESSAGE_HEAD_BYTES: usize = 265;
-/// Where the number of a beat's heads stands, then the heads, then the number of its holdings, of so many bytes each.
-const BEAT_HEADS_AT: usize = 132;
-const HOLDING_BYTES: usize = 65;
+/// Where the number of a heartbeat's heads stands, then the heads, then the number of its holdings, of so many bytes
+/// each.
+const HEADS_AT: usize = 140;
+const HOLDING_BYTES: usize = 81;
 
 /// The secrets that the golden files were made with, and the seeds.
 const ADMIN: [u8; 32] = [200; 32];
@@ -52,7 +53,7 @@ static ROSTER: LazyLock<Roster> = LazyLock::new(|| {
 /// # Panics
 /// When a law is broken.
 pub fn check_roster(input: &[u8]) {
-    let Some(bytes) = paper(input, &ADMIN) else { return };
+    let Some(bytes) = document(input, &ADMIN) else { return };
     let network = ADMIN_SECRET.public();
     let Ok(roster) = Roster::decode(&bytes, &network) else { return };
     assert!(roster.members().len() <= SITES_MAX);
@@ -70,7 +71,7 @@ pub fn check_roster(input: &[u8]) {
 /// # Panics
 /// When a law is broken.
 pub fn check_introduction(input: &[u8]) {
-    let Some(bytes) = paper(input, &SITES[1]) else { return };
+    let Some(bytes) = document(input, &SITES[1]) else { return };
     let Ok(introduction) = Introduction::decode(&bytes) else { return };
     assert_eq!(introduction.bytes(), bytes);
     assert_eq!(introduction.to_string().parse().as_ref(), Ok(&introduction), "a line has one reading");
@@ -82,7 +83,7 @@ pub fn check_introduction(input: &[u8]) {
 /// # Panics
 /// When a law is broken.
 pub fn check_manifest(input: &[u8]) {
-    let Some(bytes) = paper(input, &ADMIN) else { return };
+    let Some(bytes) = document(input, &ADMIN) else { return };
     let network = ADMIN_SECRET.public();
     let Ok(manifest) = Manifest::decode(&bytes, &network) else { return };
     assert_eq!(manifest.bytes(), bytes);
@@ -98,22 +99,21 @@ pub fn check_manifest(input: &[u8]) {
     assert!(matches!(all.add(manifest.clone(), Some(first)), Ok(Standing::Newer)));
     assert!(matches!(all.add(manifest.clone(), Some(first)), Ok(Standing::Same)));
     assert!(all.applies(number, first) && all.holding(first) == Some(&manifest));
-    all.forget_before(u64::MAX);
-    assert!(all.applies(number, u64::MAX), "the last manifest holds until there is another");
+    all.forget_before(Generation(u64::MAX));
+    assert!(all.applies(number, Generation(u64::MAX)), "the last manifest holds until there is another");
 }
 
-/// Reads a message, and a path, and holds both against every law.
+/// Reads a message and holds it against every law.
 ///
 /// # Panics
 /// When a law is broken.
 pub fn check_message(input: &[u8]) {
     let Some((&mode, rest)) = input.split_first() else { return };
-    check_path(rest);
     let mut bytes = rest.to_vec();
     forge_message(&mut bytes, mode);
     let Ok(message) = Message::decode(&bytes, &ROSTER) else { return };
     let (state, previous) = (*message.head().state(), message.head().previous());
-    assert_eq!(message.is_heartbeat(), state.sequence == previous);
+    assert_eq!(message.is_head_alone(), state.sequence == previous);
     assert_eq!(Head::decode(message.head_bytes(), &ROSTER).as_ref(), Ok(message.head()));
     assert!(Message::decode(&flipped(&bytes), &ROSTER).is_err(), "one bit flipped makes it none");
     let signers = SITES.map(SiteSecret::from_bytes);
@@ -123,29 +123,29 @@ pub fn check_message(input: &[u8]) {
     }
 }
 
-/// Reads a beat and holds it against every law.
+/// Reads a heartbeat and holds it against every law.
 ///
 /// # Panics
 /// When a law is broken.
-pub fn check_beat(input: &[u8]) {
+pub fn check_heartbeat(input: &[u8]) {
     let Some((&mode, rest)) = input.split_first() else { return };
     let mut rest = rest.to_vec();
     if mode & SIGN_HEADS != 0 {
-        let heads = rest.get_mut(BEAT_HEADS_AT + 2..).unwrap_or_default();
+        let heads = rest.get_mut(HEADS_AT + 2..).unwrap_or_default();
         heads.chunks_exact_mut(MESSAGE_HEAD_BYTES).take(HEADS_MAX).for_each(|head| forge_message(head, SIGN));
     }
-    let Some(bytes) = paper(&[&[mode], rest.as_slice()].concat(), &SITES[1]) else { return };
-    let Ok(beat) = Beat::decode(&bytes, &ROSTER) else { return };
-    assert_eq!(Arrival::of(&bytes), Some(Arrival::Beat));
-    assert!(beat.heads.len() <= HEADS_MAX && beat.holdings.len() <= HOLDINGS_MAX);
-    assert!(beat.heads.iter().all(|(head, _)| *head.site() == beat.site));
-    assert!(Beat::decode(&flipped(&bytes), &ROSTER).is_err(), "one bit flipped makes it none");
+    let Some(bytes) = document(&[&[mode], rest.as_slice()].concat(), &SITES[1]) else { return };
+    let Ok(heartbeat) = Heartbeat::decode(&bytes, &ROSTER) else { return };
+    assert_eq!(Arrival::of(&bytes), Some(Arrival::Heartbeat));
+    assert!(heartbeat.heads.len() <= HEADS_MAX && heartbeat.holdings.len() <= HOLDINGS_MAX);
+    assert!(heartbeat.heads.iter().all(|(head, _)| *head.site() == heartbeat.site));
+    assert!(Heartbeat::decode(&flipped(&bytes), &ROSTER).is_err(), "one bit flipped makes it none");
     let secret = SiteSecret::from_bytes(SITES[1]);
-    let holdings_at = BEAT_HEADS_AT + 2 + beat.heads.len() * MESSAGE_HEAD_BYTES + 2;
+    let holdings_at = HEADS_AT + 2 + heartbeat.heads.len() * MESSAGE_HEAD_BYTES + 2;
     let said = bytes.len() - SIGNATURE_BYTES - holdings_at;
     // A holding of a site that is not in the roster is passed over, and not written again.
-    if secret.public() == beat.site && said == beat.holdings.len() * HOLDING_BYTES {
-        assert_eq!(beat.sign(&secret, ROSTER.network()), Ok(bytes), "a beat has one encoding");
+    if secret.public() == heartbeat.site && said == heartbeat.holdings.len() * HOLDING_BYTES {
+        assert_eq!(heartbeat.sign(&secret, ROSTER.network()), Ok(bytes), "a heartbeat has one encoding");
     }
 }
 
@@ -158,32 +158,19 @@ pub fn check_ask(bytes: &[u8]) {
     assert_eq!(Arrival::of(bytes), Some(Arrival::Ask));
     assert!(bytes.len() <= ASK_BYTES_MAX);
     assert_eq!(ask.encode(), bytes, "an ask has one encoding");
-    if let Ask::Pages { pages, .. } = &ask {
-        assert!(pages.len() <= PAGES_ASKED_MAX);
-    }
     assert_ne!(Ask::decode(&flipped(bytes), &ROSTER), Ok(ask), "one bit flipped asks for something else");
 }
 
-/// Reads an answer, and the same bytes as a branch and as a part of a list, and holds them against every law.
+/// Reads an answer, and the same bytes as a list, and holds them against every law.
 ///
 /// # Panics
 /// When a law is broken.
 pub fn check_answer(bytes: &[u8]) {
-    check_branch(bytes);
-    check_part(bytes);
+    check_list(bytes);
     let Ok(answer) = Answer::decode(bytes, &ROSTER) else { return };
     assert_eq!(Arrival::of(bytes), Some(Arrival::Answer));
     assert!(bytes.len() <= ANSWER_BYTES_MAX);
     assert_eq!(answer.encode(), bytes, "an answer has one encoding");
-    let nothing = Tree::of([]).root();
-    match &answer {
-        Answer::Leaves { branch, .. } => assert!(!branch.leads_to(&nothing), "leaves are not nothing"),
-        Answer::Pages { pages, .. } => {
-            assert!(pages.len() <= PAGES_ASKED_MAX);
-            assert!(pages.iter().all(|(path, page)| !path.leads_to(&nothing, page)), "pages are not nothing");
-        }
-        Answer::Message(_) | Answer::Expired { .. } => {}
-    }
     assert_ne!(Answer::decode(&flipped(bytes), &ROSTER), Ok(answer), "one bit flipped says something else");
 }
 
@@ -192,7 +179,7 @@ pub fn check_answer(bytes: &[u8]) {
 /// # Panics
 /// When a law is broken.
 pub fn check_snapshot(input: &[u8]) {
-    let Some(bytes) = paper(input, &SITES[1]) else { return };
+    let Some(bytes) = document(input, &SITES[1]) else { return };
     let Ok(snapshot) = Snapshot::decode(&bytes, &ROSTER) else { return };
     assert_eq!(Arrival::of(&bytes), Some(Arrival::Snapshot));
     assert!(snapshot.sections.len() <= SECTIONS_MAX && snapshot.packs.len() <= PACKS_MAX);
@@ -204,39 +191,17 @@ pub fn check_snapshot(input: &[u8]) {
     }
 }
 
-/// Any bytes are a branch that says the same when it is written again, or none.
-fn check_branch(bytes: &[u8]) {
-    let Ok(branch) = Branch::decode(bytes) else { return };
+/// Any bytes are a list that says the same when it is written again, or none.
+fn check_list(bytes: &[u8]) {
+    let Ok(items) = list::all(bytes) else { return };
+    assert_eq!(list::items(bytes, items.len() as u64).as_ref(), Ok(&items));
     let mut again = Vec::new();
-    branch.encode(&mut again);
-    assert_eq!(again, bytes, "a branch has one encoding");
-    assert!(branch.leaves().len() as u64 <= BRANCH_PAGES && branch.first() < branch.pages());
+    items.iter().for_each(|item| list::push(&mut again, item));
+    assert_eq!(again, bytes, "a list has one encoding");
 }
 
-/// Any bytes are a part of a list that says the same when it is written again, or none.
-fn check_part(bytes: &[u8]) {
-    let Ok((number, count, body)) = part::part(bytes) else { return };
-    assert!(number < count && count <= part::PARTS_MAX);
-    for items in (0..4).filter_map(|count| list::items(body, count).ok()) {
-        let mut again = Vec::new();
-        items.iter().for_each(|item| list::push(&mut again, item));
-        assert_eq!(again, body, "a list has one encoding");
-    }
-}
-
-/// Any bytes are a path that says the same when it is written again, or none.
-fn check_path(bytes: &[u8]) {
-    let Ok(path) = Path::decode(bytes) else { return };
-    let mut again = Vec::new();
-    path.encode(&mut again);
-    assert_eq!(again, bytes, "a path has one encoding");
-    let tree = Tree::of((0..path.pages().min(16)).map(|page| leaf(&page.to_le_bytes())));
-    let proves = path.leads_to(&tree.root(), &path.page().to_le_bytes());
-    assert!(!proves || tree.path(path.page()) == Some(path), "a page has one path");
-}
-
-/// The paper of an input, signed with a secret if its mode asks for that.
-fn paper(input: &[u8], secret: &[u8; 32]) -> Option<Vec<u8>> {
+/// The document of an input, signed with a secret if its mode asks for that.
+fn document(input: &[u8], secret: &[u8; 32]) -> Option<Vec<u8>> {
     let (&mode, rest) = input.split_first()?;
     let mut bytes = rest.to_vec();
     if mode & SIGN != 0 {

@@ -42,7 +42,8 @@ fn everyday(sightings: usize, seed: u64) -> Vec<Sighting> {
 }
 
 /// The entropy of one pair of everyday mail, in bits: of its increment, and of its count if the increment is known. As
-/// many were drawn as it takes to see the rare ones; of a short list alone one would only see what happened to be there.
+/// many were drawn as it takes to see the rare ones; of a short list alone one would only see what happened to be
+/// there.
 fn entropy_of_pairs() -> [f64; 2] {
     let counted = |keys: Vec<(u64, u64)>| {
         let (mut counts, all) = (HashMap::new(), keys.len() as f64);

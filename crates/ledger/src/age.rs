@@ -6,7 +6,7 @@ use seenit_filter::hash::Hash128;
 use seenit_signature::Kind;
 
 use crate::exact::{exact_of, last_words, live_rows};
-use crate::journal::heard::{Body, row_number};
+use crate::journal::heard::{Body, returned_serial, row_number};
 use crate::journal::{Journal, JournalError, LASTING, Row, Said, is_mark, row_key};
 use crate::keys::Key;
 use crate::memory::{BULK_GENERATIONS, Effect, Memory};
@@ -258,6 +258,11 @@ fn index_records(
                 Some(row) => Some(*row),
                 None => journal.row(generation, &row_key)?,
             };
+            if let Some(row) = today.filter(|_| returned_serial(*number).is_some())
+                && journal.is_said_later(&row, record)?
+            {
+                continue;
+            }
             rows.insert(row_key, row_after(today, record, key, before.void, *number, raw_max).0);
             rows.extend(many_taken_back(record, key, *number));
         }

@@ -121,7 +121,11 @@ impl StoredIncarnation {
             named: life.named,
             sightings: life.sightings.clone(),
             network: life.network.map(hex::encode),
-            terms: life.keys.iter().map(|&(generation, key)| StoredKey { generation, hash_key: hex::encode(key) }).collect(),
+            terms: life
+                .keys
+                .iter()
+                .map(|&(generation, key)| StoredKey { generation, hash_key: hex::encode(key) })
+                .collect(),
         }
     }
 

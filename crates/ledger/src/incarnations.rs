@@ -56,9 +56,7 @@ impl Writer {
                 Beginning { first, secs, sightings, network: present.network, keys: present.keys }
             }
             IncarnationChange::Leave if present.network.is_none() => return Ok(()),
-            IncarnationChange::Leave => {
-                Beginning { first, secs, sightings, network: None, keys: Vec::new() }
-            }
+            IncarnationChange::Leave => Beginning { first, secs, sightings, network: None, keys: Vec::new() },
             IncarnationChange::Agree { network, keys } if present.network == Some(network) => {
                 if present.keys == keys {
                     return Ok(());
@@ -91,7 +89,8 @@ impl Writer {
 
     /// The last deltas that an incarnation keeps, of all its generations.
     fn kept_by(&self, incarnation: u64, after: &[(u64, u64)]) -> Vec<(u64, u64)> {
-        let named = |generation| after.iter().find(|(one, _)| *one == generation).map_or(0, |(_, last)| *last);
+        let named =
+            |generation| after.iter().find(|(one, _)| *one == generation).map_or(0, |(_, last)| *last);
         let logs = self.shared.own_logs();
         let streams = logs.iter().filter(|(stream, _)| stream.incarnation == incarnation);
         streams.map(|(stream, log)| (stream.generation, named(stream.generation).min(log.last))).collect()

@@ -320,14 +320,24 @@ impl Ledger {
     }
 
     /// Says that sightings find no room.
-    fn uncounted_sightings(&self) -> Option<String> {
-        let refused = self.shared.memory.seen.refused(self.shared.generation());
-        (refused > 0).then(|| {
-            format!(
+    fn uncounted_sightings(&self) -> Vec<String> {
+        let (seen, generation) = (&self.shared.memory.seen, self.shared.generation());
+        let mut alarms = Vec::new();
+        match seen.refused(generation) {
+            0 => {}
+            refused => alarms.push(format!(
                 "sightings are not counted: {refused} of this generation were refused, because its counts are full; \
                  raise `seen_capacity` and restart"
-            )
-        })
+            )),
+        }
+        match seen.peers_refused(generation) {
+            0 => {}
+            refused => alarms.push(format!(
+                "not all that other sites saw is counted: {refused} sightings of this generation found no room; raise \
+                 `peers_capacity` and restart"
+            )),
+        }
+        alarms
     }
 
     fn seen_fill(&self) -> (u64, f64) {
@@ -503,12 +513,7 @@ fn alarms(stats: &Stats, config: &LedgerConfig, (promoted, texts): (u64, u64)) -
     if stats.alarms.is_empty() {
         fill("signatures", stats.signatures, stats.capacity, "raise `capacity` and run `seenit rebuild`");
     }
-    fill(
-        "seen signatures",
-        stats.seen,
-        stats.seen_capacity,
-        "raise `seen_capacity` and restart",
-    );
+    fill("seen signatures", stats.seen, stats.seen_capacity, "raise `seen_capacity` and restart");
     fill(
         "bulk signatures of this generation",
         promoted,

@@ -99,7 +99,9 @@ impl Folding<'_> {
             let Ok(Some(snapshot)) = Snapshot::open(&folder.join(name)) else { continue };
             match of_snapshot(&snapshot) {
                 Ok(counts) => {
-                    let with = |one: Cut| ((one.incarnation, one.generation), Follower::new(one.counts, one.sequence));
+                    let with = |one: Cut| {
+                        ((one.incarnation, one.generation), Follower::new(one.counts, one.sequence))
+                    };
                     self.followers = counts.into_iter().map(with).collect();
                     return Some(snapshot.head.incarnation);
                 }
@@ -182,7 +184,11 @@ fn of_snapshot(snapshot: &Snapshot) -> Result<Vec<Cut>, SnapshotError> {
 }
 
 /// Puts the seen counts of a snapshot into memory: an old one has them, and nobody counts on.
-pub(crate) fn put_snapshot(memory: &Memory, snapshot: &Snapshot, identity: &Identity) -> Result<(), SnapshotError> {
+pub(crate) fn put_snapshot(
+    memory: &Memory,
+    snapshot: &Snapshot,
+    identity: &Identity,
+) -> Result<(), SnapshotError> {
     for Cut { generation, counts, .. } in of_snapshot(snapshot)? {
         if let Some(key) = identity.key_of(counts.fingerprint()) {
             memory.seen.put_before(generation, counts, key);
@@ -192,12 +198,7 @@ pub(crate) fn put_snapshot(memory: &Memory, snapshot: &Snapshot, identity: &Iden
 }
 
 /// Writes counts that are not too old, durably.
-fn write_files(
-    folder: &Path,
-    counts: Vec<(u64, Counts)>,
-    end: u64,
-    kept: u64,
-) -> Result<usize, OpenError> {
+fn write_files(folder: &Path, counts: Vec<(u64, Counts)>, end: u64, kept: u64) -> Result<usize, OpenError> {
     let mut written = 0;
     for (generation, counts) in counts.into_iter().filter(|(generation, _)| generation + kept >= end) {
         let path = folder.join(format!("before-{generation}-{written}.counts"));
@@ -214,7 +215,8 @@ fn files(folder: &Path) -> Vec<(u64, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let file = |entry: fs::DirEntry| {
         let name = entry.file_name();
-        let (generation, _) = name.to_str()?.strip_prefix("before-")?.strip_suffix(".counts")?.split_once('-')?;
+        let (generation, _) =
+            name.to_str()?.strip_prefix("before-")?.strip_suffix(".counts")?.split_once('-')?;
         Some((generation.parse().ok()?, entry.path()))
     };
     entries.filter_map(file).collect()
@@ -278,7 +280,8 @@ enum Converted {
 fn converted(key: &[u8], value: &[u8]) -> Converted {
     let number = |at: usize| key.get(at..at + 8)?.try_into().ok().map(u64::from_be_bytes);
     let records = Stream::Records;
-    let to = |key: Option<Vec<u8>>, value: Vec<u8>| key.map_or(Converted::Gone, |key| Converted::To(key, value));
+    let to =
+        |key: Option<Vec<u8>>, value: Vec<u8>| key.map_or(Converted::Gone, |key| Converted::To(key, value));
     let stream = || {
         let slot = PeerSlot(u16::from_be_bytes(key.get(1..3)?.try_into().ok()?));
         let is_of_records = key.get(11) == Some(&1);
@@ -290,7 +293,9 @@ fn converted(key: &[u8], value: &[u8]) -> Converted {
             let row = row.map(|(life, at)| link_rows::checkpoint(Incarnation(life), records, Sequence(at)));
             to(row, value.to_vec())
         }
-        (b'c', 9) => to(number(1).map(|life| link_rows::confirmed(Incarnation(life), records)), value.to_vec()),
+        (b'c', 9) => {
+            to(number(1).map(|life| link_rows::confirmed(Incarnation(life), records)), value.to_vec())
+        }
         (b'f', 20) => match stream().zip(position(value)) {
             Some((stream, position)) => Converted::To(link_rows::position(&stream), position.encode()),
             None => Converted::Gone,

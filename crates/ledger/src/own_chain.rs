@@ -10,10 +10,10 @@ use std::sync::PoisonError;
 use seenit_link::rows;
 use seenit_link::store::OwnRun;
 use seenit_sites::Digest;
-use seenit_sites::message::StreamId;
 use seenit_sites::chain::Chain;
 use seenit_sites::key::SiteKey;
 use seenit_sites::message::Stream;
+use seenit_sites::message::StreamId;
 use seenit_sites::number::{Incarnation, Sequence};
 
 use crate::journal::sightings::OwnStreamKey;
@@ -114,7 +114,11 @@ impl OwnChain {
                 return Ok((run, None));
             };
             // There is no gap behind a value that is kept where items are, so this ends.
-            return if next.sequence().0 > after { self.run(journal, next.sequence().0, bytes_max) } else { Ok((run, None)) };
+            return if next.sequence().0 > after {
+                self.run(journal, next.sequence().0, bytes_max)
+            } else {
+                Ok((run, None))
+            };
         }
         if at.sequence().0 < after {
             return Ok((run, None));
@@ -156,7 +160,9 @@ impl OwnChain {
     fn checkpoint_from(&self, journal: &Journal, from: u64) -> Result<Option<Chain>, JournalError> {
         let key = rows::checkpoint(self.incarnation, self.stream, Sequence(from));
         let row = journal.link_first(&key[..key.len() - 8], &key)?;
-        Ok(row.and_then(|(key, value)| chain_of(&key, &value)).filter(|chain| chain.sequence().0 <= self.last))
+        Ok(row
+            .and_then(|(key, value)| chain_of(&key, &value))
+            .filter(|chain| chain.sequence().0 <= self.last))
     }
 
     /// Calls `visit` with each item from a sequence on, as it travels, until it says false.

@@ -146,11 +146,7 @@ fn forget_chain(
 }
 
 /// Deletes streams of generations before another one, in commits of bounded size.
-pub(crate) fn forget_before(
-    journal: &Journal,
-    logs: &mut OwnLogs,
-    oldest: u64,
-) -> Result<(), JournalError> {
+pub(crate) fn forget_before(journal: &Journal, logs: &mut OwnLogs, oldest: u64) -> Result<(), JournalError> {
     /// Rows of one commit.
     const TOGETHER: usize = 10_000;
     let old: Vec<OwnStreamKey> = logs.keys().copied().filter(|stream| stream.generation < oldest).collect();
@@ -165,7 +161,8 @@ pub(crate) fn forget_before(
             gone.iter().for_each(|row| batch.remove_sightings(*row));
             let is_last = gone.len() < TOGETHER;
             if is_last {
-                let stream = (stream.incarnation, Stream::Sightings { generation: Generation(stream.generation) });
+                let stream =
+                    (stream.incarnation, Stream::Sightings { generation: Generation(stream.generation) });
                 forget_chain(journal, &mut batch, stream.0, stream.1, 0)?;
             }
             batch.commit()?;

@@ -1,20 +1,22 @@
 //! Data folders of versions 1 and 2, as they were written when these were new: identity and snapshot stay readable.
 //!
-//! `cargo nextest run -p seenit-ledger --run-ignored only makes_the_golden_folder` writes one anew; do that for a new
-//! version only, and keep the old.
+//! They were written by the releases of their time, each by a test of its own; no later release can write them anew.
 
 mod common;
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use common::sites::NETWORK;
+use common::sites::{own_records, see, seen};
 use common::*;
-use flate2::Compression;
 use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
-use seenit_ledger::{LedgerConfig, Local, OPERATOR, Terms, Verb, Verdict};
+use seenit_ledger::{Ledger, LedgerConfig, Local, Verdict};
+use seenit_link::store::{Read, ReadDone, Store};
+use seenit_link::{Position, rows as link_rows};
+use seenit_sites::Digest;
+use seenit_sites::message::Stream;
+use seenit_sites::number::{Incarnation, Sequence};
 use tempfile::TempDir;
 
 fn golden() -> PathBuf {
@@ -50,16 +52,8 @@ fn a_snapshot_of_version_2_is_read() {
     assert_eq!(local.check(&case(4000)).reasons[0].seen, Some(25 + 7 + 2));
     let small = LedgerConfig { capacity: 1000, seen_capacity: 1000, ..config() };
     let ledger = open_with(folder.path(), &Hands::at(FIRST_DAY * DAY), small);
-    assert_eq!(ledger.network(), Some(NETWORK));
-    let frozen = ledger.frozen_cells().expect("copies");
-    assert_eq!(
-        frozen.iter().map(|part| (part.generation, part.sequence)).collect::<Vec<_>>(),
-        [(FIRST_DAY, 1)],
-        "what the first of them had"
-    );
-    assert_eq!(ledger.shared_generations(), [(FIRST_DAY, 2)]);
-    let identity = fs::read_to_string(folder.path().join("identity.json")).expect("readable");
-    assert!(identity.contains("\"carried_over\": 20000"), "{identity}");
+    assert_eq!(ledger.network(), Some([0xaa; 32]));
+    assert_eq!(ledger.check(&case(4000)).reasons[0].seen, Some(25 + 7 + 2), "taken over from the snapshot");
 }
 
 fn says_what_it_was_told(local: &Local) {
@@ -77,105 +71,71 @@ fn says_what_it_was_told(local: &Local) {
     assert_eq!(local.check(&case(6000)).reasons[0].seen, Some(3), "13 less the 10 that were forgotten");
 }
 
-#[test]
-#[ignore = "writes the golden folder"]
-fn makes_the_golden_folder() {
-    let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
-    let small = LedgerConfig { capacity: 1000, seen_capacity: 1000, ..config() };
-    let ledger = open_with(folder.path(), &hands, small);
-    for _ in 0..2 {
-        write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
-    }
-    write(&ledger, Verb::Revoke, OPERATOR, case(2000)).expect("durable");
-    ledger.protect(vec![case(3000)]).expect("durable");
-    write(&ledger, Verb::Report, OPERATOR, near(5, 0)).expect("durable");
-    ledger.see(&[case(4000)], 25).expect("accepted");
-    ledger.see(&[case(6000)], 10).expect("accepted");
-    write(&ledger, Verb::Forget, OPERATOR, case(6000)).expect("durable");
-    ledger.see(&[case(6000)], 3).expect("accepted");
-    let terms = Terms::private(&LedgerConfig { seen_capacity: 2000, ..config() }, [7; 16]);
-    let terms = [(FIRST_DAY, terms.expect("a geometry"))];
-    ledger.agree(NETWORK, &terms).expect("durable");
-    ledger.see(&[case(4000)], 7).expect("accepted");
-    ledger.leave().expect("durable");
-    ledger.agree(NETWORK, &terms).expect("durable");
-    ledger.see(&[case(4000)], 1).expect("accepted");
-    ledger.renew(u64::MAX).expect("durable");
-    ledger.see(&[case(4000)], 1).expect("accepted");
-    settle(&ledger);
-    drop(ledger);
-    fs::create_dir_all(golden()).expect("a folder");
-    fs::copy(folder.path().join("identity.json"), golden().join("identity-v2.json")).expect("copied");
-    let packed = File::create(golden().join("snapshot-v2.gz")).expect("made");
-    let mut packed = GzEncoder::new(packed, Compression::best());
-    packed.write_all(&fs::read(folder.path().join("snapshot")).expect("there")).expect("written");
-    packed.finish().expect("written");
+/// What `folder-of-cells.tar.gz` is: a folder of the last release that kept seen counts as cells, killed. It counted
+/// yesterday, alone; today alone, in a network, and there in a second incarnation that took over the cells of the
+/// first.
+fn folder_of_cells() -> TempDir {
+    let folder = private_folder();
+    let packed = File::open(golden().join("folder-of-cells.tar.gz")).expect("there");
+    tar::Archive::new(GzDecoder::new(packed)).unpack(folder.path()).expect("unpacked");
+    folder
 }
 
-/// Position of a stream as the link kept it before there was one log.
-fn position(applied: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for number in [applied, applied, 0, 0, 0] {
-        bytes.extend(number.to_be_bytes());
-    }
-    bytes.extend([0xcc; 32]);
-    bytes
-}
+/// How often messages 10 to 14 were seen.
+const SEEN: [u64; 5] = [18, 5, 30, 9, 0];
 
 #[test]
-#[ignore = "writes the folder"]
-fn makes_the_folder_with_cells() {
-    use seenit_ledger::peers::Batch;
-    let (folder, hands) = (private_folder(), Hands::at((FIRST_DAY - 1) * DAY));
+fn a_folder_with_cells_is_made_new_once() {
+    let (folder, hands) = (folder_of_cells(), Hands::at(FIRST_DAY * DAY));
     let small = LedgerConfig { capacity: 1000, seen_capacity: 1000, near_capacity: 1000, ..config() };
-    let ledger = open_with(folder.path(), &hands, small);
-    let see = |number, recipients| ledger.see(&[exact(number)], recipients).expect("accepted");
-    write(&ledger, Verb::Report, OPERATOR, case(1)).expect("durable");
-    see(10, 2);
+    let counts = |ledger: &Ledger| [10, 11, 12, 13, 14].map(|number| seen(ledger, number));
+    for times in 0..3 {
+        let larger = LedgerConfig { seen_capacity: 1000 * (1 + times), ..small.clone() };
+        let ledger = open_with(folder.path(), &hands, larger);
+        let recovery = ledger.stats().recovery;
+        let said = |what: &str| recovery.iter().any(|line| line.contains(what));
+        assert_eq!((said("taken over"), said("not complete")), (times == 0, false), "{recovery:?}");
+        assert_eq!(counts(&ledger), SEEN.map(|count| if count == 18 { count + times } else { count }));
+        assert_eq!(ledger.check(&case(1)).verdict, Verdict::Spam);
+        assert_eq!(ledger.network(), Some([0xaa; 32]));
+        see(&ledger, 10, 1);
+    }
+    let ledger = open_with(folder.path(), &hands, small.clone());
+    let records = own_records(&ledger).iter().map(|(_, last)| *last).collect::<Vec<_>>();
+    assert_eq!(records, [3], "the second incarnation took over all: a report, and two that became bulk");
+    // Yesterday's file is not read any more in two days, and gone.
+    hands.pass(2 * DAY);
+    settle(&ledger);
+    assert_eq!(seen(&ledger, 10), 18 + 3 - 2);
     hands.pass(DAY);
     settle(&ledger);
-    see(10, 3);
-    see(11, 5);
-    let terms = Terms::private(&LedgerConfig { seen_capacity: 2000, ..config() }, [7; 16]);
-    let terms = [(FIRST_DAY, terms.expect("a geometry"))];
-    ledger.agree(NETWORK, &terms).expect("durable");
-    let first = ledger.incarnation();
-    see(10, 7);
-    see(12, 30);
-    settle(&ledger);
-    write(&ledger, Verb::Report, OPERATOR, case(2)).expect("durable");
-    see(10, 1);
-    ledger.renew(0).expect("durable");
-    see(10, 4);
-    see(13, 9);
-    ledger.set_peers(&[peer(3, 5, 5, 20)]).expect("durable");
-    ledger.commit_link(heard(3, 1, vec![said(Verb::Report, 3, 5, FIRST_DAY, case(500))])).expect("durable");
-    let stream = |code: u8, generation: u64| {
-        let (slot, life) = (3u16.to_be_bytes(), PEER_LIFE.to_be_bytes());
-        [slot.as_slice(), &life, &[code], &generation.to_be_bytes()].concat()
-    };
-    let key = |first: &[u8], rest: &[&[u8]]| [&[first], rest].concat().concat();
-    let (two, part) = (2u64.to_be_bytes(), 0u16.to_be_bytes());
-    let rows = vec![
-        (b"r".to_vec(), Some(b"the roster".to_vec())),
-        (key(b"m", &[&1u64.to_be_bytes()]), Some(b"a manifest".to_vec())),
-        (key(b"s", &[&[3; 32]]), Some(3u16.to_be_bytes().to_vec())),
-        (key(b"k", &[&first.to_be_bytes(), &1024u64.to_be_bytes()]), Some(vec![0xdd; 32])),
-        (key(b"c", &[&first.to_be_bytes()]), Some(two.to_vec())),
-        (key(b"f", &[&stream(1, 0)]), Some(position(1))),
-        (key(b"f", &[&stream(2, FIRST_DAY)]), Some(position(2))),
-        (key(b"l", &[&stream(1, 0), &1u64.to_be_bytes(), &part]), Some(b"a message of records".to_vec())),
-        (key(b"l", &[&stream(2, FIRST_DAY), &two, &part]), Some(b"a message of cells".to_vec())),
-        (key(b"b", &[&stream(2, FIRST_DAY), &0u32.to_be_bytes()]), Some(b"cells".to_vec())),
-    ];
-    ledger.commit_link(Batch { heard: Vec::new(), rows }).expect("durable");
-    common::sites::tick(&ledger);
-    see(10, 1);
-    common::sites::tick(&ledger);
-    let copy = common::sites::killed(folder.path());
-    drop(ledger);
-    let packed = File::create(golden().join("folder-of-cells.tar.gz")).expect("made");
-    let mut archive = tar::Builder::new(GzEncoder::new(packed, Compression::best()));
-    archive.append_dir_all(".", copy.path()).expect("packed");
-    archive.into_inner().expect("packed").finish().expect("written");
+    assert_eq!(counts(&ledger), [0; 5]);
+    let names = fs::read_dir(folder.path()).expect("readable").map(|one| one.expect("an entry").file_name());
+    assert!(names.into_iter().all(|name| !name.to_string_lossy().starts_with("before-")));
+}
+
+#[test]
+fn what_the_link_kept_has_its_present_keys() {
+    let (folder, hands) = (folder_of_cells(), Hands::at(FIRST_DAY * DAY));
+    let ledger =
+        open_with(folder.path(), &hands, LedgerConfig { capacity: 1000, seen_capacity: 1000, ..config() });
+    let rows = ledger.load().expect("readable").rows;
+    let row = |key: &[u8]| rows.iter().find(|(one, _)| one == key).map(|(_, value)| value.clone());
+    assert_eq!((row(b"r"), rows.len()), (Some(b"the roster".to_vec()), 5), "{rows:?}");
+    let (key, confirmed) = rows.iter().find(|(key, _)| key[0] == b'c').expect("confirmed");
+    let first = Incarnation(u64::from_be_bytes(std::array::from_fn(|at| key[1 + at])));
+    assert_eq!(
+        (key, confirmed),
+        (&link_rows::confirmed(first, Stream::Records), &2u64.to_be_bytes().to_vec())
+    );
+    let stream = stream_of(3, Stream::Records);
+    let position =
+        Position::decode(&row(&link_rows::position(&stream)).expect("a position")).expect("readable");
+    assert_eq!((position.applied, position.value, position.head), (Sequence(1), Digest([0xcc; 32]), None));
+    let read = Read::Held { stream, after: Sequence::START, messages_max: 9 };
+    let ReadDone::Held(messages) = ledger.read(&read).expect("readable") else { panic!("not that") };
+    assert_eq!(messages, [b"a message of records".to_vec()]);
+    // The peer's records count, and its cells are gone.
+    assert_eq!(ledger.check(&case(500)).reasons[0].weight, 5);
+    assert_eq!(ledger.own().streams.len(), 1, "nothing of the cells is published");
 }

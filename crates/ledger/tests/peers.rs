@@ -3,9 +3,11 @@
 mod common;
 
 use common::*;
-use seenit_ledger::peers::{Batch, Heard, Run};
 use seenit_ledger::record::Word;
-use seenit_ledger::{Answer, Case, Ledger, LedgerConfig, OPERATOR, RecordId, Verb, Verdict, WriteError};
+use seenit_ledger::{Answer, Case, Ledger, LedgerConfig, OPERATOR, RecordId, Verb, Verdict};
+use seenit_link::store::{Batch, Heard, HeldStream, PeerSlot, Read, ReadDone, Store};
+use seenit_sites::message::Stream;
+use seenit_sites::number::Sequence;
 
 /// Caps that bind nobody.
 const FREE: u32 = 500;
@@ -30,10 +32,11 @@ fn site() -> (tempfile::TempDir, std::sync::Arc<Hands>, Ledger) {
 
 /// Everything that one ledger has, told to another as the peer in slot 1.
 fn tell(from: &Ledger, to: &Ledger) {
-    let incarnation = from.stats().incarnation;
-    let run = from.records(incarnation, 0, usize::MAX).expect("readable");
-    let heard = vec![Heard { slot: 1, incarnation, first: run.first, records: run.records }];
-    to.commit_link(Batch { heard, rows: Vec::new() }).expect("durable");
+    let (incarnation, stream) = (from.incarnation(), Stream::Records);
+    let run = from.items(incarnation, stream, 0, usize::MAX);
+    let stream = HeldStream { slot: PeerSlot(1), incarnation, stream };
+    let heard = vec![Heard { stream, after: run.after, items: run.items, message: None }];
+    to.commit_link(Batch { heard, ..Batch::default() }).expect("durable");
 }
 
 #[test]
@@ -165,7 +168,9 @@ fn an_explanation_names_a_peers_reporter_and_its_record() {
     ledger.commit_link(heard(3, 41, vec![said(Verb::Report, 7, 8, FIRST_DAY, exact(1))])).expect("durable");
     let case = exact(1);
     let words = ledger.explain(case.iter().next().expect("one")).words;
-    let record = RecordId { site: u128::from_be_bytes([3; 16]), incarnation: PEER_LIFE, number: 41 };
+    let key = site_of(3).to_bytes();
+    let site = u128::from_be_bytes(std::array::from_fn(|at| key[at]));
+    let record = RecordId { site, incarnation: PEER_INCARNATION.0, number: 41 };
     assert_eq!((words.len(), words[0].record, words[0].word, words[0].weight), (1, record, Word::Spam, 8));
     assert_eq!(words[0].reporter, "site3#7");
     assert_eq!(ledger.receipt(record), None);
@@ -349,45 +354,72 @@ fn rows_of_the_link_and_records_are_durable_together_or_not_at_all() {
         ..heard(slot, number, vec![said(Verb::Report, 1, 10, FIRST_DAY, exact(number))])
     };
     ledger
-        .commit_link(batch(1, 1, &[(b"at/1", Some(b"1")), (b"at/2", Some(b"9")), (b"b", Some(b""))]))
+        .commit_link(batch(1, 1, &[(b"r", Some(b"1")), (b"n", Some(b"9")), (b"p", Some(b""))]))
         .expect("durable");
-    ledger.commit_link(batch(1, 2, &[(b"at/1", Some(b"2")), (b"b", None)])).expect("durable");
-    let refused = ledger.commit_link(batch(9, 3, &[(b"at/1", Some(b"3"))]));
-    assert!(matches!(refused, Err(WriteError::Link(_))), "{refused:?}");
-    assert!(ledger.commit_link(batch(1, 3, &[(b"at/1", Some(b"3")), (b"", None)])).is_err());
-    let rows_from = |ledger: &Ledger, prefix: &[u8], from: &[u8]| {
-        let mut rows = Vec::new();
-        ledger
-            .link_rows(prefix, from, &mut |key, value| {
-                rows.push((key.to_vec(), value.to_vec()));
-                rows.len() < 2
-            })
-            .expect("readable");
-        rows
-    };
-    let rows = |ledger: &Ledger, prefix: &[u8]| rows_from(ledger, prefix, b"");
-    let both = vec![(b"at/1".to_vec(), b"2".to_vec()), (b"at/2".to_vec(), b"9".to_vec())];
+    ledger.commit_link(batch(1, 2, &[(b"r", Some(b"2")), (b"p", None)])).expect("durable");
+    let refused = ledger.commit_link(batch(9, 3, &[(b"r", Some(b"3"))])).expect_err("nobody").to_string();
+    assert_eq!(refused, "keeping what other sites said: there is no peer in slot 9");
+    assert!(ledger.commit_link(batch(1, 3, &[(b"r", Some(b"3")), (b"", None)])).is_err());
+    let both = vec![(b"n".to_vec(), b"9".to_vec()), (b"r".to_vec(), b"2".to_vec())];
+    let rows = |ledger: &Ledger| ledger.load().expect("readable").rows;
     let killed = private_folder();
     copy_all(folder.path(), killed.path());
     for ledger in [&ledger, &open(killed.path(), &hands)] {
-        assert_eq!((rows(ledger, b"at/"), rows(ledger, b"")), (both.clone(), both.clone()));
-        assert_eq!(rows_from(ledger, b"at/", b"at/11"), both[1..]);
-        assert_eq!(rows_from(ledger, b"at/", b"b"), []);
-        assert_eq!((ledger.link_row(b"at/1"), ledger.link_row(b"b")), (Ok(Some(b"2".to_vec())), Ok(None)));
+        assert_eq!(rows(ledger), both);
         assert_eq!([1, 2, 3].map(|number| weights(ledger, &exact(number)).0), [10, 10, 0]);
     }
     drop(ledger);
     let ledger = open_with(folder.path(), &hands, LedgerConfig { free_bytes_min: u64::MAX, ..config() });
-    let refused = [ledger.commit_link(batch(1, 3, &[(b"at/1", Some(b"3"))])), ledger.set_peers(&[])];
-    assert!(refused.iter().all(|one| matches!(one, Err(WriteError::DiskLow { .. }))), "{refused:?}");
+    let refused = [
+        ledger.commit_link(batch(1, 3, &[(b"r", Some(b"3"))])).map(|_| ()).expect_err("no room").to_string(),
+        ledger.set_peers(&[]).expect_err("no room").to_string(),
+    ];
+    assert!(refused.iter().all(|one| one.contains("are free where the journal lies")), "{refused:?}");
     assert_eq!((weights(&ledger, &exact(3)), weights(&ledger, &exact(1))), ((0, 0), (10, 0)));
-    assert_eq!(ledger.link_row(b"at/1"), Ok(Some(b"2".to_vec())));
+    assert_eq!(rows(&ledger), both);
+}
+
+/// What is kept of a peer's records for others, and until when.
+#[test]
+fn messages_are_handed_on_until_their_records_have_expired_or_the_peer_is_gone() {
+    let (_folder, _hands, ledger) = site();
+    ledger.set_peers(&[peer(1, 10, 10, 0)]).expect("durable");
+    let stream = stream_of(1, Stream::Records);
+    for number in 1..=3 {
+        let items = vec![said(Verb::Report, 1, 10, FIRST_DAY, exact(number))];
+        let message = Some(format!("message {number}").into_bytes());
+        let heard = vec![Heard { stream, after: Sequence(number - 1), items, message }];
+        ledger.commit_link(Batch { heard, ..Batch::default() }).expect("durable");
+    }
+    let held = |after: u64, messages_max: usize| match ledger
+        .read(&Read::Held { stream, after: Sequence(after), messages_max })
+        .expect("readable")
+    {
+        ReadDone::Held(messages) => messages.into_iter().map(|one| one[8]).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((held(0, 9), held(1, 1), held(3, 9)), (b"123".to_vec(), b"2".to_vec(), vec![]));
+    ledger.commit_link(Batch { expired: vec![(stream, Sequence(1))], ..Batch::default() }).expect("durable");
+    assert_eq!(held(0, 9), b"23");
+    ledger.set_peers(&[]).expect("durable");
+    assert!(held(0, 9).is_empty());
+}
+
+#[test]
+fn records_that_are_kept_and_not_counted_are_named() {
+    let (_folder, _hands, ledger) = site();
+    ledger.set_peers(&[peer(1, 10, 10, 0)]).expect("durable");
+    let good = said(Verb::Report, 1, 10, FIRST_DAY, exact(1));
+    let committed = ledger.commit_link(heard(1, 5, vec![good.clone(), b"no record".to_vec(), good]));
+    let uncounted = committed.expect("durable").uncounted;
+    assert_eq!(uncounted, [(stream_of(1, Stream::Records), Sequence(6))]);
 }
 
 #[test]
 fn own_records_are_read_in_order_whatever_they_are_and_say_where_older_ones_have_expired() {
     let (_folder, hands, ledger) = site();
-    let life = ledger.stats().incarnation;
+    common::sites::agree(&ledger, common::sites::terms(1, common::sites::KEY)).expect("durable");
+    let incarnation = ledger.incarnation();
     let verbs = [Verb::Report, Verb::Protect, Verb::Revoke, Verb::Report, Verb::Unprotect];
     for (verb, number) in verbs.into_iter().zip(1..) {
         write(&ledger, verb, OPERATOR, exact(number * 100)).expect("durable");
@@ -397,24 +429,63 @@ fn own_records_are_read_in_order_whatever_they_are_and_say_where_older_ones_have
     write(&ledger, Verb::Withdraw, OPERATOR, exact(600)).expect("durable");
     let verb_of = |bytes: &Vec<u8>| Verb::from_code(bytes[1]).expect("a verb");
     let run = |after, bytes_max| -> (u64, Vec<Verb>) {
-        let Run { first, records } = ledger.records(life, after, bytes_max).expect("readable");
-        (first, records.iter().map(verb_of).collect())
+        let run = ledger.items(incarnation, Stream::Records, after, bytes_max);
+        assert!(run.value.is_some(), "{run:?}");
+        (run.after.0, run.items.iter().map(verb_of).collect())
     };
     let all = [verbs.as_slice(), &[Verb::Withdraw]].concat();
-    assert_eq!((run(0, usize::MAX), ledger.records_end(life)), ((1, all.clone()), Ok(6)));
-    assert_eq!((run(2, 0), run(6, usize::MAX)), ((3, vec![Verb::Revoke]), (7, Vec::new())));
-    let bytes = ledger.records(life, 0, 0).expect("readable").records[0].len();
-    assert_eq!(run(1, bytes * 3), (2, all[1..4].to_vec()));
-    assert!(ledger.records(life + 1, 0, 0).is_err());
-    // All that aged is gone; protections last.
+    assert_eq!(
+        (run(0, usize::MAX), common::sites::own_records(&ledger)),
+        ((0, all.clone()), vec![(incarnation, 6)])
+    );
+    assert_eq!((run(2, 0), run(6, usize::MAX)), ((2, vec![Verb::Revoke]), (6, Vec::new())));
+    let bytes = ledger.items(incarnation, Stream::Records, 0, 0).items[0].len();
+    assert_eq!(run(1, bytes * 3), (1, all[1..4].to_vec()));
+    assert_eq!(ledger.items(incarnation, Stream::Records, 7, 0).value, None, "there is no such record");
+    let value = ledger.items(incarnation, Stream::Records, 6, 0).value;
+    // All that aged is gone, and protections have no neighbours any more; the chain is still known.
     for _ in 0..33 {
         hands.pass(DAY);
         settle(&ledger);
     }
     write(&ledger, Verb::Report, OPERATOR, exact(700)).expect("durable");
-    assert_eq!(run(0, usize::MAX), (2, vec![Verb::Protect]));
-    assert_eq!(run(2, usize::MAX), (5, vec![Verb::Unprotect]));
-    assert_eq!((run(5, usize::MAX), ledger.records_end(life)), ((7, vec![Verb::Report]), Ok(7)));
+    assert_eq!(
+        (run(0, usize::MAX), run(5, usize::MAX)),
+        ((4, vec![Verb::Unprotect]), (6, vec![Verb::Report]))
+    );
+    assert_eq!(ledger.items(incarnation, Stream::Records, 6, 0).value, value);
+}
+
+/// What others hold of an earlier incarnation and this site has lost is its own reporters' opinion again.
+#[test]
+fn own_records_that_come_back_count_as_own_and_can_be_withdrawn() {
+    let (folder, hands, ledger) = site();
+    common::sites::agree(&ledger, common::sites::terms(1, common::sites::KEY)).expect("durable");
+    let account = ledger.put_reporter("account", Some(8)).expect("durable").id;
+    let before = ledger.incarnation();
+    let own_key = seenit_sites::key::SiteSecret::from_bytes(*ledger.site_secret()).public();
+    let own = seenit_link::store::Peer { site: own_key, ..peer(9, 0, 0, 0) };
+    ledger.set_peers(&[own]).expect("durable");
+    common::sites::renew(&ledger, 0, &[]);
+    let lost = said(Verb::Report, account.0, 8, FIRST_DAY, case(1));
+    let stream = HeldStream { slot: PeerSlot(9), incarnation: before, stream: Stream::Records };
+    let heard = vec![Heard { stream, after: Sequence::START, items: vec![lost], message: Some(vec![1]) }];
+    ledger.commit_link(Batch { heard, ..Batch::default() }).expect("durable");
+    drop(ledger);
+    let ledger = open(folder.path(), &hands);
+    assert_eq!(weights(&ledger, &exact(1)), (8, 0), "no cap holds for its own");
+    let one = exact(1);
+    let words = ledger.explain(one.iter().next().expect("one")).words;
+    assert_eq!((words[0].reporter.as_str(), words[0].record.incarnation), ("account", before.0));
+    write(&ledger, Verb::Withdraw, account, exact(1)).expect("durable");
+    assert_eq!(
+        (weights(&ledger, &exact(1)), weights(&ledger, &pyzor(1))),
+        ((0, 0), (0, 0)),
+        "all of the message"
+    );
+    drop(ledger);
+    seenit_ledger::rebuild(folder.path(), config(), hands.clone(), || ()).expect("rebuilt");
+    assert_eq!(weights(&open(folder.path(), &hands), &exact(1)), (0, 0));
 }
 
 #[test]
@@ -427,7 +498,7 @@ fn a_slot_that_was_given_up_can_be_given_again_and_serial_numbers_are_not() {
     drop(ledger);
     let ledger = open(folder.path(), &hands);
     assert_eq!((ledger.signatures(), ledger.stats().heard), (0, 1));
-    let other = seenit_ledger::peers::Peer { site: [8; 32], ..peer(1, 10, 10, 0) };
+    let other = seenit_link::store::Peer { site: site_of(8), ..peer(1, 10, 10, 0) };
     ledger.set_peers(std::slice::from_ref(&other)).expect("durable");
     ledger.commit_link(heard(1, 1, vec![said(Verb::Report, 1, 10, FIRST_DAY, case(2))])).expect("durable");
     assert_eq!((ledger.stats().heard, ledger.check(&case(2)).verdict), (2, Verdict::Spam));

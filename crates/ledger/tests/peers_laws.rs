@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use common::*;
 use proptest::prelude::*;
-use seenit_ledger::peers::Peer;
 use seenit_ledger::{Answer, Case, Ledger, LedgerConfig, ReporterId, Verb, Write};
+use seenit_link::store::{Batch, Peer};
 
 /// Generations that records are kept in this test.
 const KEPT: u64 = 3;
@@ -115,7 +115,7 @@ impl Naive {
         let Said { slot, reporter, verb, thing, days_ago } = *said;
         let own = slot == 0;
         let back = if own { 0 } else { days_ago };
-        if back >= KEPT || (!own && self.peers.iter().all(|peer| peer.slot != slot)) {
+        if back >= KEPT || (!own && self.peers.iter().all(|peer| peer.slot.0 != slot)) {
             return;
         }
         let is_text = thing >= SIGNATURES;
@@ -137,7 +137,11 @@ impl Naive {
             Verb::Forget => self.day + 10,
             _ => self.day + 10 - back,
         };
-        let weight = WEIGHTS[reporter];
+        // Shingles are as good as the weightiest who protects them says.
+        let protects = |word: &&Word| word.whose == Whose::Protect && word.thing == thing;
+        let protected = self.words.iter().filter(protects).map(|word| word.weight).max();
+        let is_protection = whose == Whose::Protect;
+        let weight = WEIGHTS[reporter].max(protected.filter(|_| is_protection).unwrap_or(0));
         if verb == Verb::Forget {
             self.words.push(Word { day, slot, whose: Whose::Many, thing, verb: Verb::Withdraw, weight });
         }
@@ -148,7 +152,7 @@ impl Naive {
     fn counted(&self, thing: u64) -> Says {
         let (mut says, mut last) = (Says::default(), BTreeMap::new());
         for (order, word) in self.words.iter().enumerate().filter(|(_, word)| word.thing == thing) {
-            let is_counted = word.slot == 0 || self.peers.iter().any(|peer| peer.slot == word.slot);
+            let is_counted = word.slot == 0 || self.peers.iter().any(|peer| peer.slot.0 == word.slot);
             if !is_counted || word.day.saturating_add(KEPT) <= self.day + 10 {
                 continue;
             }
@@ -161,12 +165,12 @@ impl Naive {
         let mut points: BTreeMap<u16, (u32, u32)> = BTreeMap::new();
         for (&(slot, whose), &(_, order)) in &last {
             let word = &self.words[order];
-            let peer = self.peers.iter().find(|peer| peer.slot == slot);
+            let peer = self.peers.iter().find(|peer| peer.slot.0 == slot);
             let points = points.entry(slot).or_default();
             let units = if is_text { u32::from(word.weight >= 5) } else { word.weight.into() };
             match (whose, word.verb) {
                 (Whose::Many, Verb::Many) => {
-                    says.marks[0] |= peer.is_none_or(|peer| peer.seen >= 1_000_000);
+                    says.marks[0] |= peer.is_none_or(|peer| peer.caps.seen >= 1_000_000);
                 }
                 (Whose::Forget, _) => says.marks[1] = true,
                 (Whose::Protect, _) if is_text => points.1 += units,
@@ -178,9 +182,9 @@ impl Naive {
         }
         for (slot, (spam, ham)) in points {
             let caps =
-                self.peers.iter().find(|peer| peer.slot == slot).map_or((u32::MAX, u32::MAX), |peer| {
+                self.peers.iter().find(|peer| peer.slot.0 == slot).map_or((u32::MAX, u32::MAX), |peer| {
                     let units = |cap| if cap < 5 { 0 } else { 1 };
-                    if is_text { (units(peer.spam), 0) } else { (peer.spam, peer.ham) }
+                    if is_text { (units(peer.caps.spam), 0) } else { (peer.caps.spam, peer.caps.ham) }
                 });
             says.weights.0 += spam.min(caps.0);
             says.weights.1 += ham.min(caps.1);
@@ -251,8 +255,8 @@ impl Site {
             }
         }
         // What peers said comes in one batch.
-        let mut batch = seenit_ledger::peers::Batch::default();
-        for said in all.iter().filter(|said| peers.iter().any(|peer| peer.slot == said.slot)) {
+        let mut batch = Batch::default();
+        for said in all.iter().filter(|said| peers.iter().any(|peer| peer.slot.0 == said.slot)) {
             let (weight, day) = (WEIGHTS[said.reporter], now - said.days_ago);
             let record = common::said(said.verb, said.reporter as u32 + 1, weight, day, thing(said.thing));
             let next = &mut self.heard[usize::from(said.slot)];
@@ -291,7 +295,7 @@ proptest! {
                 Step::Snapshot => site.ledger.snapshot().expect("a snapshot"),
                 Step::Peers(standing) => {
                     naive.peers = table(*standing);
-                    let is_there = |slot: u16| naive.peers.iter().any(|peer| peer.slot == slot);
+                    let is_there = |slot: u16| naive.peers.iter().any(|peer| peer.slot.0 == slot);
                     naive.words.retain(|word| word.slot == 0 || is_there(word.slot));
                     site.ledger.set_peers(&naive.peers).expect("durable");
                 }

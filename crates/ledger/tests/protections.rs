@@ -107,10 +107,10 @@ fn other_sites_hear_the_end_of_a_protection_only_of_what_nobody_protects() {
     undo(&ledger, case(1));
     undo(&ledger, link());
     undo(&ledger, case(3));
-    let incarnation = ledger.stats().incarnation;
-    let run = ledger.records(incarnation, 0, usize::MAX).expect("readable");
-    assert_eq!(run.records.len(), 6);
-    other.commit_link(heard(1, 1, run.records)).expect("durable");
+    let records = seenit_sites::message::Stream::Records;
+    let run = ledger.items(ledger.incarnation(), records, 0, usize::MAX);
+    assert_eq!(run.items.len(), 6);
+    other.commit_link(heard(1, 1, run.items)).expect("durable");
     let against = |one: Case| {
         let mut answers = [Answer::default()];
         other.check_many(&[one.iter().next().expect("one")], &mut answers);

@@ -95,17 +95,9 @@ fn a_damaged_snapshot_is_put_aside_and_memory_comes_from_the_one_before_or_the_j
                 damage(&copy.path().join(name), how);
             }
             let again = open(copy.path(), &hands);
-            if damaged.len() == 1 {
-                assert_eq!(sayings(&again, 0), first, "{damaged:?} {how}");
-                assert_eq!(sayings(&again, 1000), second, "{damaged:?} {how}");
-            } else {
-                // Without any snapshot the records are all there; seen counts are those of the deltas still kept.
-                let records = |said: &[(Verdict, u32, u32, u64, Option<u64>)]| {
-                    said.iter().map(|one| (one.0, one.1, one.2, one.3)).collect::<Vec<_>>()
-                };
-                assert_eq!(records(&sayings(&again, 0)), records(&first), "{damaged:?} {how}");
-                assert_eq!(records(&sayings(&again, 1000)), records(&second), "{damaged:?} {how}");
-            }
+            // Records and sightings are in the journal, whatever becomes of snapshots.
+            assert_eq!(sayings(&again, 0), first, "{damaged:?} {how}");
+            assert_eq!(sayings(&again, 1000), second, "{damaged:?} {how}");
             if how != "gone" {
                 let recovery = again.stats().recovery;
                 assert!(recovery.iter().any(|line| line.contains("put aside")), "{how}: {recovery:?}");
@@ -198,13 +190,13 @@ fn a_journal_that_ends_before_its_snapshot_begins_a_new_incarnation() {
     assert_eq!(receipt.id.number, 3, "no number is given twice");
     assert_eq!(again.check(&case(2)).verdict, Verdict::Spam);
     assert_eq!(receipt.id.incarnation, again.stats().incarnation);
-    // What was counted in the life before is frozen and still counts, in this life and after a kill of it.
-    let seen = |ledger: &Ledger| ledger.check(&case(900)).reasons[0].seen;
-    assert_eq!(seen(&again), Some(11));
+    // What was counted after the backup is gone with the journal: others may hold it.
+    let seen = |ledger: &Ledger| ledger.check(&case(900)).reasons.first().and_then(|reason| reason.seen);
+    assert_eq!(seen(&again), None);
     again.see(&[case(900)], 4).expect("accepted");
     tick(&again);
     let after = killed(folder.path());
-    assert_eq!((seen(&again), seen(&open(after.path(), &hands))), (Some(15), Some(15)));
+    assert_eq!((seen(&again), seen(&open(after.path(), &hands))), (Some(4), Some(4)));
     // A vouched word that contradicts what only the snapshot knows replaces it, also after a restart.
     write(&again, Verb::Revoke, OPERATOR, case(2)).expect("durable");
     assert_eq!(again.check(&case(2)).verdict, Verdict::Ham);

@@ -11,9 +11,9 @@ use seenit_filter::random::SplitMix;
 use seenit_filter::sightings::decode;
 use seenit_ledger::{Ledger, LedgerConfig, Structure};
 use seenit_link::store::{Batch, Read, ReadDone, Store};
-use seenit_sites::beat::StreamId;
 use seenit_sites::chain::Chain;
 use seenit_sites::key::SiteSecret;
+use seenit_sites::message::StreamId;
 use seenit_sites::number::{Incarnation, Sequence};
 
 /// The chain over an own stream from its beginning on.
@@ -32,7 +32,8 @@ fn published(ledger: &Ledger, incarnation: Incarnation, generation: u64, number:
         chain = chain.then(item);
         let sightings = decode(item).expect("a delta");
         let wanted = fingerprint(KEY, number);
-        count += sightings.iter().filter(|one| one.fingerprint == wanted).map(|one| one.increment).sum::<u64>();
+        count +=
+            sightings.iter().filter(|one| one.fingerprint == wanted).map(|one| one.increment).sum::<u64>();
     }
 }
 
@@ -74,7 +75,9 @@ fn agreeing_is_durable_when_it_returns_and_the_same_again_changes_nothing() {
     assert_eq!(again.incarnation(), incarnation);
     let refused = agree(&ledger, seenit_link::store::Terms { generation_secs: 60, ..terms(1, KEY) });
     let refused = refused.expect_err("other days").to_string();
-    assert!(refused.contains("the network's generations have 60 s, and ledger.generation_secs is 86400 here"));
+    assert!(
+        refused.contains("the network's generations have 60 s, and ledger.generation_secs is 86400 here")
+    );
 }
 
 #[test]
@@ -239,7 +242,8 @@ fn a_snapshot_has_all_that_was_seen_added_up() {
         see(&ledger, 2, 1);
         tick(&ledger);
     }
-    let ReadDone::Snapshot(parts) = ledger.read(&Read::Snapshot { bytes_max: 1 << 20 }).expect("readable") else {
+    let ReadDone::Snapshot(parts) = ledger.read(&Read::Snapshot { bytes_max: 1 << 20 }).expect("readable")
+    else {
         panic!("not what was asked for");
     };
     let [part] = &parts[..] else { panic!("{parts:?}") };
@@ -300,7 +304,11 @@ fn counts_are_never_below_the_truth_whatever_happens() {
             }
             for number in 0..KEYS {
                 let true_count: u64 = truth.iter().map(|day| day[number as usize]).sum();
-                assert_eq!(seen(&ledger, number), true_count, "{structure} {seed}, step {step}, key {number}");
+                assert_eq!(
+                    seen(&ledger, number),
+                    true_count,
+                    "{structure} {seed}, step {step}, key {number}"
+                );
             }
         }
     }

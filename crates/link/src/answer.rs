@@ -84,6 +84,7 @@ impl Link {
         let end = self.own_end(id);
         let Some(value) = run.value else {
             let first = end.next();
+            self.snapshots.is_needed();
             return self.answer(reply, &Answer::Expired { id: stream, first });
         };
         if self.own.fenced.is_some() || !self.own.is_settled {
@@ -93,6 +94,7 @@ impl Link {
         let mut items = run.items.get(..count).unwrap_or_default();
         let mut chain = Chain::resume(run.after, value);
         if run.after > after {
+            self.snapshots.is_needed();
             self.answer(reply, &Answer::Expired { id: stream, first: run.after.next() });
         }
         for _ in 0..MESSAGES_MAX {
@@ -127,7 +129,7 @@ impl Link {
     }
 
     /// The last own item that is handed on.
-    fn own_end(&self, id: OwnId) -> Sequence {
+    pub(crate) fn own_end(&self, id: OwnId) -> Sequence {
         let is_present = id.0 == self.own.latest.incarnation;
         self.own.streams.get(&id).map_or(Sequence::START, |one| one.said(is_present))
     }

@@ -19,7 +19,7 @@ use crate::link::Link;
 use crate::publish::Publisher;
 use crate::read::{Purpose, Wanted};
 use crate::rows;
-use crate::store::{Batch, Own, Renewal};
+use crate::store::{Batch, Own, OwnRun, Renewal};
 
 /// Ends of own messages whose values are remembered, a stream: others are at one of them, so a holding is compared
 /// without reading.
@@ -35,6 +35,13 @@ const START_MILLIS: u64 = 2_000;
 
 /// What was signed farther ahead than this was signed by a clock that was wrong, not by a copy that runs now.
 const FUTURE_MILLIS: u64 = 60_000;
+
+/// So long after an incarnation began, a stream of which somebody claims to hold something else is not published: it
+/// may be that we came back from a backup. Afterwards nobody can stop us by claims.
+const DOUBT_MILLIS: u64 = 30_000;
+
+/// And so long after the claim.
+const CLAIM_MILLIS: u64 = 5_000;
 
 /// Heartbeat numbers that one start may use.
 const NUMBERS: u64 = 1 << 32;
@@ -60,7 +67,11 @@ pub(crate) struct OwnStream {
     pub(crate) head: Option<(Head, Vec<u8>)>,
     /// A read of its tip, or of a value that somebody holds, is under way.
     pub(crate) is_reading: bool,
+    /// The store does not know its chain at this item any more.
+    pub(crate) unknown: Option<Sequence>,
     pub(crate) is_checking: bool,
+    /// When somebody last claimed to hold something else of it than we remember.
+    pub(crate) doubted_at: Option<Millis>,
 }
 
 impl OwnStream {
@@ -167,6 +178,8 @@ impl OwnSide {
     pub(crate) fn forget_tentative(&mut self, now: Millis) {
         (self.is_settled, self.is_committed) = (false, false);
         self.is_heartbeat_due = false;
+        // The new incarnation may not have begun.
+        self.renewed_for.clear();
         self.publishers.iter_mut().for_each(|one| one.interrupted(now));
         self.streams.values_mut().for_each(|one| (one.is_reading, one.is_checking) = (false, false));
     }
@@ -190,6 +203,7 @@ impl Link {
         if own.incarnation != self.own.latest.incarnation {
             self.own.since = self.now;
             self.own.publishers.iter_mut().for_each(Publisher::begin_incarnation);
+            self.snapshots.look_at_own();
         }
         for one in &own.streams {
             let id = (one.incarnation, one.stream);
@@ -236,7 +250,8 @@ impl Link {
         let is_wanted = |(id, one): (&OwnId, &OwnStream)| {
             let end = one.said(id.0 == present);
             let is_known = one.tip.is_some_and(|tip| tip.sequence() >= end);
-            (end > Sequence::START && !one.is_reading && !is_known).then_some((*id, end))
+            let is_wanted = end > Sequence::START && one.unknown != Some(end);
+            (is_wanted && !one.is_reading && !is_known).then_some((*id, end))
         };
         let wanted: Vec<_> = self.own.streams.iter().filter_map(is_wanted).collect();
         for (id, after) in wanted {
@@ -250,13 +265,24 @@ impl Link {
     /// The chain of an own stream is known at a sequence.
     pub(crate) fn take_tip(&mut self, id: OwnId, at: Option<Chain>) {
         let Some(one) = self.own.streams.get_mut(&id) else { return };
-        one.is_reading = false;
         if let Some(at) = at.filter(|at| at.sequence() <= one.last) {
             one.keep_end(at.sequence(), at.value());
             if one.tip.is_none_or(|tip| tip.sequence() < at.sequence()) {
                 (one.tip, one.head) = (Some(at), None);
             }
         }
+    }
+
+    /// The chain of an own stream was read at its end, if it could be.
+    pub(crate) fn tip_read(&mut self, id: OwnId, run: Option<OwnRun>) {
+        let end = self.own_end(id);
+        let Some(one) = self.own.streams.get_mut(&id) else { return };
+        one.is_reading = false;
+        let Some(run) = run else { return };
+        if run.value.is_none() {
+            one.unknown = Some(end);
+        }
+        self.take_tip(id, run.value.map(|value| Chain::resume(run.after, value)));
     }
 
     /// Takes note of what somebody holds of our streams.
@@ -270,10 +296,10 @@ impl Link {
             Some(one) if holding.sequence <= one.last => match one.ends.get(&holding.sequence) {
                 _ if holding.sequence <= one.confirmed => {}
                 Some(value) if *value == holding.value => self.confirm(own_id, holding.sequence),
-                Some(_) => self.doubt(holder, &holding.id),
+                Some(_) => self.doubt(holder, &holding.id, holding.sequence),
                 None => self.check(own_id, holding.sequence, Expected::Holding(holder, holding.value)),
             },
-            _ if is_present => self.doubt(holder, &holding.id),
+            _ if is_present => self.doubt(holder, &holding.id, holding.sequence),
             // Of an earlier incarnation somebody has more than we remember.
             _ => self.hear_claim(holder, holding),
         }
@@ -288,10 +314,13 @@ impl Link {
     }
 
     /// Somebody claims to hold of our present incarnation what we do not remember, or something else: let it show.
-    fn doubt(&mut self, holder: SiteKey, id: &StreamId) {
-        let after =
-            self.own.streams.get(&(id.incarnation, id.stream)).map_or(Sequence::START, |one| one.confirmed);
+    fn doubt(&mut self, holder: SiteKey, id: &StreamId, held: Sequence) {
+        if let Some(one) = self.own.streams.get_mut(&(id.incarnation, id.stream)) {
+            one.doubted_at = Some(self.now);
+        }
         if self.own.is_settled && self.own.fenced.is_none() {
+            // The message that leads there is enough.
+            let after = Sequence(held.0.saturating_sub(1));
             let bytes = Ask::Range { id: *id, after }.encode();
             self.out.push(Action::Ask { to: holder, bytes });
         }
@@ -309,65 +338,74 @@ impl Link {
         }
     }
 
-    /// The chain of an own stream was read at a sequence.
-    pub(crate) fn checked(&mut self, id: OwnId, at: Sequence, expected: Expected, found: Option<Chain>) {
+    /// The chain of an own stream was read at a sequence, if it could be.
+    pub(crate) fn checked(&mut self, id: OwnId, at: Sequence, expected: Expected, run: Option<OwnRun>) {
         let Some(one) = self.own.streams.get_mut(&id) else { return };
         one.is_checking = false;
-        // Where it has expired, there is nothing to compare.
-        let Some(found) = found.filter(|found| found.sequence() == at && at <= one.last) else { return };
+        let Some(run) = run else { return };
+        let found = run.value.map(|value| Chain::resume(run.after, value));
+        let Some(found) = found.filter(|found| found.sequence() == at && at <= one.last) else {
+            // Where it has expired, there is nothing to compare.
+            return self.verified(kind_of(id.1));
+        };
         one.keep_end(at, found.value());
         match expected {
             Expected::Holding(_, value) if beginning(found.value()) == value => self.confirm(id, at),
             Expected::Holding(holder, _) => {
                 let id = StreamId { site: self.key, incarnation: id.0, stream: id.1 };
-                self.doubt(holder, &id);
+                self.doubt(holder, &id, at);
             }
             Expected::Head { value, .. } if found.value() == value => {}
-            Expected::Head { time_secs, .. } => self.not_remembered(id, time_secs),
+            Expected::Head { time_secs, .. } => {
+                self.not_remembered(id, time_secs);
+            }
         }
     }
 
     /// Somebody shows a head that was signed with our key. If we do not remember to have said that, this folder came
-    /// back from a backup, or a copy of it is running.
-    pub(crate) fn said_by_us(&mut self, head: &Head) {
-        let state = *head.state();
-        let id = (state.incarnation, state.stream);
-        if !self.own.is_settled || self.own.fenced.is_some() || id.0 < self.own.latest.incarnation {
-            return;
+    /// back from a backup, or a copy of it is running. Whether there is nothing against it.
+    pub(crate) fn said_by_us(&mut self, head: &Head) -> bool {
+        let State { incarnation, stream, sequence, value, time_secs, .. } = *head.state();
+        self.said_at((incarnation, stream), Chain::resume(sequence, value), time_secs)
+    }
+
+    /// The same of a value of our chain that was signed at a time.
+    pub(crate) fn said_at(&mut self, id: OwnId, at: Chain, time_secs: u64) -> bool {
+        let (sequence, value) = (at.sequence(), at.value());
+        let is_old = matches!(id.1, Stream::Sightings { generation } if generation < self.own.latest.oldest);
+        if id.0 < self.own.latest.incarnation || is_old || sequence == Sequence::START {
+            return true;
         }
-        if matches!(id.1, Stream::Sightings { generation } if generation < self.own.latest.oldest) {
-            return;
+        if !self.own.is_settled || self.own.fenced.is_some() {
+            return false;
         }
-        let is_ours = self.own.signed.get(&id).is_some_and(|signed| state.sequence <= *signed);
         let stream = self.own.streams.get(&id);
-        let last = stream.map_or(Sequence::START, |one| one.last);
-        if state.sequence > last {
-            if !is_ours && state.sequence > Sequence::START {
-                self.not_remembered(id, state.time_secs);
-            }
-            return;
+        if sequence > stream.map_or(Sequence::START, |one| one.last) {
+            let is_ours = self.own.signed.get(&id).is_some_and(|signed| sequence <= *signed);
+            return is_ours || self.not_remembered(id, time_secs);
         }
-        match stream.and_then(|one| one.ends.get(&state.sequence)) {
-            Some(value) if *value == beginning(state.value) => {}
-            Some(_) => self.not_remembered(id, state.time_secs),
-            None if state.sequence > Sequence::START => {
-                let expected = Expected::Head { value: state.value, time_secs: state.time_secs };
-                self.check(id, state.sequence, expected);
+        match stream.and_then(|one| one.ends.get(&sequence)) {
+            Some(known) if *known == beginning(value) => true,
+            Some(_) => self.not_remembered(id, time_secs),
+            None => {
+                self.check(id, sequence, Expected::Head { value, time_secs });
+                false
             }
-            None => {}
         }
     }
 
-    /// Something was signed with our key that we did not say.
-    fn not_remembered(&mut self, id: OwnId, time_secs: u64) {
+    /// Something was signed with our key that we did not say. Whether nothing more can be done about it: each
+    /// incarnation leads to one new one, and a clock that was wrong to no more.
+    fn not_remembered(&mut self, id: OwnId, time_secs: u64) -> bool {
         if !self.own.is_settled || self.own.fenced.is_some() || id.0 < self.own.latest.incarnation {
-            return;
+            return false;
         }
         if self.is_of_running_copy(time_secs) {
-            return self.fence();
+            self.fence();
+            return false;
         }
         if !self.own.renewed_for.insert(id.0) {
-            return;
+            return true;
         }
         let of_present =
             |stream: Stream| self.own.present(stream).map_or(Sequence::START, |one| one.confirmed);
@@ -390,6 +428,7 @@ impl Link {
              lost something; a new incarnation begins"
                 .into(),
         );
+        false
     }
 
     /// Whether something that we did not say was signed since our own start: then a copy of this folder runs.
@@ -440,6 +479,12 @@ impl Link {
                 None
             }
         }
+    }
+
+    /// Whether an own stream must not be published yet: somebody may hold something else of it.
+    pub(crate) fn is_doubtful(&self, one: &OwnStream) -> bool {
+        let is_claimed = one.doubted_at.is_some_and(|at| self.now.since(at) < CLAIM_MILLIS);
+        one.is_checking || is_claimed && self.now.since(self.own.since) < DOUBT_MILLIS
     }
 
     /// Own streams of a kind in the present incarnation, oldest first.

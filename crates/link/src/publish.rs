@@ -3,7 +3,7 @@
 
 use seenit_sites::chain::Chain;
 use seenit_sites::list;
-use seenit_sites::message::{Message, PAYLOAD_BYTES_MAX, StreamId};
+use seenit_sites::message::{Head, Message, PAYLOAD_BYTES_MAX, StreamId};
 use seenit_sites::number::Sequence;
 
 use crate::action::{Action, Kind, Millis, Published, Ticket};
@@ -24,6 +24,8 @@ const PATIENCE_MILLIS: u64 = 15_000;
 pub(crate) struct Publisher {
     /// Whether the broker has said what it holds last under our name.
     is_resumed: bool,
+    /// What the broker holds last under our name, until it is known that we said it.
+    unverified: Option<Head>,
     stage: Stage,
     /// Why the broker did not store something, the last time.
     pub(crate) why: Option<String>,
@@ -67,7 +69,7 @@ impl Publisher {
 
     /// What is under way is of the incarnation before.
     pub(crate) fn begin_incarnation(&mut self) {
-        (self.stage, self.waiting_since) = (Stage::Idle, None);
+        (self.stage, self.waiting_since, self.unverified) = (Stage::Idle, None, None);
     }
 }
 
@@ -86,22 +88,24 @@ impl Link {
         let last = last.zip(roster).and_then(|(bytes, roster)| Message::decode(bytes, roster).ok());
         let head = last.map(|message| *message.head()).filter(|head| *head.site() == self.key);
         if let Some(head) = &head {
+            self.own.publishers[kind as usize].unverified = Some(*head);
             self.note_head(head);
         }
-        let present = self.own.latest.incarnation;
-        let stored = head.map(|head| *head.state()).filter(|state| state.incarnation == present);
-        match stored {
-            Some(state) => {
-                if let Some(one) = self.own.streams.get_mut(&(present, state.stream)) {
-                    one.published = Some(state.sequence.min(one.last));
-                }
-            }
+        if head.is_none() {
             // It has forgotten all of it, or had none.
-            None => {
-                let of_kind = |id: &OwnId| id.0 == present && kind_of(id.1) == kind;
-                let forgotten = self.own.streams.iter_mut().filter(|(id, _)| of_kind(id));
-                forgotten.for_each(|(_, one)| one.published = None);
-            }
+            let present = self.own.latest.incarnation;
+            let of_kind = |id: &OwnId| id.0 == present && kind_of(id.1) == kind;
+            let forgotten = self.own.streams.iter_mut().filter(|(id, _)| of_kind(id));
+            forgotten.for_each(|(_, one)| one.published = None);
+        }
+    }
+
+    /// We have said what the broker holds last under our name: so much is published.
+    pub(crate) fn verified(&mut self, kind: Kind) {
+        let Some(head) = self.own.publishers[kind as usize].unverified.take() else { return };
+        let id = (head.state().incarnation, head.state().stream);
+        if let Some(one) = self.own.streams.get_mut(&id) {
+            one.published = Some(head.state().sequence.min(one.last));
         }
     }
 
@@ -164,7 +168,7 @@ impl Link {
             }
             Stage::Idle | Stage::Pausing(_) => publisher.stage = Stage::Idle,
         }
-        if !is_waiting || !publisher.is_resumed || !self.has_listened() {
+        if !is_waiting || !publisher.is_resumed || !self.has_listened() || !self.is_verified(kind) {
             return;
         }
         let next = self.own_of_kind(kind).map(|(id, one)| (*id, one.published, one.last));
@@ -181,6 +185,19 @@ impl Link {
                 return;
             }
         }
+    }
+
+    /// Whether what the broker holds last under our name is what we said. If not, we have not finished finding out
+    /// whether we came back from a backup.
+    fn is_verified(&mut self, kind: Kind) -> bool {
+        // It is looked at again each time: a read may have failed.
+        if let Some(head) = self.own.publishers[kind as usize].unverified
+            && self.said_by_us(&head)
+        {
+            self.verified(kind);
+        }
+        let is_verified = self.own.publishers[kind as usize].unverified.is_none();
+        is_verified && self.own.is_settled && !self.own_of_kind(kind).any(|(_, one)| self.is_doubtful(one))
     }
 
     /// Where to begin when the broker has nothing: what every other member shows to hold need not be said again. Who

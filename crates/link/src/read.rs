@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use seenit_sites::chain::Chain;
 use seenit_sites::message::StreamId;
 use seenit_sites::number::Sequence;
 
@@ -97,12 +96,10 @@ impl Link {
     fn took(&mut self, purpose: Purpose, done: Option<ReadDone>) {
         match (purpose, done) {
             (Purpose::Publish(id), done) => self.publish_run(id, run_of(done)),
-            (Purpose::Tip(id), done) => {
-                // What was asked for is the value at the end; what comes behind it is left for the publisher.
-                self.take_tip(id, chain_of(run_of(done)));
-            }
+            // What was asked for is the value at the end; what comes behind it is left for the publisher.
+            (Purpose::Tip(id), done) => self.tip_read(id, run_of(done)),
             (Purpose::Check(id, at, expected), done) => {
-                self.checked(id, at, expected, chain_of(run_of(done)));
+                self.checked(id, at, expected, run_of(done));
             }
             (Purpose::AnswerOwn(id, after, reply), Some(ReadDone::Own(run))) => {
                 self.answer_own(id, after, run, reply);
@@ -136,9 +133,4 @@ fn run_of(done: Option<ReadDone>) -> Option<OwnRun> {
         Some(ReadDone::Own(run)) => Some(run),
         _ => None,
     }
-}
-
-fn chain_of(run: Option<OwnRun>) -> Option<Chain> {
-    let run = run?;
-    run.value.map(|value| Chain::resume(run.after, value))
 }

@@ -27,6 +27,9 @@ const SNAPSHOT_SECS: u64 = 3600;
 /// The first one is made so long after the start, or after one that failed.
 const FIRST_MILLIS: u64 = 5_000;
 
+/// A snapshot that does not reach what has expired here since is made anew after this time.
+const AGAIN_MILLIS: u64 = 30_000;
+
 /// Bytes of one stream in a snapshot, the oldest records first; the rest is asked for.
 const STREAM_BYTES_MAX: usize = 64 << 20;
 
@@ -52,6 +55,7 @@ pub(crate) struct Snapshots {
     /// The digest of our newest manifest.
     pub(crate) published: Option<Digest>,
     due: Millis,
+    made_at: Millis,
     pub(crate) secs: u64,
     /// Those of our packs that the bucket has.
     names: BTreeSet<String>,
@@ -61,6 +65,8 @@ pub(crate) struct Snapshots {
     wanted: VecDeque<SiteKey>,
     asked: Option<(SiteKey, Millis)>,
     fetching: Option<Fetching>,
+    /// Whether our own bucket was looked at: it may have more of us than we remember.
+    is_own_seen: bool,
     /// Sites that were met since the start.
     met: BTreeSet<SiteKey>,
 }
@@ -70,14 +76,21 @@ impl Snapshots {
         Snapshots {
             published: None,
             due: now.after(FIRST_MILLIS),
+            made_at: now,
             secs: SNAPSHOT_SECS,
             names: BTreeSet::new(),
             left: BTreeSet::new(),
             wanted: VecDeque::new(),
             asked: None,
             fetching: None,
+            is_own_seen: false,
             met: BTreeSet::new(),
         }
+    }
+
+    /// A new incarnation begins: what the bucket has of the one before is looked at, before it is replaced.
+    pub(crate) fn look_at_own(&mut self) {
+        self.is_own_seen = false;
     }
 
     /// Takes the row of own packs.
@@ -88,13 +101,18 @@ impl Snapshots {
     /// A commit failed: what was to be put or got was not.
     pub(crate) fn forget_tentative(&mut self, now: Millis) {
         self.left.append(&mut self.names);
-        (self.published, self.asked, self.fetching) = (None, None, None);
+        (self.published, self.asked, self.fetching, self.is_own_seen) = (None, None, None, false);
         self.again(now);
     }
 
     /// The next snapshot comes soon.
     pub(crate) fn again(&mut self, now: Millis) {
         self.due = now.after(FIRST_MILLIS);
+    }
+
+    /// Somebody was told to take what has expired here from our snapshot.
+    pub(crate) fn is_needed(&mut self) {
+        self.due = self.due.min(self.made_at.after(AGAIN_MILLIS));
     }
 
     /// A site's snapshot is wanted.
@@ -127,8 +145,9 @@ impl Link {
     /// Makes a snapshot when it is due, and fetches those that are wanted, one at a time.
     pub(crate) fn snapshot(&mut self) {
         let now = self.now;
-        if now >= self.snapshots.due {
-            self.snapshots.due = now.after(self.snapshots.secs.saturating_mul(1000));
+        if now >= self.snapshots.due && self.snapshots.is_own_seen {
+            (self.snapshots.due, self.snapshots.made_at) =
+                (now.after(self.snapshots.secs.saturating_mul(1000)), now);
             self.read(Purpose::Snapshot, Wanted::Snapshot { bytes_max: STREAM_BYTES_MAX });
         }
         let is_late = |since: Millis| now.since(since) >= FETCH_MILLIS;
@@ -136,11 +155,19 @@ impl Link {
         self.snapshots.asked.take_if(|(_, since)| is_late(*since));
         if self.snapshots.fetching.is_none()
             && self.snapshots.asked.is_none()
-            && let Some(site) = self.snapshots.wanted.pop_front()
+            && let Some(site) = self.next_wanted()
         {
             self.snapshots.asked = Some((site, now));
             self.out.push(Action::Get { site, name: SNAPSHOT.into() });
         }
+    }
+
+    /// Whose snapshot is looked at next: our own first.
+    fn next_wanted(&mut self) -> Option<SiteKey> {
+        if self.snapshots.is_own_seen {
+            return self.snapshots.wanted.pop_front();
+        }
+        Some(self.key)
     }
 
     /// All own streams were read.
@@ -149,8 +176,11 @@ impl Link {
             return self.snapshots.again(self.now);
         }
         let (mut sections, mut body) = (Vec::new(), Vec::new());
-        for part in parts {
-            sections.push(self.packed_part(&part, &mut body));
+        for mut part in parts {
+            self.cut_to_published(&mut part);
+            if part.end.0 > Sequence::START {
+                sections.push(self.packed_part(&part, &mut body));
+            }
         }
         if sections.is_empty() {
             return;
@@ -171,6 +201,17 @@ impl Link {
         self.snapshots.published = Some(snapshot_digest(&manifest));
         self.out.push(Action::Put { name: SNAPSHOT.into(), bytes: manifest });
         self.remove_packs(snapshot.packs.iter().map(pack_name).collect());
+    }
+
+    /// Records that the broker has not are not handed out in another way: see [`OwnStream`](crate::own::OwnStream).
+    fn cut_to_published(&self, part: &mut SnapshotPart) {
+        let end = self.own_end((part.incarnation, part.stream)).max(part.start.0);
+        if part.stream == Stream::Records && part.end.0 > end {
+            part.items.truncate((end.0 - part.start.0.0) as usize);
+            let chain = Chain::resume(part.start.0, part.start.1);
+            let chain = part.items.iter().fold(chain, |chain, item| chain.then(item));
+            part.end = (chain.sequence(), chain.value());
+        }
     }
 
     fn packed_part(&mut self, part: &SnapshotPart, body: &mut Vec<u8>) -> Section {
@@ -229,19 +270,39 @@ impl Link {
         if self.snapshots.asked.take_if(|(asked, _)| *asked == site).is_none() {
             return;
         }
+        self.snapshots.is_own_seen |= site == self.key;
         let snapshot = bytes.zip(self.documents.roster.as_ref()).and_then(|(bytes, roster)| {
             let snapshot = Snapshot::decode(&bytes, roster).ok()?;
             let size: u64 = snapshot.sections.iter().map(|section| section.bytes).sum();
             (snapshot.site == site && size <= FETCH_BYTES_MAX).then_some(snapshot)
         });
         let Some(snapshot) = snapshot else { return };
-        let is_useful = |section: &Section| section.sequence > self.applied(&section.id);
+        if site == self.key {
+            for section in &snapshot.sections {
+                let at = Chain::resume(section.sequence, section.value);
+                self.said_at((section.id.incarnation, section.id.stream), at, snapshot.time_secs);
+            }
+        }
+        let is_useful = |section: &Section| self.is_useful(section);
         if !snapshot.sections.iter().any(is_useful) {
             return;
         }
         let (body, packs, since) = (Vec::new(), 0, self.now);
         self.snapshots.fetching = Some(Fetching { snapshot, body, packs, since });
         self.fetch_pack();
+    }
+
+    /// Whether a section leads beyond what is held. Of our own only records of earlier incarnations can be taken over:
+    /// sightings that are added up would count twice what is remembered of them.
+    fn is_useful(&self, section: &Section) -> bool {
+        let own_id = (section.id.incarnation, section.id.stream);
+        let own_last = self.own.streams.get(&own_id).map_or(Sequence::START, |one| one.last);
+        let is_ours = section.id.site == self.key;
+        let is_taken = !is_ours
+            || section.id.stream == Stream::Records
+                && own_id.0 < self.own.latest.incarnation
+                && section.sequence > own_last;
+        is_taken && section.sequence > self.applied(&section.id)
     }
 
     fn fetch_pack(&mut self) {
@@ -278,7 +339,7 @@ impl Link {
     /// A stream of a snapshot, if it leads beyond what is held.
     fn take_section(&mut self, section: &Section, bytes: &[u8]) {
         let id = section.id;
-        if id.site == self.key || bytes.len() > STREAM_BYTES_MAX + 2 * PACK_BYTES {
+        if !self.is_useful(section) || bytes.len() > STREAM_BYTES_MAX + 2 * PACK_BYTES {
             return;
         }
         if let Stream::Sightings { generation } = id.stream
@@ -286,8 +347,9 @@ impl Link {
         {
             return;
         }
-        let Some(following) = self.follow(id) else { return };
-        if section.sequence <= following.applied() {
+        if self.follow(id).is_none() {
+            // Where it is our own, it is not known yet how far we remember it: it is looked at again.
+            self.snapshots.is_own_seen &= id.site != self.key;
             return;
         }
         let Ok(items) = list::all(bytes) else { return };
@@ -320,14 +382,29 @@ impl Link {
         // What lies before its start has expired at its own site.
         position.applied = position.applied.max(section.start);
         let skipped = (position.applied.0 - section.start.0) as usize;
+        let mut chain = Chain::resume(position.applied, position.value);
+        if section.start == position.applied {
+            chain = Chain::resume(section.start, section.start_value);
+        }
         for some in items.get(skipped..).unwrap_or_default().chunks(RECORDS_AT_ONCE) {
             let items: Vec<Vec<u8>> = some.iter().map(|item| item.to_vec()).collect();
-            let after = position.applied;
-            position.applied.0 += items.len() as u64;
-            self.batch.heard.push(Heard { stream, after, items, message: None });
+            let (after, start) = (chain.sequence(), chain);
+            chain = items.iter().fold(chain, |chain, item| chain.then(item));
+            let message = if id.site == self.key { self.message_of_ours(&id, start, &items) } else { None };
+            self.batch.heard.push(Heard { stream, after, items, message });
         }
         (position.applied, position.value, position.head) = (whole.sequence(), whole.value(), None);
         self.advance(&id, position);
+    }
+
+    /// What came back to us is signed anew, so that it can be handed on; `None` where it is too large for a message.
+    fn message_of_ours(&mut self, id: &StreamId, start: Chain, items: &[Vec<u8>]) -> Option<Vec<u8>> {
+        let own_id = (id.incarnation, id.stream);
+        let (chain, payload, count) = self.packed(own_id, start, items);
+        if count < items.len() {
+            return None;
+        }
+        self.signed(own_id, start.sequence(), chain, &payload)
     }
 
     fn take_base(&mut self, section: &Section, blocks: &[&[u8]]) {

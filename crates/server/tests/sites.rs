@@ -120,7 +120,8 @@ fn a_site_alone_says_so_in_the_same_shape() {
         site.get("/v1/sites").json(),
         json!({
             "network": null, "member": false, "roster": 0, "incarnation": incarnation, "records": 0, "published": 0,
-            "sites": [], "alarms": [], "engine": null, "dropped_heard": 0, "dropped_said": 0,
+            "sites": [], "alarms": [], "engine": null, "waiting_secs": 0, "fenced": null, "dropped_heard": 0,
+            "dropped_said": 0,
         })
     );
     let written = site.post("/v1/report", MESSAGE, MAIL).json();

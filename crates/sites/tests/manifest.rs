@@ -5,9 +5,8 @@ mod made;
 use made::{admin, flips, hash_key, manifest, member, other_admin, roster, signed_by_admin, site, terms};
 use proptest::prelude::*;
 use seenit_sites::key::SealingKey;
-use seenit_sites::manifest::{
-    Geometry, MANIFESTS_MAX, Manifest, ManifestError, Manifests, NoGeometry, Terms, TimelineError,
-};
+use seenit_sites::manifest::{MANIFESTS_MAX, Manifest, ManifestError, Manifests, Terms, TimelineError};
+use seenit_sites::number::Generation;
 use seenit_sites::roster::{Member, Roster};
 use seenit_sites::{FormError, Standing};
 
@@ -20,14 +19,13 @@ proptest! {
     fn what_is_read_is_what_was_signed(
         number in 1..u64::MAX,
         first in 0..1_u64 << 40,
-        capacity in 1..1_000_000_u64,
         key: [u8; 16],
         once: [u8; 32],
         seeds in proptest::collection::btree_set(0..50_u8, 0..5),
     ) {
         let roster = roster(1, &seeds.iter().copied().collect::<Vec<_>>());
         let key = seenit_sites::manifest::HashKey::from_bytes(key);
-        let terms = terms(first, capacity);
+        let terms = terms(first);
         let signed = Manifest::sign(&admin(), number, terms, &roster, &key, once).expect("a manifest");
         let read = decode(signed.bytes()).expect("a manifest of ours");
         prop_assert_eq!(&read, &signed);
@@ -78,8 +76,8 @@ fn any_cut_and_any_addition_is_refused() {
 #[test]
 fn a_sealed_key_that_is_moved_does_not_open() {
     let manifest = manifest(1, 20_000, 1);
-    // Bytes 156 on: a site's key and what is sealed to it, 32 bytes each.
-    let (first, second) = (156 + 32..156 + 64, 156 + 96..156 + 128);
+    // Bytes 128 on: a site's key and what is sealed to it, 32 bytes each.
+    let (first, second) = (128 + 32..128 + 64, 128 + 96..128 + 128);
     let mut moved = manifest.bytes().to_vec();
     moved.copy_within(first, second.start);
     let sites: Vec<_> = manifest.sites().copied().collect();
@@ -97,7 +95,7 @@ fn a_sealed_key_that_is_moved_does_not_open() {
 fn nothing_is_sealed_with_a_key_that_everybody_shares() {
     let weak = Member { sealing: SealingKey::from_bytes([0; 32]), ..member(1) };
     let roster = Roster::sign(&admin(), 1, vec![weak]).expect("a roster");
-    let refused = Manifest::sign(&admin(), 1, terms(1, 1000), &roster, &hash_key(1), [1; 32]);
+    let refused = Manifest::sign(&admin(), 1, terms(1), &roster, &hash_key(1), [1; 32]);
     assert!(matches!(refused, Err(ManifestError::Weak(weak)) if weak == member(1).site));
 }
 
@@ -106,7 +104,7 @@ fn a_manifest_of_another_network_is_refused() {
     let signed = manifest(1, 20_000, 1);
     let read = Manifest::decode(signed.bytes(), &other_admin().public());
     assert!(matches!(read, Err(ManifestError::OtherNetwork { .. })));
-    let foreign = Manifest::sign(&other_admin(), 1, terms(1, 1000), &roster(1, &[1]), &hash_key(1), [1; 32]);
+    let foreign = Manifest::sign(&other_admin(), 1, terms(1), &roster(1, &[1]), &hash_key(1), [1; 32]);
     assert!(
         matches!(foreign, Err(ManifestError::OtherNetwork { .. })),
         "a roster of one, the key of another"
@@ -124,72 +122,60 @@ fn what_the_admin_signed_by_mistake_is_named() {
     assert!(matches!(forge(52, &[0; 8]), ManifestError::Number));
     assert!(matches!(forge(60, &[0xff; 8]), ManifestError::Generation(u64::MAX)));
     assert!(matches!(forge(68, &[0; 8]), ManifestError::GenerationSecs(0)));
-    let geometry = |error| match error {
-        ManifestError::Geometry(error) => error,
-        other => panic!("{other}"),
-    };
-    assert!(matches!(geometry(forge(76, &[0; 8])), NoGeometry::Capacity));
-    for rate in [0.0, 1.0, -0.0, f64::NAN, f64::INFINITY, -0.5] {
-        assert!(matches!(geometry(forge(84, &rate.to_bits().to_le_bytes())), NoGeometry::Rate(_)), "{rate}");
-    }
-    assert!(matches!(geometry(forge(92, &(1_u64 << 25).to_le_bytes())), NoGeometry::Pages(_)));
-    assert!(matches!(geometry(forge(92, &[0; 8])), NoGeometry::Filter(_)));
-    assert!(matches!(geometry(forge(100, &[0])), NoGeometry::Filter(_)));
-    assert!(matches!(geometry(forge(101, &[200])), NoGeometry::Filter(_)));
-    assert!(matches!(geometry(forge(102, &[0xff, 0xff])), NoGeometry::Chunks(65_535)));
-    assert!(matches!(forge(152, &[0xff; 4]), ManifestError::Sites(u32::MAX)));
-    assert!(matches!(forge(156, &[0; 32]), ManifestError::Key { place: 0, .. }));
-    assert!(matches!(forge(156 + 64, &sound.bytes()[156..188]), ManifestError::Order(_)));
-}
-
-/// Sizing belongs to the admin: everybody else takes the layout as it is said.
-#[test]
-fn a_geometry_says_its_layout() {
-    let geometry = Geometry::sized(1_000_000, 1e-4, 3, 64).expect("a geometry");
-    assert_eq!(geometry.layout().slots(), geometry.split().base().per_page());
-    assert!(geometry.pages() > 1);
-    assert!(Geometry::sized(1_000_000, 1.5, 3, 64).is_err());
-    assert!(Geometry::sized(0, 0.1, 3, 64).is_err());
-    assert!(matches!(Geometry::sized(1000, 0.1, 3, 5000), Err(NoGeometry::Chunks(5000))));
+    assert!(matches!(forge(124, &[0xff; 4]), ManifestError::Sites(u32::MAX)));
+    assert!(matches!(forge(128, &[0; 32]), ManifestError::Key { place: 0, .. }));
+    assert!(matches!(forge(128 + 64, &sound.bytes()[128..160]), ManifestError::Order(_)));
 }
 
 #[test]
 fn the_latest_manifest_that_has_begun_holds() {
     let mut all = Manifests::new();
-    assert!(all.holding(5).is_none());
+    assert!(all.holding(Generation(5)).is_none());
     for manifest in [manifest(3, 200, 2), manifest(1, 100, 1), manifest(2, 100, 1)] {
         assert_eq!(all.add(manifest, None).expect("in any order"), Standing::Newer);
     }
-    let number = |generation| all.holding(generation).map(Manifest::number);
+    let number = |generation| all.holding(Generation(generation)).map(Manifest::number);
     assert_eq!([99, 100, 199, 200, 900].map(number), [None, Some(2), Some(2), Some(3), Some(3)]);
-    // What was made under the first is of the same key and geometry; under the third it is not.
-    assert!(all.applies(1, 150) && all.applies(2, 150) && all.applies(3, 250));
-    assert!(!all.applies(1, 250) && !all.applies(3, 150) && !all.applies(4, 250));
+    // What was made under the first is of the same key; under the third it is not.
+    assert!(
+        all.applies(1, Generation(150)) && all.applies(2, Generation(150)) && all.applies(3, Generation(250))
+    );
+    assert!(
+        !all.applies(1, Generation(250))
+            && !all.applies(3, Generation(150))
+            && !all.applies(4, Generation(250))
+    );
 }
 
 #[test]
 fn a_generation_that_has_begun_keeps_its_terms() {
     let mut all = Manifests::new();
     all.add(manifest(1, 100, 1), None).expect("the first");
-    let late = all.add(manifest(2, 150, 2), Some(150));
-    assert!(matches!(late, Err(TimelineError::Late { number: 2, first: 150, begun: 150 })), "{late:?}");
-    assert_eq!(all.add(manifest(2, 151, 2), Some(150)).expect("the next one"), Standing::Newer);
+    let late = all.add(manifest(2, 150, 2), Some(Generation(150)));
+    assert!(
+        matches!(
+            late,
+            Err(TimelineError::Late { number: 2, first: Generation(150), begun: Generation(150) })
+        ),
+        "{late:?}"
+    );
+    assert_eq!(all.add(manifest(2, 151, 2), Some(Generation(150))).expect("the next one"), Standing::Newer);
     // A newcomer's copy of running terms says nothing new, and undoes no change to come.
-    assert_eq!(all.add(manifest(3, 100, 1), Some(150)).expect("the same terms"), Standing::Newer);
-    assert_eq!(all.holding(151).map(Manifest::number), Some(2));
+    assert_eq!(all.add(manifest(3, 100, 1), Some(Generation(150))).expect("the same terms"), Standing::Newer);
+    assert_eq!(all.holding(Generation(151)).map(Manifest::number), Some(2));
     // Nor may the past be changed below a later change.
-    assert!(all.add(manifest(4, 100, 3), Some(160)).is_err());
-    assert!(all.add(manifest(5, 151, 2), Some(160)).is_ok());
+    assert!(all.add(manifest(4, 100, 3), Some(Generation(160))).is_err());
+    assert!(all.add(manifest(5, 151, 2), Some(Generation(160))).is_ok());
     // What a greater number has overtaken already may say what it likes: it never held.
-    assert!(all.add(manifest(4, 151, 3), Some(160)).is_ok());
-    assert_eq!(all.holding(160).map(Manifest::number), Some(5));
+    assert!(all.add(manifest(4, 151, 3), Some(Generation(160))).is_ok());
+    assert_eq!(all.holding(Generation(160)).map(Manifest::number), Some(5));
 }
 
 #[test]
 fn generations_keep_their_length() {
     let mut all = Manifests::new();
     all.add(manifest(1, 100, 1), None).expect("the first");
-    let hours = Terms { generation_secs: 3600, ..terms(200, 10_000) };
+    let hours = Terms { generation_secs: 3600, ..terms(200) };
     let hours =
         Manifest::sign(&admin(), 2, hours, &roster(1, &[1]), &hash_key(1), [1; 32]).expect("a manifest");
     let refused = all.add(hours, None);
@@ -200,7 +186,7 @@ fn generations_keep_their_length() {
 
 #[test]
 fn no_more_manifests_are_held_than_the_limit_says() {
-    let (mut all, terms, nobody) = (Manifests::new(), terms(1, 1000), roster(1, &[]));
+    let (mut all, terms, nobody) = (Manifests::new(), terms(1), roster(1, &[]));
     let sign =
         |number| Manifest::sign(&admin(), number, terms, &nobody, &hash_key(1), [1; 32]).expect("a manifest");
     for number in 1..=MANIFESTS_MAX as u64 {
@@ -218,7 +204,7 @@ fn of_two_manifests_of_one_number_every_site_keeps_the_same() {
         for manifest in [order[0], order[1], order[0]] {
             all.add(manifest.clone(), None).expect("of one network");
         }
-        all.holding(100).expect("one of them").bytes().to_vec()
+        all.holding(Generation(100)).expect("one of them").bytes().to_vec()
     };
     assert_eq!(kept([&one, &other]), kept([&other, &one]));
     let mut all = Manifests::new();
@@ -233,9 +219,9 @@ fn manifests_of_the_past_are_forgotten() {
     for (number, first) in [(1, 100), (2, 200), (3, 300)] {
         all.add(manifest(number, first, number as u8), None).expect("a manifest");
     }
-    all.forget_before(250);
+    all.forget_before(Generation(250));
     assert_eq!(all.numbered(1), None);
-    assert_eq!(all.holding(250).map(Manifest::number), Some(2));
-    all.forget_before(50);
-    assert_eq!(all.holding(300).map(Manifest::number), Some(3));
+    assert_eq!(all.holding(Generation(250)).map(Manifest::number), Some(2));
+    all.forget_before(Generation(50));
+    assert_eq!(all.holding(Generation(300)).map(Manifest::number), Some(3));
 }

@@ -7,15 +7,17 @@ use proptest::prelude::*;
 use seenit_sites::message::{
     HEAD_BYTES, Head, MESSAGE_BYTES_MAX, Message, MessageError, PAYLOAD_BYTES_MAX, SEQUENCE_MAX, Stream,
 };
+use seenit_sites::number::{Generation, Incarnation, Sequence};
 use seenit_sites::{Digest, FormError};
 
 /// Where the signature begins: it is of all before it.
 const SIGNATURE: usize = HEAD_BYTES - 64;
 
-const SEEN: Stream = Stream::Seen { generation: 20_000 };
+const SEEN: Stream = Stream::Sightings { generation: Generation(20_000) };
 
 fn signed(stream: Stream, previous: u64, sequence: u64, payload: &[u8]) -> Vec<u8> {
-    Message::sign(&site(1), &admin().public(), state(stream, sequence), previous, payload).expect("a message")
+    Message::sign(&site(1), &admin().public(), state(stream, sequence), Sequence(previous), payload)
+        .expect("a message")
 }
 
 proptest! {
@@ -28,16 +30,18 @@ proptest! {
         root: [u8; 32],
         payload in proptest::collection::vec(any::<u8>(), 0..300),
     ) {
-        let stream = generation.map_or(Stream::Records, |generation| Stream::Seen { generation });
+        let stream = generation
+            .map_or(Stream::Records, |generation| Stream::Sightings { generation: Generation(generation) });
         let sequence = if payload.is_empty() { previous } else { previous.saturating_add(further) };
         let mut state = state(stream, sequence);
-        (state.incarnation, state.root) = (incarnation, Digest(root));
+        (state.incarnation, state.value) = (Incarnation(incarnation), Digest(root));
+        let previous = Sequence(previous);
         let bytes = Message::sign(&site(2), &admin().public(), state, previous, &payload).expect("a message");
         let roster = roster(1, &[1, 2]);
         let read = Message::decode(&bytes, &roster).expect("a message of ours");
         prop_assert_eq!((read.head().state(), read.head().previous()), (&state, previous));
         prop_assert_eq!((read.site(), read.payload()), (&site(2).public(), payload.as_slice()));
-        prop_assert_eq!(read.is_heartbeat(), payload.is_empty());
+        prop_assert_eq!(read.is_head_alone(), payload.is_empty());
         let head = Head::decode(read.head_bytes(), &roster);
         prop_assert_eq!(head.as_ref(), Ok(read.head()), "a head proves a root by itself");
     }
@@ -69,7 +73,7 @@ proptest! {
 #[test]
 fn any_flipped_bit_is_refused() {
     let roster = roster(1, &[1, 2]);
-    for bytes in [signed(SEEN, 4, 5, b"some gains"), signed(Stream::Records, 9, 9, b"")] {
+    for bytes in [signed(SEEN, 4, 5, b"some deltas"), signed(Stream::Records, 9, 9, b"")] {
         for (bit, flipped) in flips(&bytes) {
             assert!(Message::decode(&flipped, &roster).is_err(), "bit {bit}");
         }
@@ -78,7 +82,7 @@ fn any_flipped_bit_is_refused() {
 
 #[test]
 fn any_cut_and_any_addition_is_refused() {
-    let (roster, bytes) = (roster(1, &[1]), signed(SEEN, 4, 5, b"some gains"));
+    let (roster, bytes) = (roster(1, &[1]), signed(SEEN, 4, 5, b"some deltas"));
     for end in 0..bytes.len() {
         assert!(Message::decode(&bytes[..end], &roster).is_err(), "{end}");
     }
@@ -89,11 +93,11 @@ fn any_cut_and_any_addition_is_refused() {
 
 #[test]
 fn strangers_are_not_heard() {
-    let bytes = signed(SEEN, 4, 5, b"some gains");
+    let bytes = signed(SEEN, 4, 5, b"some deltas");
     let removed = Message::decode(&bytes, &roster(2, &[2, 3])).map(|_| ());
     assert_eq!(removed, Err(MessageError::NoMember(site(1).public().to_string())));
     let elsewhere =
-        Message::sign(&site(1), &other_admin().public(), state(SEEN, 5), 4, b"x").expect("signed");
+        Message::sign(&site(1), &other_admin().public(), state(SEEN, 5), Sequence(4), b"x").expect("signed");
     let (expected, found) = (admin().public(), other_admin().public().to_string());
     let refused = Message::decode(&elsewhere, &roster(1, &[1])).map(|_| ());
     assert_eq!(refused, Err(MessageError::OtherNetwork { expected, found }));
@@ -104,9 +108,9 @@ fn strangers_are_not_heard() {
 }
 
 #[test]
-fn a_message_leads_forward_and_a_heartbeat_nowhere() {
+fn a_message_leads_forward_and_a_head_alone_nowhere() {
     let sign = |stream, previous, sequence, payload: &[u8]| {
-        Message::sign(&site(1), &admin().public(), state(stream, sequence), previous, payload)
+        Message::sign(&site(1), &admin().public(), state(stream, sequence), Sequence(previous), payload)
     };
     assert!(sign(SEEN, 0, 0, b"").is_ok(), "a site that has said nothing yet is alive");
     for (previous, sequence, payload) in [(5, 5, "x"), (6, 5, "x"), (4, 5, ""), (6, 5, "")] {
@@ -118,18 +122,18 @@ fn a_message_leads_forward_and_a_heartbeat_nowhere() {
     assert_eq!(sign(SEEN, SEQUENCE_MAX, SEQUENCE_MAX + 1, b"x"), endless, "nobody can be there");
     let mut of_none = state(SEEN, 5);
     of_none.manifest = 0;
-    let refused = Message::sign(&site(1), &admin().public(), of_none, 4, b"x");
+    let refused = Message::sign(&site(1), &admin().public(), of_none, Sequence(4), b"x");
     assert_eq!(refused, Err(MessageError::NoManifest));
 }
 
 #[test]
 fn what_was_checked_before_is_read_again_without_its_signature() {
-    let (roster, mut bytes) = (roster(1, &[1]), signed(SEEN, 4, 5, b"some gains"));
+    let (roster, mut bytes) = (roster(1, &[1]), signed(SEEN, 4, 5, b"some deltas"));
     let checked = Message::decode(&bytes, &roster).map(|message| *message.head());
     assert_eq!(Message::reread(&bytes, &roster).map(|message| *message.head()), checked);
     bytes[SIGNATURE] ^= 1;
     let again = Message::reread(&bytes, &roster).expect("its form is sound");
-    assert_eq!((Ok(*again.head()), again.payload()), (checked, b"some gains".as_slice()));
+    assert_eq!((Ok(*again.head()), again.payload()), (checked, b"some deltas".as_slice()));
     // Not even so is there a member that was removed, or half a head.
     let removed = Message::reread(&bytes, &made::roster(2, &[2])).map(|_| ());
     assert_eq!(removed, Err(MessageError::NoMember(site(1).public().to_string())));
@@ -144,15 +148,16 @@ fn what_a_member_signed_by_mistake_is_named() {
         let bytes = signed_anew(&bytes, SIGNATURE, 1);
         Message::decode(&bytes, &roster(1, &[1])).map(|_| ()).expect_err("a mistake")
     };
-    assert_eq!(forge(92, &[3]), MessageError::Stream(3));
+    assert_eq!(forge(92, &[2]), MessageError::Stream(2), "cells travel no more");
+    assert_eq!(forge(92, &[4]), MessageError::Stream(4));
     assert_eq!(forge(93, &[1]), MessageError::Generation(1));
     assert_eq!(forge(165, &[0xff; 4]), MessageError::Payload(u32::MAX as usize));
     assert!(matches!(forge(169, &[0; 32]), MessageError::OtherPayload { .. }));
     assert_eq!(forge(165, &[2]), FormError::Cut.into());
-    // Without its payload, too, a heartbeat carries the digest of nothing and of nothing else.
-    let mut heartbeat = signed(Stream::Records, 5, 5, b"");
-    heartbeat[169] ^= 1;
-    let refused = Head::decode(&signed_anew(&heartbeat, SIGNATURE, 1), &roster(1, &[1]));
+    // Without its payload, too, a head alone carries the digest of nothing and of nothing else.
+    let mut alone = signed(Stream::Records, 5, 5, b"");
+    alone[169] ^= 1;
+    let refused = Head::decode(&signed_anew(&alone, SIGNATURE, 1), &roster(1, &[1]));
     assert!(matches!(refused, Err(MessageError::OtherPayload { .. })), "{refused:?}");
 }
 
@@ -162,7 +167,7 @@ fn the_largest_message_is_read_and_no_larger_one_is_made() {
     let bytes = signed(SEEN, 4, 5, &payload[1..]);
     assert_eq!(bytes.len(), MESSAGE_BYTES_MAX);
     assert!(Message::decode(&bytes, &roster(1, &[1])).is_ok());
-    let refused = Message::sign(&site(1), &admin().public(), state(SEEN, 5), 4, &payload);
+    let refused = Message::sign(&site(1), &admin().public(), state(SEEN, 5), Sequence(4), &payload);
     assert_eq!(refused, Err(MessageError::Payload(payload.len())));
     let larger = [bytes.as_slice(), &[0]].concat();
     let error = FormError::Large { found: larger.len(), most: MESSAGE_BYTES_MAX };

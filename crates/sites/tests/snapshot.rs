@@ -4,8 +4,8 @@ mod made;
 
 use made::{admin, flips, other_admin, roster, signed_anew, site, snapshot, stream_id};
 use proptest::prelude::*;
-use seenit_sites::beat::StreamId;
-use seenit_sites::message::{MessageError, SEQUENCE_MAX, Stream};
+use seenit_sites::message::{MessageError, SEQUENCE_MAX, Stream, StreamId};
+use seenit_sites::number::{Generation, Incarnation, Sequence};
 use seenit_sites::snapshot::{
     PACK_BYTES, PACKS_MAX, SECTIONS_MAX, SNAPSHOT_BYTES_MAX, Section, Snapshot, SnapshotError, pack_digest,
     snapshot_digest,
@@ -31,14 +31,17 @@ fn forge(at: usize, with: &[u8]) -> Result<Snapshot, SnapshotError> {
 }
 
 fn any_section() -> impl Strategy<Value = Section> {
-    let stream = proptest::option::of(any::<u64>())
-        .prop_map(|generation| generation.map_or(Stream::Records, |generation| Stream::Seen { generation }));
+    let stream = proptest::option::of(any::<u64>()).prop_map(|generation| {
+        generation.map_or(Stream::Records, |one| Stream::Sightings { generation: Generation(one) })
+    });
     let digest = || any::<[u8; 32]>().prop_map(Digest);
     let numbers = (any::<u64>(), any::<u64>(), 0..=SEQUENCE_MAX, 0..=SEQUENCE_MAX, 0..3_000_000_u64);
-    (stream, numbers, digest(), digest()).prop_map(|(stream, numbers, start_link, root)| {
-        let (incarnation, manifest, start, sequence, bytes) = numbers;
-        let id = StreamId { incarnation, ..stream_id(2, stream) };
-        Section { id, manifest, start, start_link, sequence, root, bytes }
+    (stream, numbers, digest(), digest()).prop_map(|(stream, numbers, start_value, value)| {
+        let (incarnation, manifest, one, other, bytes) = numbers;
+        let id = StreamId { incarnation: Incarnation(incarnation), ..stream_id(2, stream) };
+        let start = Sequence(if stream == Stream::Records { one.min(other) } else { 0 });
+        let sequence = Sequence(one.max(other));
+        Section { id, manifest, start, start_value, sequence, value, bytes }
     })
 }
 
@@ -126,7 +129,7 @@ fn a_site_vouches_for_its_own_streams_alone() {
 #[test]
 fn what_a_member_signed_by_mistake_is_named() {
     let stream = SECTIONS + 2 + 32 + 8;
-    assert_eq!(forge(stream, &[3]), Err(MessageError::Stream(3).into()));
+    assert_eq!(forge(stream, &[2]), Err(MessageError::Stream(2).into()), "cells travel no more");
     assert_eq!(forge(stream + 1, &[1]), Err(MessageError::Generation(1).into()));
     assert!(forge(SECTIONS, &[0xff; 2]).is_err(), "packs are no sections");
     let packs = SECTIONS + 2 + 2 * SECTION_BYTES;
@@ -135,6 +138,9 @@ fn what_a_member_signed_by_mistake_is_named() {
     let sequence = SECTIONS + 2 + SECTION_BYTES - 8 - 32 - 8;
     let endless = SEQUENCE_MAX + 1;
     assert_eq!(forge(sequence, &endless.to_le_bytes()), Err(MessageError::Endless(endless).into()));
+    let start = SECTIONS + 2 + 32 + 8 + 1 + 8 + 8;
+    assert_eq!(forge(start, &[43]), Err(SnapshotError::Start(43)), "behind its end");
+    assert_eq!(forge(start + SECTION_BYTES, &[1]), Err(SnapshotError::Start(1)), "sightings from the middle");
     // As many bytes as no number has, and one more than there are packs for.
     let size = |sections, packs| Err(SnapshotError::Size { sections, packs });
     let bytes = SECTIONS + 2 + SECTION_BYTES - 8;

@@ -201,7 +201,7 @@ impl Network {
         let invite: Value = serde_json::from_str(&invite).expect("JSON");
         let invite = invite["invite"].as_str().expect("an invite");
         well(&self.folders[site], &format!("join --data data {invite}"));
-        self.admin(&format!("network admit site{site} --spam 10 --ham 10"));
+        self.admin(&format!("network admit --yes site{site} --spam 10 --ham 10"));
     }
 
     /// Starts another process on a copy of a site's folder.

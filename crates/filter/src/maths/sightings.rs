@@ -9,8 +9,8 @@ const PARTS: f64 = ((1u64 << 23) - 1) as f64;
 const LINE_SLOTS: usize = 16;
 
 /// The chance that an absent key meets a slot with its part: it is compared with the slots of two lines, of which
-/// `per_line` each are in question, and each has its part with probability `1 / (2^23 - 1)`. Or its fingerprint is that of
-/// one of the `signatures` held.
+/// `per_line` each are in question, and each has its part with probability `1 / (2^23 - 1)`. Or its fingerprint is
+/// that of one of the `signatures` held.
 pub fn table_rate(signatures: u64, per_line: f64) -> f64 {
     1.0 - (1.0 - 1.0 / PARTS).powf(2.0 * per_line) + same_fingerprint(signatures)
 }
@@ -24,8 +24,9 @@ pub fn same_fingerprint(signatures: u64) -> f64 {
 /// two lines of 16 slots.
 ///
 /// Let `s_i` be the share of lines with at least `i` keys, and `t` the keys a line thrown so far. A key raises a line
-/// from `i - 1` to `i` when both its lines have at least `i - 1` and not both at least `i`: `ds_i/dt = s_(i-1)^2 - s_i^2`,
-/// and it finds no room with probability `s_16^2`. That is what many lines tend to; it is integrated in small steps.
+/// from `i - 1` to `i` when both its lines have at least `i - 1` and not both at least `i`: so
+/// `ds_i/dt = s_(i-1)^2 - s_i^2`, and it finds no room with probability `s_16^2`. That is what many lines tend to; it
+/// is integrated in small steps.
 pub fn refused_share(keys_per_line: f64) -> f64 {
     const STEPS: u32 = 20_000;
     let step = keys_per_line / f64::from(STEPS);
@@ -56,8 +57,8 @@ mod tests {
     use crate::random::SplitMix;
     use crate::sightings::{SeenIndex, SeenTable};
 
-    /// Keys refused by tables of many loads, against the fluid limit. The refused are sums of nearly independent events;
-    /// their variance is a little more than their number, since full lines come in pairs.
+    /// Keys refused by tables of many loads, against the fluid limit. The refused are sums of nearly independent
+    /// events; their variance is a little more than their number, since full lines come in pairs.
     #[test]
     fn keys_find_no_room_as_often_as_the_limit_says() {
         let lines = 32_000u32;

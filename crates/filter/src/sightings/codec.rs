@@ -2,8 +2,8 @@
 //!
 //! # The fewest bits
 //!
-//! A delta is a set of `n` fingerprints, of which there are `C(2^44, n)`, all as likely, and a pair of numbers for each. So it
-//! takes `log2 C(2^44, n)` bits and the entropy of the pairs; nothing can do with less, whatever the code.
+//! A delta is a set of `n` fingerprints, of which there are `C(2^44, n)`, all as likely, and a pair of numbers for
+//! each. So it takes `log2 C(2^44, n)` bits and the entropy of the pairs; nothing can do with less, whatever the code.
 //!
 //! # How it is coded
 //!
@@ -11,13 +11,14 @@
 //!
 //! 1. `k` in 4 bits: the logarithm of the mean gap between fingerprints, rounded. It follows from `n`, which is not
 //!    written: a list ends where the bytes do.
-//! 2. For each sighting, the gap between its fingerprint and the one before (before the first: its number). Gaps of random
-//!    fingerprints are geometrically distributed. A gap is cut into its quotient by `2^k`, whole steps of chance 1/e, and
-//!    the remainder, of which the upper two bits are a little likelier to be 0, and the others are as likely to be 0 as 1.
-//!    Since the mean is within half an octave of `2^k`, that costs 0.08 bits too many at most, and 0.03 on average.
-//! 3. Its increment less one, then its count less the increment, which is 0 where the site sees a signature for the first
-//!    time in a generation. Each is a length in unary and the bits below the first, all with chances that are learned on
-//!    the way from expectations of everyday mail. Chances of the second depend on how long the first was.
+//! 2. For each sighting, the gap between its fingerprint and the one before (before the first: its number). Gaps of
+//!    random fingerprints are geometrically distributed. A gap is cut into its quotient by `2^k`, whole steps of
+//!    chance 1/e, and the remainder, of which the upper two bits are a little likelier to be 0, and the others are as
+//!    likely to be 0 as 1. Since the mean is within half an octave of `2^k`, that costs 0.08 bits too many at most,
+//!    and 0.03 on average.
+//! 3. Its increment less one, then its count less the increment, which is 0 where the site sees a signature for the
+//!    first time in a generation. Each is a length in unary and the bits below the first, all with chances that are
+//!    learned on the way from expectations of everyday mail. Chances of the second depend on how long the first was.
 //!
 //! # One encoding
 //!

@@ -7,12 +7,14 @@
 //! gets to 20 by accident; and a bulk signature costs one entry of 4.5 bytes, where split cells keep a high part for
 //! each of its k cells.
 //!
-//! Never below the truth: every insertion raises either the minimum of the key's cells or the key's entry, by as much as
-//! was inserted, and neither ever falls.
+//! Never below the truth: every insertion raises either the minimum of the key's cells or the key's entry, by as much
+//! as was inserted, and neither ever falls.
 //!
-//! Why 2 bits: there are 17.5 cells a key, so a third bit costs 2.2 bytes a key. It saves the entries of those that count 4
-//! to 7, 4.5 bytes each: it would pay if they were half of all. One bit would be a plain filter in front of a table: it
-//! saves 2.2 bytes a key and costs 4.5 for each that counts 2 or 3, which are more than a third of everyday mail.
+//! Why 2 bits: there are 17.5 cells a key, so a third bit costs 2.2 bytes a key. It saves the entries of those that
+//! count 4 to 7, 4.5 bytes each: it would pay if they were half of all. One bit saves 2.2 bytes more and costs an entry
+//! for each that counts 2 or 3. But that would be a plain filter in front of a table, and no counting filter at all:
+//! whoever wants a table has one, which is smaller.
+//!
 //! Why this rate: own counts and the peer sum are two filters, and an absent key shall read at least 1 in either with a
 //! probability of at most 5e-4.
 
@@ -39,8 +41,8 @@ const CELL_BITS: u32 = 2;
 const RATE: f64 = 2.3e-4;
 
 /// The first table of entries holds the capacity divided by this, and each later one as much, or an eighth of all
-/// before it: so tables are at most a sixteenth of the capacity too large, a quarter of a byte a signature, and there are
-/// five of them where three in ten signatures are bulk.
+/// before it: so tables are at most a sixteenth of the capacity too large, a quarter of a byte a signature, and there
+/// are five of them where three in ten signatures are bulk.
 const ENTRIES_SHARE: u64 = 16;
 
 /// The fewest entries of a table: what one page of slots holds.
@@ -120,8 +122,8 @@ impl SeenFilter {
         SeenTable::new((self.capacity / ENTRIES_SHARE).max(all / 8).max(ENTRIES_MIN))
     }
 
-    /// The chance that a key's cells all hold `least` or more: over pages, the mean of the share that do to the power of
-    /// k.
+    /// The chance that a key's cells all hold `least` or more: over pages, the mean of the share that do to the power
+    /// of k.
     fn cells_rate(&self, least: u64) -> f64 {
         let (cells, slots) = (self.cells.cells(), self.cells.layout().slots());
         let pages = cells.len() / slots;

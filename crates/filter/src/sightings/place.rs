@@ -17,8 +17,8 @@ pub(super) const FRONT: Spread = Spread(0x243f_6a88_85a3_08d3);
 pub(super) const BEHIND: Spread = Spread(0x1319_8a2e_0370_7344);
 
 /// Bits of a count in a slot. A count asks two indexes, the site's own and the peer sum, so that an absent key has two
-/// chances to collide: with 23 bits of the fingerprint both together stay below 1e-5. Counts above 511 are so few that the
-/// bit is cheap: 0.1 bytes a signature where three in ten are bulk.
+/// chances to collide: with 23 bits of the fingerprint both together stay below 1e-5. Counts above 511 are so few that
+/// the bit is cheap: 0.1 bytes a signature where three in ten are bulk.
 pub(super) const COUNT_BITS: u32 = 9;
 /// The largest count of a slot; one that holds it may have more behind it.
 pub(super) const SLOT_FULL: u32 = (1 << COUNT_BITS) - 1;

@@ -115,8 +115,8 @@ impl SeenIndex for SeenTable {
         table_rate(self.capacity, self.capacity as f64 / self.lines.lines() as f64)
     }
 
-    /// Of the slots, each full one taken for as much as is asked; and of what lies behind them, which is looked at where
-    /// both lines are full.
+    /// Of the slots, each full one taken for as much as is asked; and of what lies behind them, which is looked at
+    /// where both lines are full.
     fn present_rate(&self, least: u64) -> f64 {
         let load = self.lines.load(least.clamp(1, u64::from(SLOT_FULL)));
         table_rate(self.signatures(), load.high) + load.full.powi(2) * self.overflow.present_rate()

@@ -19,7 +19,7 @@ use std::sync::{Arc, PoisonError, RwLockReadGuard};
 use fjall::{Database, Keyspace, Readable};
 use seenit_filter::hash::Hash128;
 
-use super::{Batch, Journal, JournalError, LinkNow, RowKey, log_options, number_of, odd_row};
+use super::{Batch, Journal, JournalError, LinkNow, Row, RowKey, log_options, number_of, odd_row};
 use crate::peers::table::Peers;
 use crate::record::Record;
 use crate::reporter::ReporterId;
@@ -135,6 +135,14 @@ impl Journal {
         Ok(None)
     }
 
+    /// Whether a row is an own opinion that its reporter gave after an own record that came back only now.
+    pub(crate) fn is_said_later(&self, row: &Row, returned: &Record) -> Result<bool, JournalError> {
+        if returned_serial(row.number).is_some() {
+            return Ok(false);
+        }
+        Ok(self.record(row.number)?.is_some_and(|(_, record)| record.time >= returned.time))
+    }
+
     /// The serial number of what was heard last, dropped generations and removed peers included.
     pub(crate) fn last_heard(&self) -> Result<u64, JournalError> {
         let mut highest = self.number("heard")?.unwrap_or(0);
@@ -184,7 +192,11 @@ impl Journal {
 
     /// The first row of the link from a key on, among those that begin so.
     pub(crate) fn link_first(&self, prefix: &[u8], from: &[u8]) -> Result<Option<LinkRow>, JournalError> {
-        self.link.range((Bound::Included(from.max(prefix).to_vec()), end_of(prefix))).next().map(row_of).transpose()
+        self.link
+            .range((Bound::Included(from.max(prefix).to_vec()), end_of(prefix)))
+            .next()
+            .map(row_of)
+            .transpose()
     }
 
     /// The last row of the link up to a key, among those that begin so.

@@ -91,7 +91,8 @@ impl OldTerms {
         let ((pages, k), (low_bits, chunks)) = shape.ok_or_else(|| why(&"they have no geometry"))?;
         let split = Split::new(low_bits, chunks).map_err(|error| why(&error))?;
         let layout = Paged::with_slots(pages, 1, k, split.base().per_page()).map_err(|error| why(&error))?;
-        let (capacity, rate) = self.capacity.zip(self.rate.as_ref()).ok_or_else(|| why(&"they promise nothing"))?;
+        let (capacity, rate) =
+            self.capacity.zip(self.rate.as_ref()).ok_or_else(|| why(&"they promise nothing"))?;
         let rate = rate.parse().map_err(|error| why(&error))?;
         Ok(Cells { hash_key, layout, split, promise: Promise { capacity, rate } })
     }

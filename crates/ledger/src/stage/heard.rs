@@ -7,7 +7,7 @@ use seenit_filter::hash::Hash128;
 
 use super::{Mark, Stage, many_taken_back, row_after, whose};
 use crate::exact::exact;
-use crate::journal::heard::{Body, Origin, row_number};
+use crate::journal::heard::{Body, Origin, returned_serial, row_number};
 use crate::journal::{JournalError, Row, RowKey, row_key};
 use crate::keys::Key;
 use crate::memory::{BULK_GENERATIONS, Effect, Memory, units_of};
@@ -155,12 +155,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn count_heard(
-        &mut self,
-        generation: u64,
-        number: u64,
-        record: &mut Record,
-    ) -> Result<(), JournalError> {
+    fn count_heard(&mut self, generation: u64, number: u64, record: &mut Record) -> Result<(), JournalError> {
         let slot = record.reporter.slot().unwrap_or(0);
         let keys = self.memory.keys_of(&record.case);
         if record.verb == Verb::Forget {
@@ -280,6 +275,17 @@ impl Stage<'_> {
             None if is_known => self.journal.row(generation, &row_id)?,
             None => None,
         };
+        if returned_serial(number).is_some() {
+            let staged = self.rows.get(&row_id).filter(|(staged, _)| *staged == generation);
+            if let Some((_, row)) = staged {
+                return Ok((*row, false));
+            }
+            if let Some(row) = today.filter(|_| is_known)
+                && self.journal.is_said_later(&row, record)?
+            {
+                return Ok((row, false));
+            }
+        }
         let (row, counted) = row_after(today, record, key, false, number, self.config.raw_max);
         self.put_heard_row(generation, row_id, row)?;
         Ok((row, counted))

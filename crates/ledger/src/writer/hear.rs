@@ -40,9 +40,8 @@ impl Writer {
     /// Stages what was heard and what the link keeps of it. Nothing is staged where it is refused.
     pub(super) fn hear(&mut self, stage: &mut Stage<'_>, batch: Batch) -> Result<HeardNow, Problem> {
         let peers = stage.journal.peers();
-        let is_known = |stream: &HeldStream| {
-            peers.own == Some(stream.slot.0) || peers.get(stream.slot.0).is_some()
-        };
+        let is_known =
+            |stream: &HeldStream| peers.own == Some(stream.slot.0) || peers.get(stream.slot.0).is_some();
         let streams = batch.heard.iter().map(|heard| heard.stream);
         let streams = streams.chain(batch.bases.iter().map(|base| base.stream));
         if let Some(stream) = streams.into_iter().find(|stream| !is_known(stream)) {
@@ -319,10 +318,7 @@ pub(crate) fn count_sightings(
 }
 
 /// What a list says beyond what is known; both ascend.
-fn beyond(
-    known: impl Iterator<Item = Sighting>,
-    new: impl Iterator<Item = Sighting>,
-) -> Vec<Sighting> {
+fn beyond(known: impl Iterator<Item = Sighting>, new: impl Iterator<Item = Sighting>) -> Vec<Sighting> {
     let mut known = known.peekable();
     let more = |one: Sighting| {
         while known.next_if(|before| before.fingerprint < one.fingerprint).is_some() {}

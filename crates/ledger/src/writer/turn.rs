@@ -9,14 +9,14 @@ use seenit_sites::number;
 
 use super::Writer;
 use crate::error::WriteError;
+use crate::identity::Incarnation;
 use crate::journal::horizon::{MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError};
-use crate::identity::Incarnation;
 use crate::memory::BULK_GENERATIONS;
 use crate::migrate;
+use crate::open::BulkMarks;
 use crate::own_chain::OwnChain;
 use crate::own_log;
-use crate::open::BulkMarks;
 use crate::shared::Shared;
 
 /// The mark in `meta` that says: tallies are to be made anew at the next start.

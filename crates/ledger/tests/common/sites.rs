@@ -76,8 +76,10 @@ pub fn fingerprint(key: [u8; 16], number: u64) -> Fingerprint {
 
 /// A delta under a key: number, increment and count of each message.
 pub fn delta(key: [u8; 16], said: &[(u64, u64, u64)]) -> Vec<u8> {
-    let sighting = |&(number, increment, count): &(u64, u64, u64)| {
-        Sighting { fingerprint: fingerprint(key, number), increment, count }
+    let sighting = |&(number, increment, count): &(u64, u64, u64)| Sighting {
+        fingerprint: fingerprint(key, number),
+        increment,
+        count,
     };
     let mut sightings: Vec<Sighting> = said.iter().map(sighting).collect();
     sightings.sort_by_key(|one| one.fingerprint);

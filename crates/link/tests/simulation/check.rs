@@ -37,11 +37,7 @@ fn streams(site: &SimSite, running: &Running) -> Streams {
         let held = streams.entry(StreamId { site, incarnation, stream }).or_insert(at);
         *held = (*held).max(at);
     }
-    let oldest = running.store.oldest();
-    streams.retain(|id, (sequence, _)| {
-        let is_old = matches!(id.stream, Stream::Sightings { generation } if generation < oldest);
-        *sequence > Sequence::START && !is_old
-    });
+    streams.retain(|_, (sequence, _)| *sequence > Sequence::START);
     streams
 }
 
@@ -73,10 +69,17 @@ pub(crate) fn disagreement(world: &World) -> Option<String> {
         if !running.link.is_member() {
             return Some(format!("site{number} is no member yet"));
         }
-        let streams = streams(site, running);
+        let mut streams = streams(site, running);
+        streams.retain(|id, _| !is_lost(world, id) && !is_old(world, id));
         match &first {
             None => first = Some(streams),
-            Some(first) if *first != streams => return Some(differ(number, first, &streams)),
+            Some(first) if *first != streams => {
+                return Some(format!(
+                    "{}\n{}",
+                    differ(number, first, &streams),
+                    kept(world, first, &streams)
+                ));
+            }
             Some(_) => {}
         }
         let status = running.link.status(Default::default());
@@ -89,6 +92,40 @@ pub(crate) fn disagreement(world: &World) -> Option<String> {
         }
     }
     None
+}
+
+/// Sightings of a generation that is over somewhere.
+fn is_old(world: &World, id: &StreamId) -> bool {
+    let running = members(world).filter_map(|(_, _, running)| running);
+    let oldest = running.map(|running| running.store.oldest()).max().unwrap_or_default();
+    matches!(id.stream, Stream::Sightings { generation } if generation < oldest)
+}
+
+/// What sites keep of streams that differ, to be handed on.
+fn kept(world: &World, one: &Streams, other: &Streams) -> String {
+    let mut lines = Vec::new();
+    for (number, _, running) in members(world) {
+        let Some(running) = running else { continue };
+        let disk = running.store.disk.borrow();
+        for id in one.keys().chain(other.keys()).filter(|id| one.get(*id) != other.get(*id)) {
+            let Some(peer) = disk.peers.iter().find(|peer| peer.site == id.site) else { continue };
+            let stream = HeldStream { slot: peer.slot, incarnation: id.incarnation, stream: id.stream };
+            let held: Vec<u64> =
+                disk.held.get(&stream).iter().flat_map(|held| held.items.keys()).copied().collect();
+            let messages = messages_of(&disk, &stream, &world.roster);
+            lines.push(format!("site{number} holds {held:?} of {:?}, messages {messages:?}", id.incarnation));
+        }
+    }
+    lines.join("\n")
+}
+
+/// Sightings of an incarnation that is over, because a folder was put back or copied: who took them from a snapshot
+/// cannot hand them on, and nobody else can.
+fn is_lost(world: &World, id: &StreamId) -> bool {
+    let number = world.sites.iter().position(|site| site.secret.public() == id.site).expect("a site");
+    let present = world.running(number).map(|running| running.store.own().incarnation);
+    let is_over = present.is_some_and(|present| id.incarnation < present);
+    id.stream != Stream::Records && world.sites[number].told.was_disturbed && is_over
 }
 
 fn differ(number: usize, one: &Streams, other: &Streams) -> String {
@@ -120,7 +157,7 @@ fn same_items(world: &World) {
         let (own, running) = (site.secret.public(), running.expect("it runs"));
         for said in &running.store.disk.borrow().said {
             let id = StreamId { site: own, incarnation: said.id, stream: Stream::Records };
-            let gone = said.gone.get(&Stream::Records).copied().unwrap_or(0);
+            let gone = site.told.gone.get(&(said.id, Stream::Records)).copied().unwrap_or(0);
             for (sequence, record) in
                 (1..).zip(said.items.get(&Stream::Records).into_iter().flatten()).skip(gone)
             {
@@ -173,9 +210,12 @@ fn records(world: &World) {
 
 /// No count is below what was journalled, up to the caps.
 fn counts(world: &World) {
+    // A generation that is over at one site is not asked for any more by others.
+    let stores = || members(world).map(|(_, _, running)| &running.expect("it runs").store);
+    let oldest = stores().map(|store| store.oldest()).max().expect("a member");
     for (number, _, running) in members(world) {
         let store = &running.expect("it runs").store;
-        for generation in (store.oldest().0..=store.generation().0).map(Generation) {
+        for generation in (oldest.0..=store.generation().0).map(Generation) {
             let peers = store.peer_sum(generation);
             for key in 0..KEYS {
                 let seen = |site: &SimSite| site.told.seen.get(&(generation, key)).copied().unwrap_or(0);

@@ -272,6 +272,9 @@ impl Double {
                 }
             };
             let again = items.split_off((after.0 as usize).min(items.len()));
+            if let Some(gone) = old.gone.get_mut(stream) {
+                *gone = (*gone).min(items.len());
+            }
             if !again.is_empty() {
                 new.items.insert(*stream, again);
             }

@@ -37,6 +37,8 @@ pub(crate) struct Told {
     pub(crate) seen: BTreeMap<(Generation, u64), u64>,
     /// Sightings that are only counted.
     pub(crate) pending: BTreeMap<(Generation, u64), u64>,
+    /// Items that have expired, by stream: also where an older copy of the folder does not know that.
+    pub(crate) gone: BTreeMap<(Incarnation, Stream), usize>,
     /// Its folder was put back, or a copy of it ran.
     pub(crate) was_disturbed: bool,
 }
@@ -46,6 +48,23 @@ struct Backup {
     disk: Disk,
     records: usize,
     seen: BTreeMap<(Generation, u64), u64>,
+}
+
+/// Which faults there are in a run.
+#[derive(Clone, Copy)]
+struct Faults {
+    expire: bool,
+    put_back: bool,
+    copy: bool,
+    broker_forgets: bool,
+}
+
+impl Faults {
+    const ALL: [Faults; 3] = [
+        Faults { expire: false, put_back: true, copy: true, broker_forgets: false },
+        Faults { expire: true, put_back: false, copy: false, broker_forgets: true },
+        Faults { expire: false, put_back: true, copy: false, broker_forgets: true },
+    ];
 }
 
 /// One site.
@@ -96,6 +115,9 @@ pub(crate) struct World {
     pub(crate) notes: Vec<String>,
     pub(crate) is_calm: bool,
     pub(crate) removed: BTreeSet<SiteKey>,
+    /// What may happen in this run. Some faults together nobody can make good: what has expired at the site that said
+    /// it and is undone there, or what a copy said and the broker forgot while those who hold it were away.
+    faults: Faults,
 }
 
 impl World {
@@ -136,6 +158,7 @@ impl World {
             notes: Vec::new(),
             is_calm: false,
             removed: BTreeSet::new(),
+            faults: Faults::ALL[seed as usize % 3],
         };
         world.sign_documents();
         (0..count).for_each(|number| world.start(number));
@@ -354,9 +377,15 @@ impl World {
                 }
             }
         }
-        if !is_calm && random.once_in(40) {
+        if self.faults.expire && !is_calm && random.once_in(40) {
             running.store.expire(Stream::Records, 6);
             running.store.expire(Stream::Sightings { generation: running.store.generation() }, 3);
+            let disk = running.store.disk.borrow();
+            let said = disk.said.last().expect("there is one");
+            self.sites[process.site]
+                .told
+                .gone
+                .extend(said.gone.iter().map(|(stream, gone)| ((said.id, *stream), *gone)));
         }
     }
 
@@ -503,16 +532,19 @@ impl World {
             19..23 => self.broker.cut[number] = true,
             23..38 => self.broker.cut[number] = false,
             38..41 => self.back_up(number),
-            41 => self.restore(number, false),
-            42 => self.restore(number, true),
-            43..45 => {
+            41 if self.faults.put_back => self.restore(number, false),
+            42 if self.faults.put_back => self.restore(number, true),
+            43..45 if self.faults.broker_forgets => {
                 let lost = 1 + self.random.below(5) as usize;
                 let kind = Kind::ALL[self.random.below(2) as usize];
                 self.broker.log(kind).lose_end(lost);
+                self.notes
+                    .push(format!("{:>6} the broker loses {lost} of {kind:?}", (self.now - BEGINNING) / 100));
             }
-            45 => {
+            45 if self.faults.broker_forgets => {
                 let born = self.now;
                 Kind::ALL.into_iter().for_each(|kind| self.broker.log(kind).recreate(born));
+                self.notes.push(format!("{:>6} the broker forgets all", (self.now - BEGINNING) / 100));
             }
             46..49 => {
                 if let Some(newcomer) = self.sites.iter_mut().find(|site| !site.is_admitted) {
@@ -521,7 +553,7 @@ impl World {
                     self.send_documents();
                 }
             }
-            49 => self.copy(number),
+            49 if self.faults.copy => self.copy(number),
             50 => self.sites[number].skew -= self.random.below(3000) as i64,
             _ => {}
         }

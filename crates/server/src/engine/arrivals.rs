@@ -101,9 +101,9 @@ mod tests {
             for _ in 0..4 {
                 arriving.send(of(BYTES_MAX as usize / 4)).await.expect("room");
             }
-            let next = arriving.send(of(1));
-            tokio::pin!(next);
-            assert!(futures_util::poll!(&mut next).is_pending(), "there is no room");
+            let mut next = std::pin::pin!(arriving.send(of(1)));
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            assert!(next.as_mut().poll(&mut context).is_pending(), "there is no room");
             assert!(arrivals.try_recv().is_some());
             next.await.expect("room again");
             // What is larger than all the room is let in alone.

@@ -1,7 +1,7 @@
 //! Work that may wait goes to threads of its own, so much at a time. There are four queues: one for checks and for
 //! what they are made of, one for what only an operator does, one for questions about the site, and one for those of
-//! them that are answered once for all who ask. Whatever a question about the site waits for (the journal, a file,
-//! the link to other sites), no check and no operator waits behind it.
+//! them that are answered once for all who ask. Whatever a question about the site waits for (the journal, a
+//! file), no check and no operator waits behind it.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use seenit_server::engine::{
-    Arrived, Authority, Engine, EngineConfig, EngineHandle, Kind, Limits, Login, Operator, Place, Published,
-    Servers, User, nkey_account,
+    Arrivals, Arrived, Authority, Engine, EngineConfig, EngineHandle, Kind, Limits, Login, Operator, Place,
+    Published, Servers, User, nkey_account,
 };
 use seenit_sites::key::{AdminSecret, SiteSecret};
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc::Receiver;
 
 /// How long anything may take before a test gives up: a cluster may have to elect a leader first.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -67,7 +66,7 @@ pub(crate) fn make(urls: &[String], replicas: usize) -> Operator {
 /// The engine of a site, and all that arrived there.
 pub(crate) struct Running {
     pub(crate) handle: EngineHandle,
-    arrived: Receiver<Arrived>,
+    arrived: Arrivals,
     runtime: Runtime,
     tickets: u64,
 }

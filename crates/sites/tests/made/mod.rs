@@ -4,10 +4,11 @@
 use ed25519_dalek::{Signer, SigningKey};
 use proptest::prelude::*;
 use seenit_sites::Digest;
-use seenit_sites::beat::{Beat, Holding, StreamId};
+use seenit_sites::heartbeat::{Heartbeat, Holding};
 use seenit_sites::key::{AdminSecret, SIGNATURE_BYTES, SiteSecret};
-use seenit_sites::manifest::{Geometry, HashKey, Manifest, Terms};
-use seenit_sites::message::{Head, Message, SEQUENCE_MAX, State, Stream};
+use seenit_sites::manifest::{HashKey, Manifest, Terms};
+use seenit_sites::message::{Head, Message, SEQUENCE_MAX, State, Stream, StreamId};
+use seenit_sites::number::{Generation, Incarnation, Sequence};
 use seenit_sites::roster::{Caps, Member, Roster};
 use seenit_sites::snapshot::{PACK_BYTES, Section, Snapshot, pack_digest};
 
@@ -42,59 +43,71 @@ pub fn hash_key(seed: u8) -> HashKey {
     HashKey::from_bytes([seed; 16])
 }
 
-pub fn terms(first_generation: u64, capacity: u64) -> Terms {
-    let geometry = Geometry::sized(capacity, 0.001, 3, 64).expect("a geometry");
-    Terms { first_generation, generation_secs: 86_400, geometry }
+pub fn terms(first_generation: u64) -> Terms {
+    Terms { first_generation: Generation(first_generation), generation_secs: 86_400 }
 }
+
+/// Sightings of a generation.
+pub const SIGHTINGS: Stream = Stream::Sightings { generation: Generation(20_001) };
 
 /// A manifest for sites 1, 2 and 3.
 pub fn manifest(number: u64, first: u64, key: u8) -> Manifest {
     let (roster, key) = (roster(1, &[1, 2, 3]), hash_key(key));
-    Manifest::sign(&admin(), number, terms(first, 10_000), &roster, &key, [number as u8; 32])
-        .expect("a manifest")
+    Manifest::sign(&admin(), number, terms(first), &roster, &key, [number as u8; 32]).expect("a manifest")
 }
 
 pub fn state(stream: Stream, sequence: u64) -> State {
-    let root = Digest([7; 32]);
-    State { incarnation: 1_700_000_000, stream, sequence, manifest: 3, root, time_secs: 1_728_000_123 }
+    let (incarnation, sequence, value) = (Incarnation(1_700_000_000), Sequence(sequence), Digest([7; 32]));
+    State { incarnation, stream, sequence, manifest: 3, value, time_secs: 1_728_000_123 }
 }
 
 pub fn stream_id(seed: u8, stream: Stream) -> StreamId {
-    StreamId { site: site(seed).public(), incarnation: 1_700_000_000, stream }
+    StreamId { site: site(seed).public(), incarnation: Incarnation(1_700_000_000), stream }
 }
 
-/// A heartbeat of a site, with its bytes.
+/// A head alone of a site, with its bytes.
 pub fn head(seed: u8, stream: Stream, sequence: u64) -> (Head, Vec<u8>) {
-    let bytes = Message::sign(&site(seed), &admin().public(), state(stream, sequence), sequence, b"");
-    let bytes = bytes.expect("a heartbeat");
-    (*Message::decode(&bytes, &roster(1, &[seed])).expect("a heartbeat").head(), bytes)
+    let bytes =
+        Message::sign(&site(seed), &admin().public(), state(stream, sequence), Sequence(sequence), b"");
+    let bytes = bytes.expect("a head");
+    (*Message::decode(&bytes, &roster(1, &[seed])).expect("a head").head(), bytes)
 }
 
-/// A beat of site 2, which holds something of sites 1 and 3.
-pub fn beat() -> Beat {
-    let (records, seen) = (Stream::Records, Stream::Seen { generation: 20_001 });
-    let holding = |seed, stream, sequence| Holding { id: stream_id(seed, stream), sequence, root: [seed; 8] };
-    Beat {
+/// A heartbeat of site 2, which holds something of sites 1 and 3.
+pub fn heartbeat() -> Heartbeat {
+    let holding = |seed, stream, sequence, uncounted: (u64, u64)| Holding {
+        id: stream_id(seed, stream),
+        sequence: Sequence(sequence),
+        value: [seed; 8],
+        uncounted: uncounted.0,
+        uncounted_last: Sequence(uncounted.1),
+    };
+    Heartbeat {
         site: site(2).public(),
-        incarnation: 1_700_000_000,
+        incarnation: Incarnation(1_700_000_000),
+        number: 77,
         time_secs: 1_728_000_123,
         snapshot: Digest([9; 32]),
-        heads: vec![head(2, records, 42), head(2, seen, 9)],
-        holdings: vec![holding(1, records, 17), holding(1, seen, 3), holding(3, records, SEQUENCE_MAX)],
+        heads: vec![head(2, Stream::Records, 42), head(2, SIGHTINGS, 9)],
+        holdings: vec![
+            holding(1, Stream::Records, 17, (2, 16)),
+            holding(1, SIGHTINGS, 3, (0, 0)),
+            holding(3, Stream::Records, SEQUENCE_MAX, (0, 0)),
+        ],
     }
 }
 
-/// A snapshot of site 2: records that fill a pack and some, and cells.
+/// A snapshot of site 2: records that fill a pack and some, and sightings.
 pub fn snapshot() -> Snapshot {
     let section = |stream, start: u64, sequence: u64, bytes: u64| {
-        let (start_link, root) = (Digest([start as u8; 32]), Digest([sequence as u8; 32]));
+        let (start_value, value) = (Digest([start as u8; 32]), Digest([sequence as u8; 32]));
+        let (start, sequence) = (Sequence(start), Sequence(sequence));
         let manifest = if stream == Stream::Records { 0 } else { 3 };
-        Section { id: stream_id(2, stream), manifest, start, start_link, sequence, root, bytes }
+        Section { id: stream_id(2, stream), manifest, start, start_value, sequence, value, bytes }
     };
-    let seen = Stream::Seen { generation: 20_001 };
     let sections = vec![
         section(Stream::Records, 7, 42, PACK_BYTES as u64 + 1),
-        section(seen, 0, 9, PACK_BYTES as u64 - 1),
+        section(SIGHTINGS, 0, 9, PACK_BYTES as u64 - 1),
     ];
     let packs = vec![pack_digest(b"one"), pack_digest(b"two")];
     Snapshot { site: site(2).public(), time_secs: 1_728_000_123, sections, packs }
@@ -145,23 +158,4 @@ pub fn any_members() -> impl Strategy<Value = Vec<Member>> {
             members
         })
         .prop_shuffle()
-}
-
-/// The page of these values as the format says it, value by value.
-pub fn page_of(values: &[u64]) -> Vec<u8> {
-    let (mut page, mut zeros) = (Vec::new(), 0);
-    for &value in values {
-        if value == 0 {
-            zeros += 1;
-            continue;
-        }
-        for mut number in [std::mem::take(&mut zeros), value] {
-            while number >= 0x80 {
-                page.push(number as u8 | 0x80);
-                number >>= 7;
-            }
-            page.push(number as u8);
-        }
-    }
-    page
 }

@@ -38,7 +38,8 @@ Examples:
   cargo run --release -p seenit-lab --bin race -- protocols --signatures 10000 --messages 2000 --seconds 1
   cargo run --release -p seenit-lab --bin race -- protocols --memory
 
-Needs pyzord (Debian's packages pyzor and python3-gdbm), rspamd and redis-server, but for --memory. All stay on loopback.
+Needs pyzord (Debian's packages pyzor and python3-gdbm), rspamd and redis-server. All stay on loopback.
+With --memory it needs none of them.
 Loading rspamd takes 200 seconds: more than 500 messages a second it does not write cleanly.";
 
 /// Laps of each server; what is said is the median.

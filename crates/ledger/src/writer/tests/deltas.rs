@@ -126,7 +126,12 @@ fn many_deltas_are_added_up_and_nothing_is_lost() {
     let shared = Arc::clone(&bench.writer.shared);
     let (journal, stream) = (bench.journal(), *shared.own_logs().keys().next().expect("a stream"));
     let mut first = Vec::new();
-    journal.sightings_from(stream, 1, |_, bytes| { first = bytes.to_vec(); Ok(false) }).expect("readable");
+    journal
+        .sightings_from(stream, 1, |_, bytes| {
+            first = bytes.to_vec();
+            Ok(false)
+        })
+        .expect("readable");
     let mut fingerprint = decode(&first).expect("a delta")[0];
     let mut batch = journal.batch();
     for sequence in 2..=DELTAS {
@@ -147,7 +152,11 @@ fn many_deltas_are_added_up_and_nothing_is_lost() {
     let (run, end) = chain().run(&journal, 0, usize::MAX).expect("readable");
     assert_eq!((run.after.0, run.items.len()), (DELTAS - 8192, 8192));
     assert_eq!(end.map(|end| end.sequence().0), Some(DELTAS));
-    assert_eq!(chain().value_at(&journal, DELTAS - 5).expect("readable"), Some(value), "the chain is the same");
+    assert_eq!(
+        chain().value_at(&journal, DELTAS - 5).expect("readable"),
+        Some(value),
+        "the chain is the same"
+    );
     drop((shared, journal));
     let mut bench = bench.killed(Structure::Table);
     assert_eq!(bench.seen(&case), DELTAS);

@@ -1,8 +1,8 @@
 //! The memory of seen counts: bytes a signature and wrong reads of both structures, alone and in a network.
 //!
-//! No server and no rival: the structures themselves, filled to their capacity. In a network a site has two of them, its
-//! own counts and the sum of its peers' counts; here five peers have seen the same signatures as the site, and say so in
-//! deltas, as they travel.
+//! No server and no rival: the structures themselves, filled to their capacity. In a network a site has two of them,
+//! its own counts and the sum of its peers' counts; here five peers have seen the same signatures as the site, and say
+//! so in deltas, as they travel.
 
 use std::error::Error;
 

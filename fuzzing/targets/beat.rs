@@ -1,7 +1,0 @@
-//! Fuzz target: beats of sites.
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-use seenit_fuzzing::{cpu, sites};
-
-fuzz_target!(|input: &[u8]| cpu::bounded(input, sites::check_beat));
