@@ -106,7 +106,8 @@ fn a_base_takes_the_place_of_what_is_held_and_counts_once() {
 /// Messages are added up when they are many. A site that says less than before is found out then.
 #[test]
 fn a_site_that_contradicts_itself_is_found_out_and_counts_up_to_its_cap_again() {
-    let (folder, hands, ledger) = in_network(config(), &[peer(1, 5, 5, 20)]);
+    let large = LedgerConfig { peers_capacity: 1_000_000, ..config() };
+    let (folder, hands, ledger) = in_network(large.clone(), &[peer(1, 5, 5, 20)]);
     // Each time it says that it begins: without a copy of its counts nobody can tell.
     for sequence in 0..5 {
         tell(&ledger, heard_sightings(1, FIRST_DAY, sequence, vec![delta(KEY, &[(1, 15, 15)])]));
@@ -128,7 +129,7 @@ fn a_site_that_contradicts_itself_is_found_out_and_counts_up_to_its_cap_again() 
         seen(&ledger, 1) == 20
     });
     drop(ledger);
-    assert_eq!(seen(&open(folder.path(), &hands), 1), 20);
+    assert_eq!(seen(&open_with(folder.path(), &hands, large), 1), 20);
 }
 
 /// Found in a real network: a message was bulk, and its signatures, asked one by one, were not.
