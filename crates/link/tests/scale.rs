@@ -1,0 +1,241 @@
+//! What a large network costs one of its sites: a link with many members, which all publish, and send heartbeats with
+//! as many holdings as fit.
+//!
+//! `SEENIT_SITES=1000 cargo test -p seenit-link --test scale -- --nocapture` prints what docs/scale.md has.
+
+#[path = "simulation/double.rs"]
+#[expect(dead_code, reason = "the simulation needs more of it")]
+mod double;
+
+use std::time::{Duration, Instant};
+
+use double::{Disk, Double};
+use seenit_filter::sightings::{Fingerprint, Sighting, encode};
+use seenit_link::store::Store;
+use seenit_link::{Action, BrokerState, Kind, Link, LocalCaps, Millis, Published};
+use seenit_sites::Digest;
+use seenit_sites::chain::Chain;
+use seenit_sites::heartbeat::{HOLDINGS_MAX, Heartbeat, Holding};
+use seenit_sites::key::{AdminSecret, SiteSecret};
+use seenit_sites::list;
+use seenit_sites::manifest::{HashKey, Manifest, Terms};
+use seenit_sites::message::{Message, State, Stream, StreamId};
+use seenit_sites::number::{Generation, Incarnation, Sequence};
+use seenit_sites::roster::{Caps, Member, Roster};
+
+/// Sites of a usual run.
+const SITES: usize = 30;
+
+/// Seconds of virtual time; the first ones are for catching up, and are not counted.
+const SECONDS: u64 = 60;
+const WARMING_SECONDS: u64 = 25;
+
+/// Milliseconds between ticks, between messages of one site, and between looks at the status.
+const TICK_MILLIS: u64 = 50;
+const MESSAGE_MILLIS: u64 = 10_000;
+const STATUS_MILLIS: u64 = 1_000;
+
+const BEGINNING: u64 = 1_800_000_000_000;
+const GENERATION_SECS: u64 = 86_400;
+const INCARNATION: Incarnation = Incarnation(1_700_000_000);
+const SIGHTINGS: Stream = Stream::Sightings { generation: Generation(BEGINNING / 1000 / GENERATION_SECS) };
+
+fn admin() -> AdminSecret {
+    AdminSecret::from_bytes([1; 32])
+}
+
+fn secret(number: usize) -> SiteSecret {
+    let mut bytes = [7; 32];
+    bytes[..8].copy_from_slice(&(number as u64).to_le_bytes());
+    SiteSecret::from_bytes(bytes)
+}
+
+fn member(number: usize) -> Member {
+    let (site, sealing) = (secret(number).public(), secret(number).sealing().public());
+    let name = format!("site{number}").parse().expect("a name");
+    Member { site, sealing, name, caps: Caps { spam: 10, ham: 10, seen: 1000 } }
+}
+
+/// Another site, as far as it is heard.
+struct Other {
+    secret: SiteSecret,
+    chains: [(Stream, Chain); 2],
+    number: u64,
+    heads: Vec<Vec<u8>>,
+}
+
+impl Other {
+    fn new(number: usize) -> Self {
+        let secret = secret(number);
+        let chain = |stream| {
+            (stream, Chain::begin(&StreamId { site: secret.public(), incarnation: INCARNATION, stream }))
+        };
+        Other { chains: [chain(Stream::Records), chain(SIGHTINGS)], secret, number: 0, heads: Vec::new() }
+    }
+
+    fn sign(&self, stream: Stream, previous: Sequence, at: Chain, payload: &[u8], now: u64) -> Vec<u8> {
+        let (sequence, value, time_secs) = (at.sequence(), at.value(), now / 1000);
+        let state = State { incarnation: INCARNATION, stream, sequence, manifest: 1, value, time_secs };
+        Message::sign(&self.secret, &admin().public(), state, previous, payload).expect("a message")
+    }
+
+    /// One more record, and one more delta.
+    fn says(&mut self, now: u64) -> Vec<Vec<u8>> {
+        let mut messages = Vec::new();
+        self.heads.clear();
+        for place in 0..2 {
+            let (stream, chain) = self.chains[place];
+            let fingerprint = Fingerprint::new(now % 1_000_000).expect("a fingerprint");
+            let item = match stream {
+                Stream::Records => now.to_le_bytes().to_vec(),
+                Stream::Sightings { .. } => {
+                    encode(&[Sighting { fingerprint, increment: 1, count: 1 }]).expect("a delta")
+                }
+            };
+            let (mut payload, next) = (Vec::new(), chain.then(&item));
+            list::push(&mut payload, &item);
+            messages.push(self.sign(stream, chain.sequence(), next, &payload, now));
+            self.heads.push(self.sign(stream, next.sequence(), next, &[], now));
+            self.chains[place].1 = next;
+        }
+        messages
+    }
+
+    /// A heartbeat with holdings, beginning with some stream.
+    fn heartbeat(&mut self, streams: &[(StreamId, Chain)], roster: &Roster, now: u64) -> Vec<u8> {
+        self.number += 1;
+        let from = self.number as usize * HOLDINGS_MAX;
+        let holding = |place: usize| {
+            let (id, chain) = streams[(from + place) % streams.len()];
+            let value = *chain.value().0.first_chunk().expect("32 bytes");
+            let (uncounted, uncounted_last) = (0, Sequence::START);
+            Holding { id, sequence: chain.sequence(), value, uncounted, uncounted_last }
+        };
+        let head = |bytes: &Vec<u8>| (*Message::decode(bytes, roster).expect("a head").head(), bytes.clone());
+        let heartbeat = Heartbeat {
+            site: self.secret.public(),
+            incarnation: INCARNATION,
+            number: self.number,
+            time_secs: now / 1000,
+            snapshot: Digest([0; 32]),
+            heads: self.heads.iter().map(head).collect(),
+            holdings: (0..streams.len().min(HOLDINGS_MAX)).map(holding).collect(),
+        };
+        heartbeat.sign(&self.secret, &admin().public()).expect("a heartbeat")
+    }
+}
+
+/// The site that is measured.
+struct Site {
+    link: Link,
+    store: Double,
+    busy: Duration,
+    commits: u64,
+    committing: Duration,
+}
+
+impl Site {
+    /// One drain.
+    fn drain(&mut self, now: u64, arrived: &[Vec<u8>]) {
+        self.store.clock_secs = now / 1000;
+        let (begun, now) = (Instant::now(), Millis(now));
+        arrived.iter().for_each(|bytes| self.link.hear(now, bytes, None));
+        self.link.tick(now, &self.store.own());
+        let batch = self.link.take_batch();
+        self.busy += begun.elapsed();
+        if !batch.is_empty() {
+            let begun = Instant::now();
+            let outcome = self.store.commit(batch).expect("it commits");
+            self.committing += begun.elapsed();
+            self.commits += 1;
+            self.link.committed(now, outcome);
+        }
+        let begun = Instant::now();
+        for action in self.link.take_actions() {
+            match action {
+                Action::Publish { ticket, .. } => self.link.published(now, ticket, Published::Stored),
+                Action::Read { ticket, read } => self.link.read_done(now, ticket, self.store.read(&read)),
+                _ => {}
+            }
+        }
+        self.busy += begun.elapsed();
+    }
+}
+
+fn sites() -> usize {
+    std::env::var("SEENIT_SITES").map_or(SITES, |text| text.parse().expect("a number"))
+}
+
+#[test]
+fn what_a_site_hears_in_a_large_network_is_bounded() {
+    let count = sites();
+    let roster = Roster::sign(&admin(), 1, (0..count).map(member).collect()).expect("a roster");
+    let terms = Terms { first_generation: Generation(0), generation_secs: GENERATION_SECS };
+    let manifest = Manifest::sign(&admin(), 1, terms, &roster, &HashKey::from_bytes([9; 16]), [8; 32]);
+    let store = Double::open(secret(0).public(), Disk::default(), BEGINNING / 1000, GENERATION_SECS);
+    let loaded = store.load().expect("it loads");
+    let link = Link::open(loaded, secret(0), admin().public(), LocalCaps::new(), Millis(BEGINNING));
+    let (busy, committing) = (Duration::ZERO, Duration::ZERO);
+    let mut site = Site { link, store, busy, commits: 0, committing };
+    site.link.broker(Millis(BEGINNING), BrokerState::Up);
+    let documents = [roster.bytes().to_vec(), manifest.expect("a manifest").bytes().to_vec()];
+    site.drain(BEGINNING, &documents);
+    Kind::ALL.into_iter().for_each(|kind| site.link.resume(Millis(BEGINNING), kind, None));
+    let mut others: Vec<Other> = (1..count).map(Other::new).collect();
+    let heartbeat_millis = 2_000 * (count as u64).div_ceil(100);
+    let (mut heard, mut bytes, mut looks, mut looking) = (0u64, 0u64, 0u64, Duration::ZERO);
+    for millis in (0..SECONDS * 1000).step_by(TICK_MILLIS as usize) {
+        let (now, mut arrived) = (BEGINNING + millis, Vec::new());
+        if millis == WARMING_SECONDS * 1000 {
+            (site.busy, site.committing, site.commits) = (Duration::ZERO, Duration::ZERO, 0);
+            (heard, bytes, looks, looking) = (0, 0, 0, Duration::ZERO);
+        }
+        let is_due = |place: usize, interval: u64| {
+            let (slot, ticks) = (millis / TICK_MILLIS, interval / TICK_MILLIS);
+            slot % ticks == place as u64 * ticks / count as u64
+        };
+        let streams: Vec<(StreamId, Chain)> = others
+            .iter()
+            .flat_map(|other| {
+                let site = other.secret.public();
+                other
+                    .chains
+                    .map(|(stream, chain)| (StreamId { site, incarnation: INCARNATION, stream }, chain))
+            })
+            .filter(|(_, chain)| chain.sequence() > Sequence::START)
+            .collect();
+        for (place, other) in others.iter_mut().enumerate() {
+            if is_due(place, MESSAGE_MILLIS) {
+                arrived.extend(other.says(now));
+            }
+            if is_due(place, heartbeat_millis) && !streams.is_empty() {
+                arrived.push(other.heartbeat(&streams, &roster, now));
+            }
+        }
+        heard += arrived.len() as u64;
+        bytes += arrived.iter().map(|one| one.len() as u64).sum::<u64>();
+        site.drain(now, &arrived);
+        if millis % STATUS_MILLIS == 0 {
+            let begun = Instant::now();
+            let status = site.link.status(Millis(now));
+            looking += begun.elapsed();
+            looks += 1;
+            assert_eq!(status.sites.len(), count - 1);
+        }
+    }
+    let secs = SECONDS - WARMING_SECONDS;
+    let percent = |busy: Duration| 100.0 * busy.as_secs_f64() / secs as f64;
+    let status = site.link.status(Millis(BEGINNING + SECONDS * 1000));
+    println!(
+        "{count} sites: {} messages and {} kB heard a second, {} commits a second; {:.2} % of a core in the link, {:.2} % \
+         in the double's commits; the status {} us each",
+        heard / secs,
+        bytes / secs / 1000,
+        site.commits / secs,
+        percent(site.busy),
+        percent(site.committing),
+        looking.as_micros() / u128::from(looks.max(1)),
+    );
+    let agreeing = status.sites.iter().filter(|one| one.agrees == Some(true)).count();
+    assert_eq!(agreeing, count - 1, "all are heard, and nothing is missing: {:?}", status.alarms);
+}
