@@ -136,7 +136,7 @@ impl Ledger {
         let counted = || case.iter().filter(|one| one.kind().is_exact());
         for signature in counted() {
             let hash = shared.memory.sip.hash(&signature);
-            shared.memory.seen.check(generation, (signature, hash), recipients.min(RECIPIENTS_MAX))?;
+            shared.memory.seen.check(generation, (signature, hash))?;
         }
         counted().try_for_each(|signature| self.count(signature, recipients).map(|_| ()))
     }
@@ -489,13 +489,8 @@ impl Drop for Ledger {
 
 /// Why messages were not counted, in words.
 fn seen_full(no_room: NoRoom, refused: usize, messages: usize) -> WriteError {
-    let (of, held, most) = match no_room {
-        NoRoom::Signatures { held, most } => ("signatures".to_owned(), held, most),
-        NoRoom::Large { held, most, from } => {
-            (format!("signatures with {from} recipients or more"), held, most)
-        }
-    };
-    WriteError::SeenFull { refused, messages, of, held, most }
+    let NoRoom { held, most } = no_room;
+    WriteError::SeenFull { refused, messages, held, most }
 }
 
 fn broken(error: WriteError) -> crate::journal::JournalError {

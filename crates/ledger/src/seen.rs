@@ -202,18 +202,17 @@ impl Seen {
         self.write().entry(generation).or_default().before.push(before);
     }
 
-    /// Whether a generation has room for `recipients` more of a signature.
+    /// Whether a generation has room for a signature.
     pub(crate) fn check(
         &self,
         generation: u64,
         (signature, hash): (SignatureRef<'_>, Hash128),
-        recipients: u64,
     ) -> Result<(), NoRoom> {
         let (all, mut hashes) = (self.read(), Hashes::new(signature, hash));
         let Some((part, own)) = all.get(&generation).and_then(Generation::live_own) else {
             return Ok(());
         };
-        own.check(Fingerprint::of(hashes.under(&part.under)), recipients)
+        own.check(Fingerprint::of(hashes.under(&part.under)))
     }
 
     /// Sightings that a generation had no room for since it began or the ledger was opened.

@@ -18,20 +18,18 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
             "counting filter; a count is too high more often, and never by much).",
         ],
     ),
+    ("seen_capacity", &["Signatures that are seen in one generation; beyond that new ones are not counted."]),
     (
-        "seen_capacity",
+        "peers_capacity",
         &[
-            "Signatures that are seen in one generation; beyond that new ones are not counted. A tenth of them",
-            "may have 8 recipients or more.",
+            "Signatures of other sites that are remembered of one generation; 0 for as many as `seen_capacity`.",
         ],
     ),
     (
         "peers_capacity",
-        &["Signatures of other sites that are remembered of one generation; 0 for as many as `seen_capacity`."],
-    ),
-    (
-        "peers_capacity",
-        &["Signatures of other sites that are remembered of one generation; 0 for as many as `seen_capacity`."],
+        &[
+            "Signatures of other sites that are remembered of one generation; 0 for as many as `seen_capacity`.",
+        ],
     ),
     ("bulk_capacity", &["Signatures that become bulk in one generation."]),
     ("near_capacity", &["Texts (`near1` and `rspamd-near`) whose shingles the tallies hold."]),
