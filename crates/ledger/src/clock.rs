@@ -5,8 +5,8 @@
 //!   where it was at the pace of the machine's steady clock, and nothing expires that would not have expired anyway. An
 //!   operator confirms the leap (`seenit clock confirm`), or it is believed after a generation of steady running.
 //! * What expires is hidden first and deleted a generation later.
-//! * A leap that was confirmed by mistake is taken back by confirming the right time: what was hidden by it counts again
-//!   after a restart, for as long as it was not deleted.
+//! * A leap that was confirmed by mistake is taken back by confirming the right time: what it hid counts again after a
+//!   restart, for as long as it was not deleted.
 //!
 //! So a machine that boots in 2038 and learns the time a minute later has lost nothing.
 

@@ -181,17 +181,15 @@ pub enum WriteError {
     },
     /// The seen counts of this generation have no room for it.
     #[error(
-        "{refused} of {messages} messages were not counted: the seen counts of this generation hold {held} {of}, and \
-         may hold {most} (`seen_capacity`)"
+        "{refused} of {messages} messages were not counted: the seen counts of this generation hold {held} signatures, \
+         and may hold {most} (`seen_capacity`)"
     )]
     SeenFull {
         /// Messages that were not counted.
         refused: usize,
         /// Messages that were to be.
         messages: usize,
-        /// What there is no more room for, in words.
-        of: String,
-        /// How many of them there are.
+        /// Signatures that they hold.
         held: u64,
         /// How many there may be.
         most: u64,

@@ -5,6 +5,8 @@
 //! l stream sequence   a message as its site signed it: its head, then a list of deltas up to that sequence
 //! ```
 
+use std::collections::HashMap;
+
 use seenit_filter::sightings::{Sighting, decode};
 use seenit_link::rows;
 use seenit_link::store::HeldStream;
@@ -95,6 +97,12 @@ pub(crate) fn each(
         Ok(())
     })?;
     Ok(bytes)
+}
+
+/// How much is kept of each stream.
+pub(crate) fn sizes(now: &LinkNow) -> Result<HashMap<HeldStream, HeldBytes>, JournalError> {
+    let of = |stream| Ok((stream, each(now, &stream, |_| Ok(()))?));
+    streams(now)?.into_iter().map(of).collect()
 }
 
 /// The items of a message that was checked when it came.

@@ -136,7 +136,7 @@ impl Ledger {
         let counted = || case.iter().filter(|one| one.kind().is_exact());
         for signature in counted() {
             let hash = shared.memory.sip.hash(&signature);
-            shared.memory.seen.check(generation, (signature, hash), recipients.min(RECIPIENTS_MAX))?;
+            shared.memory.seen.check(generation, (signature, hash))?;
         }
         counted().try_for_each(|signature| self.count(signature, recipients).map(|_| ()))
     }
@@ -320,14 +320,24 @@ impl Ledger {
     }
 
     /// Says that sightings find no room.
-    fn uncounted_sightings(&self) -> Option<String> {
-        let refused = self.shared.memory.seen.refused(self.shared.generation());
-        (refused > 0).then(|| {
-            format!(
+    fn uncounted_sightings(&self) -> Vec<String> {
+        let (seen, generation) = (&self.shared.memory.seen, self.shared.generation());
+        let mut alarms = Vec::new();
+        match seen.refused(generation) {
+            0 => {}
+            refused => alarms.push(format!(
                 "sightings are not counted: {refused} of this generation were refused, because its counts are full; \
                  raise `seen_capacity` and restart"
-            )
-        })
+            )),
+        }
+        match seen.peers_refused(generation) {
+            0 => {}
+            refused => alarms.push(format!(
+                "not all that other sites saw is counted: {refused} sightings of this generation found no room; raise \
+                 `peers_capacity` and restart"
+            )),
+        }
+        alarms
     }
 
     fn seen_fill(&self) -> (u64, f64) {
@@ -479,13 +489,8 @@ impl Drop for Ledger {
 
 /// Why messages were not counted, in words.
 fn seen_full(no_room: NoRoom, refused: usize, messages: usize) -> WriteError {
-    let (of, held, most) = match no_room {
-        NoRoom::Signatures { held, most } => ("signatures".to_owned(), held, most),
-        NoRoom::Large { held, most, from } => {
-            (format!("signatures with {from} recipients or more"), held, most)
-        }
-    };
-    WriteError::SeenFull { refused, messages, of, held, most }
+    let NoRoom { held, most } = no_room;
+    WriteError::SeenFull { refused, messages, held, most }
 }
 
 fn broken(error: WriteError) -> crate::journal::JournalError {

@@ -39,7 +39,8 @@
 //!
 //! Memory is fixed by the configuration: 8.9 bytes for each signature of `capacity`, at most two cache lines a
 //! lookup, and
-//! 8.6e-7 false hits at capacity; counting filters for what is seen and for shingles; a tagged filter for bulk. A
+//! 8.6e-7 false hits at capacity; an index over the log of sightings for what is seen; counting filters for shingles; a
+//! tagged filter for bulk. A
 //! capacity that will be used up is an alarm days before, and a full tally forgets the oldest records first.
 
 mod adding;

@@ -16,8 +16,8 @@ use crate::open::{JOURNAL_FOLDER, rows};
 use crate::private;
 
 /// Makes the index from the log and the tallies from the index, with the sizes of `config`, and takes a snapshot.
-/// No server may be running on the folder. `progress` hears of every record. Seen counts stay as they are: they have no
-/// keys to be made from, and a new size of theirs holds from the next generation on.
+/// No server may be running on the folder. `progress` hears of every record. Seen counts
+/// need none of it: every start makes them anew from the log of sightings.
 pub fn rebuild(
     folder: &Path,
     config: LedgerConfig,

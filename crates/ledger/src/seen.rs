@@ -25,7 +25,7 @@ use crate::signature::SignatureRef;
 
 pub(crate) use before::{Before, Counts};
 pub(crate) use own::OwnSeen;
-pub(crate) use part::raise;
+pub(crate) use part::PeerSum;
 use part::{Hashes, Part, Under, add};
 pub(crate) use room::NoRoom;
 
@@ -119,8 +119,9 @@ impl Seen {
         OwnSeen::new(self.config.seen, self.config.seen_capacity).map(Arc::new)
     }
 
-    fn new_peers(&self) -> Result<Arc<AnySeen>, GeometryError> {
-        AnySeen::new(self.config.seen, self.config.peers_capacity()).map(Arc::new)
+    fn new_peers(&self) -> Result<Arc<PeerSum>, GeometryError> {
+        let index = AnySeen::new(self.config.seen, self.config.peers_capacity())?;
+        Ok(Arc::new(PeerSum::new(index)))
     }
 
     /// Makes `newest` countable and drops what is too old. What is there already stays.
@@ -201,23 +202,29 @@ impl Seen {
         self.write().entry(generation).or_default().before.push(before);
     }
 
-    /// Whether a generation has room for `recipients` more of a signature.
+    /// Whether a generation has room for a signature.
     pub(crate) fn check(
         &self,
         generation: u64,
         (signature, hash): (SignatureRef<'_>, Hash128),
-        recipients: u64,
     ) -> Result<(), NoRoom> {
         let (all, mut hashes) = (self.read(), Hashes::new(signature, hash));
         let Some((part, own)) = all.get(&generation).and_then(Generation::live_own) else {
             return Ok(());
         };
-        own.check(Fingerprint::of(hashes.under(&part.under)), recipients)
+        own.check(Fingerprint::of(hashes.under(&part.under)))
     }
 
     /// Sightings that a generation had no room for since it began or the ledger was opened.
     pub(crate) fn refused(&self, generation: u64) -> u64 {
         self.read().get(&generation).and_then(Generation::live_own).map_or(0, |(_, own)| own.room().refused())
+    }
+
+    /// New signatures that other sites saw in a generation and that are not remembered.
+    pub(crate) fn peers_refused(&self, generation: u64) -> u64 {
+        let all = self.read();
+        let parts = all.get(&generation).into_iter().flat_map(|one| &one.parts);
+        parts.filter_map(|part| part.peers.as_ref()).map(|peers| peers.refused()).sum()
     }
 
     /// Counts `recipients` more of a signature, whose hash under the ledger's own key it is, in a generation, and says
@@ -346,8 +353,8 @@ impl Seen {
             }
         };
         for sighting in sightings {
-            raise(&peers, sighting, cap);
-            next.iter().for_each(|next| raise(next, sighting, cap));
+            peers.raise(sighting, cap);
+            next.iter().for_each(|next| next.raise(sighting, cap));
         }
         Ok(())
     }
@@ -357,7 +364,7 @@ impl Seen {
     pub(crate) fn begin_rebuilding(
         &self,
         named: &[u64],
-    ) -> Result<BTreeMap<u64, Arc<AnySeen>>, GeometryError> {
+    ) -> Result<BTreeMap<u64, Arc<PeerSum>>, GeometryError> {
         let has = |(number, one): (&u64, &Generation)| {
             one.parts.iter().any(|part| part.peers.is_some()).then_some(*number)
         };
@@ -406,7 +413,10 @@ impl Seen {
 
     pub(crate) fn memory_bytes(&self) -> u64 {
         let of = |one: &Generation| {
-            let indexes = one.parts.iter().flat_map(|part| part.indexes().chain(part.next.as_deref()));
+            let indexes = one
+                .parts
+                .iter()
+                .flat_map(|part| part.indexes().chain(part.next.iter().map(|next| next.index())));
             let before: u64 = one.before.iter().map(|before| before.memory_bytes()).sum();
             before + indexes.map(SeenIndex::memory_bytes).sum::<u64>()
         };

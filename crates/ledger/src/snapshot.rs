@@ -13,8 +13,9 @@
 //! the journal has them when the file is named), `forgotten` (hash, 16 bytes, generation and count, 8 each). A file
 //! appears under its name whole or not at all. One that is damaged is put aside, and memory is made from the journal.
 //!
-//! Seen counts are not in it: they are rebuilt from the log of sightings. Versions 1 and 2 have them as cells: `seen-G`,
-//! and `frozen-I-G` of incarnation I or `others-G` of all incarnations before the present one; `migrate` reads those.
+//! Seen counts are not in it: they are rebuilt from the log of sightings. Versions 1 and 2 have them as cells:
+//! `seen-G`, and `frozen-I-G` of incarnation I or `others-G` of all incarnations before the present one. `migrate`
+//! reads those.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

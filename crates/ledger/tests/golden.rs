@@ -72,7 +72,8 @@ fn says_what_it_was_told(local: &Local) {
 }
 
 /// What `folder-of-cells.tar.gz` is: a folder of the last release that kept seen counts as cells, killed. It counted
-/// yesterday, alone; today alone, in a network, and there in a second incarnation that took over the cells of the first.
+/// yesterday, alone; today alone, in a network, and there in a second incarnation that took over the cells of the
+/// first.
 fn folder_of_cells() -> TempDir {
     let folder = private_folder();
     let packed = File::open(golden().join("folder-of-cells.tar.gz")).expect("there");

@@ -137,7 +137,11 @@ impl Naive {
             Verb::Forget => self.day + 10,
             _ => self.day + 10 - back,
         };
-        let weight = WEIGHTS[reporter];
+        // Shingles are as good as the weightiest who protects them says.
+        let protects = |word: &&Word| word.whose == Whose::Protect && word.thing == thing;
+        let protected = self.words.iter().filter(protects).map(|word| word.weight).max();
+        let is_protection = whose == Whose::Protect;
+        let weight = WEIGHTS[reporter].max(protected.filter(|_| is_protection).unwrap_or(0));
         if verb == Verb::Forget {
             self.words.push(Word { day, slot, whose: Whose::Many, thing, verb: Verb::Withdraw, weight });
         }

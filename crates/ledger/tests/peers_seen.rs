@@ -106,7 +106,8 @@ fn a_base_takes_the_place_of_what_is_held_and_counts_once() {
 /// Messages are added up when they are many. A site that says less than before is found out then.
 #[test]
 fn a_site_that_contradicts_itself_is_found_out_and_counts_up_to_its_cap_again() {
-    let (folder, hands, ledger) = in_network(config(), &[peer(1, 5, 5, 20)]);
+    let large = LedgerConfig { peers_capacity: 1_000_000, ..config() };
+    let (folder, hands, ledger) = in_network(large.clone(), &[peer(1, 5, 5, 20)]);
     // Each time it says that it begins: without a copy of its counts nobody can tell.
     for sequence in 0..5 {
         tell(&ledger, heard_sightings(1, FIRST_DAY, sequence, vec![delta(KEY, &[(1, 15, 15)])]));
@@ -128,7 +129,7 @@ fn a_site_that_contradicts_itself_is_found_out_and_counts_up_to_its_cap_again() 
         seen(&ledger, 1) == 20
     });
     drop(ledger);
-    assert_eq!(seen(&open(folder.path(), &hands), 1), 20);
+    assert_eq!(seen(&open_with(folder.path(), &hands, large), 1), 20);
 }
 
 /// Found in a real network: a message was bulk, and its signatures, asked one by one, were not.
@@ -167,5 +168,26 @@ proptest! {
         prop_assert_eq!(seen(&ledger, 1), 10);
         drop(ledger);
         prop_assert_eq!(seen(&open(folder.path(), &hands), 1), 10);
+    }
+}
+
+/// A small site in a large network remembers of others what it chose to.
+#[test]
+fn the_peer_sum_holds_as_much_as_it_was_made_for_and_says_what_it_leaves_out() {
+    for structure in Structure::ALL {
+        let small = LedgerConfig { peers_capacity: 1000, ..with(structure) };
+        let (folder, hands, ledger) = in_network(small.clone(), &[peer(1, 5, 5, 50)]);
+        let said: Vec<_> = (0..3000).map(|number| (number, 2, 2)).collect();
+        tell(&ledger, heard_sightings(1, FIRST_DAY, 0, vec![delta(KEY, &said)]));
+        let known = |ledger: &Ledger| (0..3000).filter(|number| seen(ledger, *number) > 0).count();
+        assert!((990..=1010).contains(&known(&ledger)), "{structure}: {}", known(&ledger));
+        let alarms = ledger.stats().alarms;
+        assert!(alarms.iter().any(|alarm| alarm.contains("`peers_capacity`")), "{alarms:?}");
+        see(&ledger, 2999, 1);
+        assert!(seen(&ledger, 2999) >= 1, "own counts have room of their own");
+        drop(ledger);
+        // All of it is in the log.
+        let larger = LedgerConfig { peers_capacity: 5000, ..small };
+        assert_eq!(known(&open_with(folder.path(), &hands, larger)), 3000);
     }
 }

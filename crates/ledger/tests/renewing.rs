@@ -1,5 +1,5 @@
-//! An incarnation that ends because others hold what this folder does not remember: what nobody is known to hold belongs
-//! to the next one, and local counts stay exact whenever the server is killed.
+//! An incarnation that ends because others hold what this folder does not remember: what nobody is known to hold
+//! belongs to the next one, and local counts stay exact whenever the server is killed.
 
 mod common;
 

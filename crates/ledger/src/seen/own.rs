@@ -50,10 +50,10 @@ impl OwnSeen {
         lock(&self.pending[fingerprint.get() as usize % SHARDS])
     }
 
-    /// Whether there is room for so many more of a signature.
-    pub(crate) fn check(&self, fingerprint: Fingerprint, recipients: u64) -> Result<(), NoRoom> {
+    /// Whether there is room for a signature.
+    pub(crate) fn check(&self, fingerprint: Fingerprint) -> Result<(), NoRoom> {
         let before = self.index.count(fingerprint).value;
-        self.room.check(before, recipients).inspect_err(|_| self.room.note_refused())
+        self.room.check(before).inspect_err(|_| self.room.note_refused())
     }
 
     /// Counts so many more, where there is room for them.
@@ -61,14 +61,14 @@ impl OwnSeen {
         if recipients == 0 {
             return Ok(());
         }
-        self.check(fingerprint, recipients)?;
+        self.check(fingerprint)?;
         let before = {
             let mut pending = self.shard(fingerprint);
             let noted = pending.entry(fingerprint).or_default();
             *noted = noted.saturating_add(recipients);
             self.index.add(fingerprint, recipients).before
         };
-        self.room.note(before, recipients);
+        self.room.note(before);
         self.changed.store(true, Release);
         Ok(())
     }
@@ -76,7 +76,7 @@ impl OwnSeen {
     /// Counts what the log has already, whatever the index holds.
     pub(crate) fn load(&self, fingerprint: Fingerprint, increment: u64) {
         let before = self.index.add(fingerprint, increment).before;
-        self.room.note(before, increment);
+        self.room.note(before);
     }
 
     /// Whether anything is pending.

@@ -1,6 +1,8 @@
 //! One hash key of a generation, and what is counted under it: what this site saw, and the peer sum.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use seenit_filter::counting::Count;
 use seenit_filter::hash::{Hash128, SipKey};
@@ -56,9 +58,9 @@ pub(crate) struct Part {
     /// What this site saw, over all its incarnations.
     pub(crate) own: Option<Arc<OwnSeen>>,
     /// The peer sum: what all other sites saw, each up to its cap.
-    pub(crate) peers: Option<Arc<AnySeen>>,
+    pub(crate) peers: Option<Arc<PeerSum>>,
     /// The peer sum that is being rebuilt beside it.
-    pub(crate) next: Option<Arc<AnySeen>>,
+    pub(crate) next: Option<Arc<PeerSum>>,
 }
 
 impl Part {
@@ -71,7 +73,7 @@ impl Part {
     pub(crate) fn count(&self, fingerprint: Fingerprint, sum: &mut Count) {
         for count in [
             self.own.as_ref().map(|own| own.count(fingerprint)),
-            self.peers.as_ref().map(|peers| peers.count(fingerprint)),
+            self.peers.as_ref().map(|peers| peers.index.count(fingerprint)),
         ]
         .into_iter()
         .flatten()
@@ -82,7 +84,7 @@ impl Part {
 
     /// All indexes that answers are made of.
     pub(crate) fn indexes(&self) -> impl Iterator<Item = &AnySeen> {
-        self.own.iter().map(|own| own.index()).chain(self.peers.as_deref())
+        self.own.iter().map(|own| own.index()).chain(self.peers.iter().map(|peers| peers.index()))
     }
 }
 
@@ -91,15 +93,49 @@ pub(crate) fn add(sum: &mut Count, count: Count) {
     sum.saturated |= count.saturated;
 }
 
-/// Raises a peer sum by what a site says, which counts for `cap` at most.
-///
-/// With the increment and the new count together the site's earlier counts need not be known: it counted for
-/// `min(cap, count - increment)` before and counts for `min(cap, count)` now.
-pub(crate) fn raise(sum: &AnySeen, sighting: &Sighting, cap: u64) {
-    let Sighting { fingerprint, increment, count } = *sighting;
-    let (before, after) = (cap.min(count.saturating_sub(increment)), cap.min(count));
-    if after > before {
-        sum.add(fingerprint, after - before);
+/// What all other sites saw of one generation, each up to its cap. It holds as many signatures as it was made for: how
+/// much of a large network a small site remembers is for the small site to say.
+pub(crate) struct PeerSum {
+    index: AnySeen,
+    signatures: AtomicU64,
+    /// New signatures that it had no room for.
+    refused: AtomicU64,
+}
+
+impl PeerSum {
+    pub(crate) fn new(index: AnySeen) -> Self {
+        PeerSum { index, signatures: AtomicU64::new(0), refused: AtomicU64::new(0) }
     }
-    sum.raise_to(fingerprint, after);
+
+    pub(crate) fn index(&self) -> &AnySeen {
+        &self.index
+    }
+
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Relaxed)
+    }
+
+    /// Raises it by what a site says, which counts for `cap` at most.
+    ///
+    /// With the increment and the new count together the site's earlier counts need not be known: it counted for
+    /// `min(cap, count - increment)` before and counts for `min(cap, count)` now.
+    pub(crate) fn raise(&self, sighting: &Sighting, cap: u64) {
+        let Sighting { fingerprint, increment, count } = *sighting;
+        let (before, after) = (cap.min(count.saturating_sub(increment)), cap.min(count));
+        if after == 0 {
+            return;
+        }
+        if self.index.count(fingerprint).value == 0 {
+            // One thread counts in a sum at a time, or two for the moment of a rebuild.
+            if self.signatures.load(Relaxed) >= self.index.capacity() {
+                self.refused.fetch_add(1, Relaxed);
+                return;
+            }
+            self.signatures.fetch_add(1, Relaxed);
+        }
+        if after > before {
+            self.index.add(fingerprint, after - before);
+        }
+        self.index.raise_to(fingerprint, after);
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::{Writer, free_bytes};
 use crate::error::WriteError;
+use crate::held;
 use crate::journal::{Journal, JournalError};
 use crate::replay::Replay;
 use crate::shared::Shared;
@@ -64,6 +65,7 @@ impl Writer {
         // What the batch that failed had noted is there or not: the journal knows.
         let shares = journal.shares(self.horizon.before).map_err(text)?;
         let weightless = journal.weightless_since(self.horizon.before).map_err(text)?;
+        let held = held::sizes(&journal.link_now()).map_err(text)?;
         // A change of peers whose commit failed may be in the journal. Memory counts by the table before it.
         let stored = journal.peers();
         let is_changed = stored.tag != self.peers.tag;
@@ -79,6 +81,9 @@ impl Writer {
         self.next = self.next.max(last + 1);
         self.next_heard = self.next_heard.max(last_heard + 1);
         self.unsettled.extend(replay.unsettled());
+        // Of what peers saw, memory may lack what a commit brought that seemed to fail.
+        self.held = held;
+        self.is_rebuild_due = true;
         if is_changed {
             let followed = self.follow(&journal, (&self.peers, &stored));
             self.peers = stored;

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 
-use seenit_filter::sightings::{AnySeen, decode};
+use seenit_filter::sightings::decode;
 use seenit_link::rows;
 use seenit_link::store::HeldStream;
 use seenit_sites::Digest;
@@ -27,7 +27,7 @@ use crate::own_chain::OwnChain;
 use crate::own_log::OwnLog;
 use crate::peers::table::Peers;
 use crate::pulse::Step;
-use crate::seen::raise;
+use crate::seen::PeerSum;
 use crate::shared::Shared;
 
 /// Less than this is rebuilt at once: writes wait for some tens of milliseconds.
@@ -40,7 +40,7 @@ const CONTRADICTIONS_MAX: usize = 16;
 enum Work {
     Held { now: LinkNow, stream: HeldStream, bytes: HeldBytes },
     Own { journal: Arc<Journal>, chain: OwnChain, stream: OwnStreamKey, log: OwnLog, to: u64 },
-    Rebuild { now: LinkNow, peers: Arc<Peers>, sums: BTreeMap<u64, Arc<AnySeen>> },
+    Rebuild { now: LinkNow, peers: Arc<Peers>, sums: BTreeMap<u64, Arc<PeerSum>> },
 }
 
 /// What came of it.
@@ -77,7 +77,10 @@ impl Writer {
         while self.working.is_none() {
             let Ok(journal) = self.writable(&shared) else { return };
             let Some(work) = self.due(&shared, &journal) else { return };
-            self.begin_work(&shared, work);
+            if !self.begin_work(&shared, work) {
+                // The next tick tries again.
+                return;
+            }
         }
     }
 
@@ -99,7 +102,10 @@ impl Writer {
                         sums,
                     });
                 }
-                Err(error) => tracing::error!("the peer sums cannot be rebuilt: {error}"),
+                Err(error) => {
+                    tracing::error!("the peer sums cannot be rebuilt: {error}");
+                    shared.state().rebuilding_since = None;
+                }
             }
         }
         if let Some((&stream, &bytes)) = self.held.iter().find(|(_, bytes)| bytes.are_due()) {
@@ -113,7 +119,8 @@ impl Writer {
         Some(Work::Own { journal: Arc::clone(journal), chain, stream, log, to })
     }
 
-    fn begin_work(&mut self, shared: &Arc<Shared>, work: Work) {
+    /// Begins a piece of work, or does it at once. False where there is no thread for it.
+    fn begin_work(&mut self, shared: &Arc<Shared>, work: Work) -> bool {
         let stop = Arc::new(AtomicBool::new(false));
         let (stream, is_rebuild) = match &work {
             Work::Held { stream, .. } => (Some(*stream), false),
@@ -125,15 +132,19 @@ impl Writer {
             let done = work.run(&stop);
             // Where it failed, the journal does as well, and is opened again.
             self.take_over(shared, done, false);
-            return;
+            return true;
         }
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("adding up".into()).spawn(move || work.run(&stopped));
         match thread {
-            Ok(thread) => self.working = Some(Working { thread, stop, stream, is_rebuild, is_stale: false }),
+            Ok(thread) => {
+                self.working = Some(Working { thread, stop, stream, is_rebuild, is_stale: false });
+                true
+            }
             Err(error) => {
                 tracing::warn!("sightings are added up later: {error}");
                 self.is_rebuild_due |= is_rebuild;
+                false
             }
         }
     }
@@ -222,8 +233,8 @@ impl Writer {
     fn note_contradictions(&mut self, shared: &Shared, stream: &HeldStream, number: u64) {
         let name = self.peers.get(stream.slot.0).map_or("this site itself", |peer| &peer.name).to_owned();
         let alarm = format!(
-            "site {name} contradicted itself in its sightings: of {number} signatures it counted less in the end than it \
-             had said one by one; it counts up to its cap again, and its operator should look at its disk and clock"
+            "site {name} contradicted itself in its sightings: of {number} signatures it counted less in the end than \
+             it had said one by one; it counts up to its cap again, and its operator should look at its disk and clock"
         );
         tracing::warn!("{alarm}");
         let mut state = shared.state();
@@ -308,7 +319,7 @@ pub(crate) fn added_up(journal: &Journal, stream: OwnStreamKey, to: u64) -> Resu
 fn rebuild(
     now: &LinkNow,
     peers: &Peers,
-    sums: &BTreeMap<u64, Arc<AnySeen>>,
+    sums: &BTreeMap<u64, Arc<PeerSum>>,
     stop: &AtomicBool,
 ) -> Result<Done, JournalError> {
     for stream in held::streams(now)? {
@@ -320,7 +331,7 @@ fn rebuild(
         held::each(now, &stream, |held| {
             let (Held::Block(_, bytes) | Held::Delta(_, bytes)) = held;
             if !stop.load(Relaxed) {
-                sightings_of(&stream, bytes).iter().for_each(|sighting| raise(sum, sighting, cap));
+                sightings_of(&stream, bytes).iter().for_each(|sighting| sum.raise(sighting, cap));
             }
             Ok(())
         })?;

@@ -5,10 +5,30 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
     ("capacity", &["Signatures that the tally of records holds. Memory is taken for all of them at start."]),
     ("rate", &["The false-positive rate of filters: of a seen count, of a bulk mark."]),
     (
-        "seen_capacity",
+        "seen",
         &[
-            "Signatures that are seen in one generation; beyond that new ones are not counted. A tenth of them",
-            "may have 8 recipients or more.",
+            "What seen counts are kept in: `table` (about 4.6 bytes a signature) or `filter` (about 7; wrong more",
+            "often, and never by much).",
+        ],
+    ),
+    (
+        "seen",
+        &[
+            "What seen counts are kept in: `table` (about 4.6 bytes a signature) or `filter` (about 6, the papers'",
+            "counting filter; a count is too high more often, and never by much).",
+        ],
+    ),
+    ("seen_capacity", &["Signatures that are seen in one generation; beyond that new ones are not counted."]),
+    (
+        "peers_capacity",
+        &[
+            "Signatures of other sites that are remembered of one generation; 0 for as many as `seen_capacity`.",
+        ],
+    ),
+    (
+        "peers_capacity",
+        &[
+            "Signatures of other sites that are remembered of one generation; 0 for as many as `seen_capacity`.",
         ],
     ),
     ("bulk_capacity", &["Signatures that become bulk in one generation."]),

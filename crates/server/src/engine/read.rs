@@ -44,9 +44,10 @@ impl News {
 /// Starts a reader for each stream, and the one who listens for news.
 pub(super) fn start(tasks: &mut JoinSet<()>, shared: &Shared, after: &[Place]) -> Arc<News> {
     let news = Arc::new(News { of: Stream::ALL.map(|_| watch::Sender::new(())) });
+    let has_papers = Arc::new(watch::Sender::new(false));
     for stream in Stream::ALL {
         let after = after.iter().copied().find(|place| place.stream == stream && stream != Stream::Papers);
-        let reader = Reader { shared: shared.clone(), stream, at: after };
+        let reader = Reader { shared: shared.clone(), stream, at: after, has_papers: has_papers.clone() };
         tasks.spawn(reader.run(news.of(stream).subscribe()));
     }
     let (shared, told) = (shared.clone(), news.clone());
@@ -67,10 +68,17 @@ struct Reader {
     stream: Stream,
     /// The last place that was read.
     at: Option<Place>,
+    /// Whether the signed documents were read: a newcomer that does not know yet who is a member can make nothing of
+    /// messages, and would have to ask for them again, one range after the other.
+    has_papers: Arc<watch::Sender<bool>>,
 }
 
 impl Reader {
     async fn run(mut self, mut news: watch::Receiver<()>) {
+        if self.stream != Stream::Papers && self.at.is_none() {
+            // The sender lives as long as this reader.
+            let _ = self.has_papers.subscribe().wait_for(|has| *has).await;
+        }
         loop {
             // What is told from here on, the next pass sees.
             news.mark_unchanged();
@@ -78,6 +86,9 @@ impl Reader {
                 tracing::debug!(stream = self.stream.as_str(), %why, "the stream cannot be read now");
                 tokio::time::sleep(Duration::from_secs(RETRY_SECS)).await;
                 continue;
+            }
+            if self.stream == Stream::Papers {
+                self.has_papers.send_replace(true);
             }
             // News or not: the latter is for those that were lost.
             let _ = tokio::time::timeout(Duration::from_secs(LOOK_SECS), news.changed()).await;

@@ -135,7 +135,8 @@ fn checks_are_answered_while_status_work_is_stuck() {
         let site = &site;
         let ask = move |number: usize| site.get(["/v1/sites", "/v1/stats", "/metrics"][number % 3]);
         let pollers: Vec<_> = (0..POLLERS).map(|number| scope.spawn(move || ask(number))).collect();
-        until("all ask", || state.metrics.connections.get() >= POLLERS as i64);
+        // Those who ask for the sites wait; the others are answered at once, each once for all.
+        until("all ask", || state.metrics.connections.get() >= POLLERS as i64 / 3);
         assert_eq!(site.check(MESSAGE, MAIL).json()["verdict"], "unknown");
         assert_eq!(site.check(JSON, json!({"case": [signature()]}).to_string()).json()["verdict"], "unknown");
         assert_eq!(site.check(BINARY, [7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8]).body, [0; 8]);

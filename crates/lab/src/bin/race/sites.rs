@@ -211,8 +211,8 @@ fn told_rows(
 ) -> Result<Vec<Row>, Box<dyn Error>> {
     let seen: u64 = told.iter().map(|one| one.seen).sum();
     let reports: u64 = told.iter().map(|one| one.reports).sum();
-    let (records_published, seen_published) = network.published_bytes();
     let payloads = network.payloads()?;
+    let (records_published, seen_published) = network.published_bytes(&payloads)?;
     let row = |name: &'static str, items: u64, bytes: u64, published: u64, raw: f64, entropy: f64| {
         let (times, per_item) = (probes.times(name), |bytes: f64| bytes / items.max(1) as f64);
         Row {

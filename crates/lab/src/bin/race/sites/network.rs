@@ -155,11 +155,22 @@ impl Network {
         Ok(())
     }
 
-    /// Bytes of records and of seen counts that all sites published.
-    pub(crate) fn published_bytes(&self) -> (u64, u64) {
-        let bytes =
-            self.sites.iter().filter_map(Running::network).map(|one| (one.records_bytes, one.seen_bytes));
-        bytes.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    /// Bytes of records and of sightings that all sites published: at least what their logs have, since heads stand
+    /// around it. The last delta may still be on its way.
+    pub(crate) fn published_bytes(&self, payloads: &Payloads) -> Result<(u64, u64), Box<dyn Error>> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let sites = self.sites.iter().filter_map(Running::network);
+            let bytes = sites.map(|one| (one.records_bytes, one.seen_bytes));
+            let (records, seen) = bytes.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+            if records > payloads.records_bytes && seen > payloads.deltas_bytes {
+                return Ok((records, seen));
+            }
+            if Instant::now() > until {
+                return Err(format!("it is waited in vain for what {payloads:?} takes when published").into());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// What all sites published, as it lies in their logs.
