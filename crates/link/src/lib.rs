@@ -15,12 +15,12 @@
 //!
 //! # When something was missed
 //!
-//! `repair` asks for ranges, `answer` answers, `snapshot` puts whole streams into a bucket for newcomers. Nobody need
-//! be believed: what is answered leads to a value that its site signed.
+//! `repair` asks for ranges, `answer` answers, `snapshot` puts whole streams into a bucket for newcomers, who `fetch`
+//! them. Nobody need be believed: what is answered leads to a value that its site signed.
 //!
 //! # When memory was lost
 //!
-//! `own` finds that somebody holds of us what we do not remember, and begins a new incarnation; or that a copy of the
+//! `incarnation` finds that somebody holds of us what we do not remember, and begins a new incarnation; or that a copy of the
 //! folder is running, and stops publishing.
 
 #![forbid(unsafe_code)]
@@ -30,9 +30,11 @@ mod answer;
 mod apply;
 mod chain;
 mod documents;
+mod fetch;
 mod following;
 mod forget;
 mod heartbeat;
+mod incarnation;
 mod link;
 mod neighbour;
 mod own;

@@ -6,8 +6,9 @@ use seenit_sites::message::StreamId;
 use seenit_sites::number::Sequence;
 
 use crate::action::{Action, Millis, ReplyTo, Ticket};
+use crate::incarnation::Expected;
 use crate::link::Link;
-use crate::own::{Expected, OwnId};
+use crate::own::OwnId;
 use crate::store::{HeldStream, OwnRun, Read, ReadDone, StoreError};
 
 /// Reads under way: whoever asks for more is not answered, and asks again.

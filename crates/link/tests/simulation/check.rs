@@ -10,7 +10,8 @@ use seenit_sites::message::{Stream, StreamId};
 use seenit_sites::number::{Generation, Incarnation, Sequence};
 
 use crate::double::messages_of;
-use crate::world::{KEYS, Running, SimSite, World};
+use crate::site::{Running, SimSite};
+use crate::world::{KEYS, World};
 
 type Streams = BTreeMap<StreamId, (Sequence, Digest)>;
 type Items = BTreeMap<StreamId, BTreeMap<u64, Vec<u8>>>;

@@ -16,6 +16,7 @@ mod broker;
 mod check;
 mod double;
 mod random;
+mod site;
 mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

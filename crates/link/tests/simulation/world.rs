@@ -1,20 +1,19 @@
 //! Sites, a broker between them, and a fate that comes from a seed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use seenit_link::store::Store;
+use seenit_link::store::{Read, Store, StoreError};
 use seenit_link::{Action, BrokerState, Kind, Link, LocalCaps, Millis, Published, ReplyTo, Ticket};
 use seenit_sites::key::{AdminSecret, SiteKey, SiteSecret};
 use seenit_sites::manifest::{HashKey, Manifest, Terms};
 use seenit_sites::message::Stream;
-use seenit_sites::number::Generation;
+use seenit_sites::number::{Generation, Incarnation};
 use seenit_sites::roster::{Caps, Member, Roster};
 
 use crate::broker::{Broker, Flight, What};
 use crate::double::{Disk, Double, Fate, Said};
 use crate::random::Random;
-use seenit_link::store::{Read, ReadDone, StoreError};
-use seenit_sites::number::Incarnation;
+use crate::site::{Backup, Faults, Process, Running, SimSite, Told};
 
 /// Seconds of a generation: the shortest, so that a run sees several.
 pub(crate) const GENERATION_SECS: u64 = 60;
@@ -27,78 +26,6 @@ const STEP: u64 = 200;
 
 /// The keys that are seen.
 pub(crate) const KEYS: u64 = 40;
-
-/// What one site's clients were told.
-#[derive(Default)]
-pub(crate) struct Told {
-    /// Records that were acknowledged, and whether the folder was put back to a time before them.
-    pub(crate) records: Vec<(Vec<u8>, bool)>,
-    /// Sightings that are journalled, by generation and key.
-    pub(crate) seen: BTreeMap<(Generation, u64), u64>,
-    /// Sightings that are only counted.
-    pub(crate) pending: BTreeMap<(Generation, u64), u64>,
-    /// Items that have expired, by stream: also where an older copy of the folder does not know that.
-    pub(crate) gone: BTreeMap<(Incarnation, Stream), usize>,
-    /// Its folder was put back, or a copy of it ran.
-    pub(crate) was_disturbed: bool,
-}
-
-/// A copy of a folder, and what clients had been told when it was made.
-struct Backup {
-    disk: Disk,
-    records: usize,
-    seen: BTreeMap<(Generation, u64), u64>,
-}
-
-/// Which faults there are in a run.
-#[derive(Clone, Copy)]
-struct Faults {
-    expire: bool,
-    put_back: bool,
-    copy: bool,
-    broker_forgets: bool,
-}
-
-impl Faults {
-    const ALL: [Faults; 3] = [
-        Faults { expire: false, put_back: true, copy: true, broker_forgets: false },
-        Faults { expire: true, put_back: false, copy: false, broker_forgets: true },
-        Faults { expire: false, put_back: true, copy: false, broker_forgets: true },
-    ];
-}
-
-/// One site.
-pub(crate) struct SimSite {
-    pub(crate) secret: SiteSecret,
-    backup: Option<Backup>,
-    pub(crate) told: Told,
-    pub(crate) is_admitted: bool,
-    pub(crate) seen_cap: u64,
-    /// How far its clock is off, in milliseconds.
-    skew: i64,
-}
-
-/// A program that runs.
-pub(crate) struct Running {
-    pub(crate) link: Link,
-    pub(crate) store: Double,
-    /// Reads under way: when they are done, and what comes of them.
-    reads: Vec<(u64, Ticket, Result<ReadDone, StoreError>)>,
-    needs_reload: bool,
-}
-
-/// A place for a program: the site's own, or that of a copy of its folder.
-pub(crate) struct Process {
-    pub(crate) site: usize,
-    pub(crate) running: Option<Running>,
-    disk: Option<Disk>,
-    down_until: Option<u64>,
-    /// The broker's last sequence under its name, as it knows it.
-    fence: [Option<u64>; 2],
-    /// A mark beside the journal says how many commits there were.
-    mark: u64,
-    inbox: Vec<What>,
-}
 
 /// Everything.
 pub(crate) struct World {
@@ -593,34 +520,5 @@ impl World {
         self.sites[number].is_admitted = true;
         self.sign_documents();
         self.send_documents();
-    }
-}
-
-impl Process {
-    fn new(site: usize, disk: Disk) -> Self {
-        Process {
-            site,
-            running: None,
-            disk: Some(disk),
-            down_until: None,
-            fence: [None, None],
-            mark: 0,
-            inbox: Vec::new(),
-        }
-    }
-
-    fn is_there(&self) -> bool {
-        self.running.is_some() || self.disk.is_some()
-    }
-}
-
-impl Running {
-    fn finish_reads(&mut self, now: Millis, at: u64) {
-        let (done, rest): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.reads).into_iter().partition(|(due, _, _)| *due <= at);
-        self.reads = rest;
-        for (_, ticket, done) in done {
-            self.link.read_done(now, ticket, done);
-        }
     }
 }
