@@ -20,8 +20,8 @@
 //!
 //! # When memory was lost
 //!
-//! `incarnation` finds that somebody holds of us what we do not remember, and begins a new incarnation; or that a copy of the
-//! folder is running, and stops publishing.
+//! `incarnation` finds that somebody holds of us what we do not remember, and begins a new incarnation; or that a copy
+//! of the folder is running, and stops publishing.
 
 #![forbid(unsafe_code)]
 
