@@ -71,6 +71,9 @@ pub(crate) fn disagreement(world: &World) -> Option<String> {
             return Some(format!("site{number} is no member yet"));
         }
         let mut streams = streams(site, running);
+        if let Some(id) = not_fetched(world, &streams) {
+            return Some(format!("site{number} has not all that its site still has of {id:?}"));
+        }
         streams.retain(|id, _| !is_lost(world, id) && !is_old(world, id));
         match &first {
             None => first = Some(streams),
@@ -118,6 +121,21 @@ fn kept(world: &World, one: &Streams, other: &Streams) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// A stream of which somebody has less than its own site remembers.
+fn not_fetched(world: &World, streams: &Streams) -> Option<StreamId> {
+    for (_, site, running) in members(world) {
+        for own in running?.store.own().streams {
+            let id =
+                StreamId { site: site.secret.public(), incarnation: own.incarnation, stream: own.stream };
+            let held = streams.get(&id).map_or(Sequence::START, |(sequence, _)| *sequence);
+            if held < own.last && !is_old(world, &id) {
+                return Some(id);
+            }
+        }
+    }
+    None
 }
 
 /// Sightings of an incarnation that is over, because a folder was put back or copied: who took them from a snapshot
