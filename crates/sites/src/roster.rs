@@ -10,7 +10,9 @@ use std::collections::HashSet;
 use thiserror::Error;
 
 use crate::form::{self, Bytes, FormError, Tag};
-use crate::key::{AdminKey, AdminSecret, KEY_BYTES, KeyError, SIGNATURE_BYTES, SealingKey, SiteKey};
+use crate::key::{
+    AdminKey, AdminSecret, KEY_BYTES, KeyError, Role, SIGNATURE_BYTES, SealingKey, Site, SiteKey, Verifier,
+};
 use crate::succession::Standing;
 
 pub use member::{Caps, Member, NAME_BYTES_MAX, Name, NameError};
@@ -85,6 +87,8 @@ pub struct Roster {
     network: AdminKey,
     version: u64,
     members: Vec<Member>,
+    /// What the members' signatures are checked with, one for each.
+    verifiers: Vec<Option<Verifier>>,
     bytes: Vec<u8>,
 }
 
@@ -100,7 +104,8 @@ impl Roster {
         bytes.extend((members.len() as u32).to_le_bytes());
         members.iter().for_each(|member| member.encode(&mut bytes));
         admin.sign(&mut bytes);
-        Ok(Roster { network, version, members, bytes })
+        let verifiers = members.iter().map(|member| member.site.verifier()).collect();
+        Ok(Roster { network, version, members, verifiers, bytes })
     }
 
     /// Reads a roster of this network. All of it is checked, the signature before what it signs.
@@ -122,7 +127,8 @@ impl Roster {
         let members: Vec<Member> = members.collect::<Result<_, _>>()?;
         rest.end()?;
         check(version, &members)?;
-        Ok(Roster { network: *network, version, members, bytes: bytes.to_vec() })
+        let verifiers = members.iter().map(|member| member.site.verifier()).collect();
+        Ok(Roster { network: *network, version, members, verifiers, bytes: bytes.to_vec() })
     }
 
     /// The whole of it, to be sent or stored.
@@ -155,6 +161,17 @@ impl Roster {
     pub fn member(&self, site: &SiteKey) -> Option<&Member> {
         let place = self.members.binary_search_by_key(site, |member| member.site).ok()?;
         self.members.get(place)
+    }
+
+    /// Refuses what does not end with this member's signature of all that stands before.
+    pub(crate) fn check_signature(&self, bytes: &[u8], site: &SiteKey) -> Result<(), FormError> {
+        let place = self.members.binary_search_by_key(site, |member| member.site).ok();
+        let verifier = place.and_then(|place| self.verifiers.get(place)?.as_ref());
+        let (body, signature) = bytes.split_last_chunk().ok_or(FormError::Cut)?;
+        if verifier.is_some_and(|verifier| verifier.verifies(body, signature)) {
+            return Ok(());
+        }
+        Err(FormError::Signature { role: Site::NAME, signer: site.to_string() })
     }
 
     /// How this roster, which arrived, stands to the one that is held. Those of two networks have nothing to do with

@@ -79,7 +79,7 @@ impl Head {
     /// Reads a head of a member of this roster: [`HEAD_BYTES`], no more and no less.
     pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, MessageError> {
         let head = Head::reread(bytes, roster)?;
-        form::signed_by(bytes, &head.site)?;
+        roster.check_signature(bytes, &head.site)?;
         Ok(head)
     }
 
