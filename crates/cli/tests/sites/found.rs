@@ -69,8 +69,8 @@ fn a_newcomer_catches_up_though_the_broker_has_nothing() {
     network.agree();
 }
 
-/// A site is put back to a backup, removed and admitted again: what it says now and said before is known everywhere, and
-/// it can take back its own.
+/// A site is put back to a backup, removed and admitted again: what it says now and said before is known everywhere,
+/// and it can take back its own.
 #[test]
 fn a_site_that_was_removed_and_admitted_again_is_known_in_all_its_incarnations() {
     let Some(mut network) = Network::form(1) else { return };

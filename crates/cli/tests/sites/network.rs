@@ -45,7 +45,13 @@ impl Network {
         let resolver = "resolver { type: full, dir: \"{store}-jwt\" }\n";
         let nats = Nats::start_at(places, &format!("{resolver}{auth}"))?;
         let (urls, limits) = (urls(&nats), "--max-bytes 67108864 --bucket-bytes 33554432");
-        well(&admin, &format!("network up --folder admin --no-start --replicas {nodes} {limits}{urls}"));
+        // A cluster that has just elected a leader may still refuse to store anything: exit code 75, try again.
+        let up = format!("network up --folder admin --no-start --replicas {nodes} {limits}{urls}");
+        let until = Instant::now() + PATIENCE;
+        while admin.run(&up).code == 75 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        well(&admin, &up);
         for (number, folder) in folders.iter().enumerate() {
             let invite = well(&admin, &format!("network invite --json site{number}"));
             let invite: Value = serde_json::from_str(&invite).expect("JSON");
