@@ -44,6 +44,9 @@ const BATCH: u64 = 100;
 const RAW_BYTES: f64 = 16.0;
 /// Reports are a tenth of what is seen.
 const REPORT_SHARE: u64 = 10;
+/// An interval of sightings has a second, and a status is no older than one.
+const SETTLE: Duration = Duration::from_secs(3);
+
 #[derive(Args)]
 pub(crate) struct SitesArgs {
     /// Signatures a second that all sites together are told.
@@ -165,6 +168,8 @@ fn told(args: &SitesArgs) -> Result<Vec<Row>, Box<dyn Error>> {
         Ok(told.collect::<Result<Vec<_>, _>>()?.into_iter().collect::<Result<Vec<_>, _>>()?)
     })?;
     network.wait_for_agreement()?;
+    // The last interval is journalled, published, and shown in the status.
+    std::thread::sleep(SETTLE);
     told_rows(&network, &probes, &told, args.seconds)
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct ListRow {
 
 pub(crate) fn rows() -> Result<Vec<ListRow>, Box<dyn Error>> {
     let pair_bits = entropy::of_pairs(&delta(&mut SplitMix(77), DRAWN)) / DRAWN as f64;
-    Ok(vec![row("seen 12", (300, 12), 5.6, pair_bits)?, row("seen 3300", (30, 3300), 4.6, pair_bits)?])
+    Ok(vec![row("seen 12", (3000, 12), 5.6, pair_bits)?, row("seen 3300", (30, 3300), 4.6, pair_bits)?])
 }
 
 fn row(
