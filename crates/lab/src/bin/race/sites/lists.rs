@@ -1,8 +1,8 @@
 //! Rows `seen 12` and `seen 3300`: deltas of so many signatures each, drawn from a mix like that of everyday mail.
 //!
-//! The mix: three in four signatures are seen once in an interval and 94 of 100 at most three times; more than `x` times
-//! with chance `x^-2`, up to 100,000. One in five was seen before in its generation; then more than `x` times with chance
-//! `1/x`, up to 100,000. The two are independent of each other.
+//! The mix: three in four signatures are seen once in an interval and 94 of 100 at most three times; more than `x`
+//! times with chance `x^-2`, up to 100,000. One in five was seen before in its generation; then more than `x` times
+//! with chance `1/x`, up to 100,000. The two are independent of each other.
 //!
 //! Each delta is a message of its own, so the envelope is the signed head and the length of one item.
 
