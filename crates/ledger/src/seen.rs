@@ -29,6 +29,10 @@ pub(crate) use part::PeerSum;
 use part::{Hashes, Part, Under, add};
 pub(crate) use room::NoRoom;
 
+/// Signatures that are counted together: enough that memory is fetched for some while others are read, and few enough
+/// to need no memory of their own.
+const BATCH: usize = 16;
+
 /// The most recipients that one call adds: more is a mistake or an attack, and MANY is a verb of its own.
 pub const RECIPIENTS_MAX: u64 = 1_000_000;
 
@@ -254,24 +258,10 @@ impl Seen {
         hashes: &[Hash128],
         counts: &mut [Count],
     ) {
-        counts.fill(Count::default());
-        let mut hashes: Vec<Hashes<'_>> =
-            signatures.iter().zip(hashes).map(|(one, hash)| Hashes::new(*one, *hash)).collect();
-        let mut found = vec![Count::default(); counts.len()];
-        let mut fingerprints = vec![Fingerprint::default(); counts.len()];
-        for generation in self.read().values() {
-            for part in &generation.parts {
-                for (fingerprint, hashes) in fingerprints.iter_mut().zip(&mut hashes) {
-                    *fingerprint = Fingerprint::of(hashes.under(&part.under));
-                }
-                for index in part.indexes() {
-                    index.count_many(&fingerprints, &mut found);
-                    counts.iter_mut().zip(&found).for_each(|(sum, count)| add(sum, *count));
-                }
-            }
-            for before in &generation.before {
-                counts.iter_mut().zip(&mut hashes).for_each(|(sum, one)| add(sum, before.count(one)));
-            }
+        let batches = signatures.chunks(BATCH).zip(hashes.chunks(BATCH)).zip(counts.chunks_mut(BATCH));
+        let all = self.read();
+        for ((signatures, hashes), counts) in batches {
+            count_batch(&all, signatures, hashes, counts);
         }
     }
 
@@ -431,6 +421,36 @@ impl Seen {
     /// Whether a generation can be counted in.
     pub(crate) fn is_live(&self, generation: u64) -> bool {
         self.read().get(&generation).is_some_and(|one| one.live_own().is_some())
+    }
+}
+
+/// Counts of at most [`BATCH`] signatures.
+fn count_batch(
+    all: &BTreeMap<u64, Generation>,
+    signatures: &[SignatureRef<'_>],
+    hashes: &[Hash128],
+    counts: &mut [Count],
+) {
+    let number = counts.len();
+    let Some(last) = number.checked_sub(1) else { return };
+    let at = |place: usize| Hashes::new(signatures[place.min(last)], hashes[place.min(last)]);
+    let mut hashes: [Hashes<'_>; BATCH] = std::array::from_fn(at);
+    let (hashes, mut found) = (&mut hashes[..number], [Count::default(); BATCH]);
+    let mut fingerprints = [Fingerprint::default(); BATCH];
+    counts.fill(Count::default());
+    for generation in all.values() {
+        for part in &generation.parts {
+            for (fingerprint, hashes) in fingerprints.iter_mut().zip(&mut *hashes) {
+                *fingerprint = Fingerprint::of(hashes.under(&part.under));
+            }
+            for index in part.indexes() {
+                index.count_many(&fingerprints[..number], &mut found[..number]);
+                counts.iter_mut().zip(&found).for_each(|(sum, count)| add(sum, *count));
+            }
+        }
+        for before in &generation.before {
+            counts.iter_mut().zip(&mut *hashes).for_each(|(sum, one)| add(sum, before.count(one)));
+        }
     }
 }
 

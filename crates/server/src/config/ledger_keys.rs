@@ -7,24 +7,11 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
     (
         "seen",
         &[
-            "What seen counts are kept in: `table` (about 4.6 bytes a signature) or `filter` (about 7; wrong more",
-            "often, and never by much).",
-        ],
-    ),
-    (
-        "seen",
-        &[
             "What seen counts are kept in: `table` (about 4.6 bytes a signature) or `filter` (about 6, the papers'",
             "counting filter; a count is too high more often, and never by much).",
         ],
     ),
     ("seen_capacity", &["Signatures that are seen in one generation; beyond that new ones are not counted."]),
-    (
-        "peers_capacity",
-        &[
-            "Signatures of other sites that are remembered of one generation; 0 for as many as `seen_capacity`.",
-        ],
-    ),
     (
         "peers_capacity",
         &[
