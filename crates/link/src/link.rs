@@ -27,6 +27,9 @@ use crate::store::{Batch, Committed, HeldStream, Loaded, Own, StoreError};
 /// How often places are journalled.
 const PLACES_MILLIS: u64 = 2_000;
 
+/// Documents that wait to be durable. There are few; whoever sends more of them is an admin gone wrong.
+const DOCUMENTS_MAX: usize = 64;
+
 /// An operator's own limits of what a peer is believed, by the peer's name. What counts is the smaller one of each
 /// limit and the roster's.
 pub type LocalCaps = BTreeMap<String, LocalCap>;
@@ -76,6 +79,8 @@ pub struct Link {
     pub(crate) foreign: Option<String>,
     /// When something arrived that no member signed, and whose it was.
     pub(crate) unknown: Option<(Millis, String)>,
+    /// Documents that arrived and are not known to be durable: nobody sends them again.
+    pending_documents: Vec<Vec<u8>>,
     /// Why the store could not be used the last time.
     pub(crate) trouble: Option<String>,
     /// A commit failed, and may be durable all the same: nothing is done until the store is read again.
@@ -114,6 +119,7 @@ impl Link {
             broker: (BrokerState::Down { why: "not connected yet".into() }, now),
             foreign: None,
             unknown: None,
+            pending_documents: Vec::new(),
             trouble: None,
             is_unsure: false,
             batch: Batch::default(),
@@ -130,6 +136,9 @@ impl Link {
         self.documents.reload(&loaded);
         self.load(loaded);
         self.is_unsure = false;
+        for document in std::mem::take(&mut self.pending_documents) {
+            self.hear(now, &document, None);
+        }
     }
 
     fn load(&mut self, loaded: Loaded) {
@@ -187,11 +196,12 @@ impl Link {
 
     /// Bytes arrived. Whatever they are, they are checked.
     pub fn hear(&mut self, now: Millis, bytes: &[u8], reply: Option<ReplyTo>) {
-        if !self.begin(now) {
-            return;
-        }
         let arrival = Arrival::of(bytes);
-        if !self.is_member() && !matches!(arrival, Some(Arrival::Roster | Arrival::Manifest)) {
+        let is_document = matches!(arrival, Some(Arrival::Roster | Arrival::Manifest));
+        if is_document && self.pending_documents.len() < DOCUMENTS_MAX {
+            self.pending_documents.push(bytes.to_vec());
+        }
+        if !self.begin(now) || !is_document && !self.is_member() {
             return;
         }
         match arrival {
@@ -253,6 +263,7 @@ impl Link {
         self.trouble = None;
         self.own.committed();
         self.documents.freed.clear();
+        self.pending_documents.clear();
         for (stream, sequence) in outcome.uncounted {
             let Some(site) = self.documents.site_of(stream.slot) else { continue };
             let id = StreamId { site, incarnation: stream.incarnation, stream: stream.stream };

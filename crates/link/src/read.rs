@@ -108,7 +108,7 @@ impl Link {
             (Purpose::AnswerHeld(id, after, reply), Some(ReadDone::Held(messages))) => {
                 self.answer_held(&id, after, messages, reply);
             }
-            (Purpose::Snapshot, Some(ReadDone::Snapshot(parts))) => self.publish_snapshot(parts),
+            (Purpose::Snapshot, Some(ReadDone::Snapshot(parts))) => self.snapshot_read(parts),
             // Who asked asks again; and the next snapshot comes.
             (Purpose::AnswerOwn(..) | Purpose::AnswerHeld(..), _) => {}
             (Purpose::Snapshot, _) => self.snapshots.again(self.now),

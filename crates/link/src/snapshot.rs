@@ -32,6 +32,9 @@ const AGAIN_MILLIS: u64 = 30_000;
 /// Bytes of one stream in a snapshot, the oldest records first; the rest is asked for.
 pub(crate) const STREAM_BYTES_MAX: usize = 64 << 20;
 
+/// How long a snapshot waits until the broker has all that is in it; then streams are left out.
+const PUBLISHED_MILLIS: u64 = 20_000;
+
 /// How long a pack may take.
 const FETCH_MILLIS: u64 = 20_000;
 
@@ -42,6 +45,8 @@ pub(crate) struct Snapshots {
     due: Millis,
     made_at: Millis,
     pub(crate) secs: u64,
+    /// What was read for the next one, and when.
+    parts: Option<(Vec<SnapshotPart>, Millis)>,
     /// Those of our packs that the bucket has.
     names: BTreeSet<String>,
     /// Those that it may have of an earlier run, or that were to be removed.
@@ -63,6 +68,7 @@ impl Snapshots {
             due: now.after(FIRST_MILLIS),
             made_at: now,
             secs: SNAPSHOT_SECS,
+            parts: None,
             names: BTreeSet::new(),
             left: BTreeSet::new(),
             wanted: VecDeque::new(),
@@ -86,6 +92,7 @@ impl Snapshots {
     /// A commit failed: what was to be put or got was not.
     pub(crate) fn forget_tentative(&mut self, now: Millis) {
         self.left.append(&mut self.names);
+        self.parts = None;
         (self.published, self.asked, self.fetching, self.is_own_seen) = (None, None, None, false);
         self.again(now);
     }
@@ -135,6 +142,7 @@ impl Link {
                 (now.after(self.snapshots.secs.saturating_mul(1000)), now);
             self.read(Purpose::Snapshot, Wanted::Snapshot { bytes_max: STREAM_BYTES_MAX });
         }
+        self.make_snapshot();
         let is_late = |since: Millis| now.since(since) >= FETCH_MILLIS;
         self.snapshots.fetching.take_if(|one| is_late(one.since));
         self.snapshots.asked.take_if(|(_, since)| is_late(*since));
@@ -155,8 +163,27 @@ impl Link {
         Some(self.key)
     }
 
-    /// All own streams were read.
-    pub(crate) fn publish_snapshot(&mut self, parts: Vec<SnapshotPart>) {
+    /// All own streams were read. What the broker has not is not handed out in another way: see
+    /// [`OwnStream`](crate::own::OwnStream). So records are cut, and for sightings, which are added up, it waits.
+    pub(crate) fn snapshot_read(&mut self, parts: Vec<SnapshotPart>) {
+        self.snapshots.parts = Some((parts, self.now));
+    }
+
+    /// Makes a snapshot of what was read, as soon as the broker has all of it.
+    fn make_snapshot(&mut self) {
+        let Some((mut parts, since)) = self.snapshots.parts.take() else { return };
+        let is_published = |part: &SnapshotPart| {
+            part.stream == Stream::Records || part.end.0 <= self.own_end((part.incarnation, part.stream))
+        };
+        if !parts.iter().all(is_published) && self.now.since(since) < PUBLISHED_MILLIS {
+            self.snapshots.parts = Some((parts, since));
+            return;
+        }
+        parts.retain(is_published);
+        self.publish_snapshot(parts);
+    }
+
+    fn publish_snapshot(&mut self, parts: Vec<SnapshotPart>) {
         if self.own.fenced.is_some() || !self.own.is_settled {
             return self.snapshots.again(self.now);
         }
@@ -188,7 +215,7 @@ impl Link {
         self.remove_packs(snapshot.packs.iter().map(pack_name).collect());
     }
 
-    /// Records that the broker has not are not handed out in another way: see [`OwnStream`](crate::own::OwnStream).
+    /// Leaves out records that the broker has not.
     fn cut_to_published(&self, part: &mut SnapshotPart) {
         let end = self.own_end((part.incarnation, part.stream)).max(part.start.0);
         if part.stream == Stream::Records && part.end.0 > end {

@@ -135,6 +135,16 @@ fn heartbeats_speak_of_nothing_that_is_not_committed() {
 }
 
 #[test]
+fn a_roster_that_could_not_be_kept_is_taken_in_again() {
+    let mut site = Site::open();
+    site.store.fate.replace(Fate { fails_in: Some(1), is_deadly: false, durable: 0 });
+    site.hear(roster_of(&admin(), 2, &[1, 2]).bytes());
+    site.drain();
+    site.wait(100);
+    assert_eq!((site.status().roster, site.status().sites.len()), (2, 1), "nobody sends it again");
+}
+
+#[test]
 fn a_delta_that_cannot_be_read_stops_its_stream_and_no_other() {
     let mut site = Site::open();
     let mut bad = Log::new(2, id(2, SIGHTINGS));
