@@ -2,7 +2,7 @@
 //!
 //! Digests stop a fuzzer at the door: hardly a mutation gets past the header's. So the first byte of the
 //! input, the mode, says which digests are made anew, and whether the rest is a file or a short description
-//! of one. `docs/format.md` draws the file; the offsets are stated here a second time on purpose, and
+//! of one. `docs/reference/format.md` draws the file; the offsets are stated here a second time on purpose, and
 //! [`check_forge`](crate::format::check_forge) notices when the two disagree.
 
 use seenit_filter::PAGE_BYTES;

@@ -1,5 +1,5 @@
 //! Guards that SpamAssassin's plugins for Pyzor and Razor work against a site as they are: the real program of Debian,
-//! with its own rules and the lines of docs/clients.md. Nothing else that could ask anybody is loaded.
+//! with its own rules and the lines of docs/guide/clients.md. Nothing else that could ask anybody is loaded.
 
 mod common;
 

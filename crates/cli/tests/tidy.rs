@@ -27,7 +27,7 @@ const UNSAFE_HEADING: &str = "## Where unsafe lives";
 const UNSAFE_LINT: &str = concat!("unsafe", "_code");
 
 /// Where the attacks and the defences are written down, and the heading of the latter.
-const THREAT_MODEL: &str = "docs/threat-model.md";
+const THREAT_MODEL: &str = "docs/design/threat-model.md";
 const DEFENCES_HEADING: &str = "\n## Defences\n";
 
 /// Where the tests are that mount attacks. The threat model names each of them.
@@ -282,11 +282,11 @@ fn links_between_documents_lead_somewhere() {
     assert_none("Links lead to files that are there", &offenders);
 }
 
-/// Every crate that is asked for by name has its line in docs/dependencies.md, and no other has.
+/// Every crate that is asked for by name has its line in docs/design/dependencies.md, and no other has.
 #[test]
 fn dependencies_are_listed() {
     let read = |path: &str| fs::read_to_string(root().join(path)).expect(path);
-    let rows = read("docs/dependencies.md");
+    let rows = read("docs/design/dependencies.md");
     let listed = rows.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
     let listed: std::collections::BTreeSet<String> =
         listed.filter(|name| *name != "crate").map(str::to_owned).collect();

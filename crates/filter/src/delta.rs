@@ -1,6 +1,6 @@
 //! Deltas: what changed between two states of a filter, in little more than the fewest bytes that can say it.
 //!
-//! There are two sorts, three types, one file form (`docs/delta.md` draws it byte by byte):
+//! There are two sorts, three types, one file form (`docs/reference/delta.md` draws it byte by byte):
 //!
 //! | | tells | applies to | twice |
 //! |---|---|---|---|

@@ -251,7 +251,7 @@ fn golden_deltas_are_reproduced_to_the_byte() {
     }
 }
 
-/// The example of `docs/delta.md`.
+/// The example of `docs/reference/delta.md`.
 #[test]
 fn the_example_of_the_documentation() {
     let bytes = encode(&[sighting(0x0123_4567_89ab, 3, 5)]).expect("a good list");

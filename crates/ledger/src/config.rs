@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::trust::TRUSTED_MIN;
 
-/// How a ledger is made and how it judges. `docs/configuration.md` explains each key.
+/// How a ledger is made and how it judges. `docs/reference/configuration.md` explains each key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LedgerConfig {

@@ -37,7 +37,7 @@ const SCATTER: f64 = 1.1;
 /// Halvings of an interval's ends: as many as numbers have bits.
 const HALVINGS: u32 = 64;
 
-/// What is known of a filter's rate. `docs/ledger.md` has the mathematics.
+/// What is known of a filter's rate. `docs/design/ledger.md` has the mathematics.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FilterRate {

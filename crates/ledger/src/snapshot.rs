@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Sections are named, and the head has the length and BLAKE3 of each: `table` (words of 8 bytes, lowest first),
-//! `near-spam`, `near-ham` (filter files, docs/format.md), `bulk` (generation, 8 bytes, highest first, and hash, 16; as
+//! `near-spam`, `near-ham` (filter files, docs/reference/format.md), `bulk` (generation, 8 bytes, highest first, and hash, 16; as
 //! the journal has them when the file is named), `forgotten` (hash, 16 bytes, generation and count, 8 each). A file
 //! appears under its name whole or not at all. One that is damaged is put aside, and memory is made from the journal.
 //!

@@ -1,4 +1,4 @@
-//! Trust: what a reporter's word weighs, and how that changes. `docs/trust.md` is the same rule for operators.
+//! Trust: what a reporter's word weighs, and how that changes. `docs/design/trust.md` is the same rule for operators.
 //!
 //! 1. A word weighs 0 to [`POINTS_MAX`] points. A verdict needs a *quorum* of points (`quorum`), and more than `ratio`
 //!    times the points of the other side.
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!((fixed.weight, fixed.refuted), (3, 2));
     }
 
-    /// The arithmetic of `docs/trust.md`, for every configuration that there can be.
+    /// The arithmetic of `docs/design/trust.md`, for every configuration that there can be.
     #[test]
     fn strangers_can_neither_list_nor_unlist_whatever_is_configured() {
         for (quorum, ratio) in (1..=100).flat_map(|quorum| (1..=50).map(move |ratio| (quorum, ratio))) {

@@ -1,7 +1,7 @@
 //! What a large network costs one of its sites: a link with many members, which all publish, and send heartbeats with
 //! as many holdings as fit.
 //!
-//! `SEENIT_SITES=1000 cargo test -p seenit-link --test scale -- --nocapture` prints what docs/scale.md has.
+//! `SEENIT_SITES=1000 cargo test -p seenit-link --test scale -- --nocapture` prints what docs/design/scale.md has.
 
 #[path = "simulation/double.rs"]
 #[expect(dead_code, reason = "the simulation needs more of it")]

@@ -30,7 +30,7 @@ pub use sections::{
 /// The most bytes of a configuration file: one with every key and its comment has under 20 kB.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// What a site chooses. `docs/configuration.md` explains each key.
+/// What a site chooses. `docs/reference/configuration.md` explains each key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

@@ -1,4 +1,4 @@
-//! The HTTP contract of `docs/http.md`.
+//! The HTTP contract of `docs/reference/http.md`.
 
 mod accounts;
 mod answer;

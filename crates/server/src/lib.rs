@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A request goes straight through: `listen` (sockets, TLS, time limits) -> `http::service` (who asks, may they) ->
-//! `http::route` -> one module a family of verbs -> the ledger. `docs/http.md` is the contract.
+//! `http::route` -> one module a family of verbs -> the ledger. `docs/reference/http.md` is the contract.
 
 // Tests of the crate's inside use the same client as those of its outside.
 #[cfg(test)]

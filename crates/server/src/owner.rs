@@ -6,7 +6,7 @@
 //!
 //! A connection is exact. A datagram is not: it proves nothing but a port, and whoever sent it may have closed that
 //! port since. So a sender counts as known only where the port is one that the kernel chose, all sockets with that
-//! number belong to one user, and one of them may have sent it. docs/clients.md says what is left.
+//! number belong to one user, and one of them may have sent it. docs/guide/clients.md says what is left.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::ops::RangeInclusive;

@@ -1,4 +1,4 @@
-//! The HTTP contract of docs/http.md, on a real server: every verb, every status, every refusal.
+//! The HTTP contract of docs/reference/http.md, on a real server: every verb, every status, every refusal.
 
 #[path = "http/accounts.rs"]
 mod accounts;

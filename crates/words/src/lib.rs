@@ -1,7 +1,7 @@
 //! The words of mail: weighed, kept in bins, and combined into one probability that a message is spam.
 //!
 //! [`Trainer`] counts in how many messages of each side a word stands and makes a [`Model`]: a bin filter of spam words
-//! and of good words, with what is needed to read it. `docs/words.md` has the rules and the formula, and what was
+//! and of good words, with what is needed to read it. `docs/reference/words.md` has the rules and the formula, and what was
 //! measured to choose them. Nothing here reads a clock or opens a file.
 //!
 //! ```

@@ -20,7 +20,7 @@ pub(crate) enum Command {
         after_help = "Two are built in: `operator` is whoever holds the operator's token, and on this machine \
         root and whom the server runs as; `local` is all other users of this machine together.\n\
         Vouched accounts settle what others said; known ones earn weight slowly; strangers, who registered themselves, \
-        earn none, and their record is there for you to decide (docs/trust.md).\n\
+        earn none, and their record is there for you to decide (docs/design/trust.md).\n\
         Example: seenit account list --json"
     )]
     List(Common),

@@ -1,5 +1,5 @@
 //! Attacks on a running site, one module each. Every test mounts an attack that once worked, on the real program, and
-//! shows that what it does is bounded by a number. `docs/threat-model.md` names each of them.
+//! shows that what it does is bounded by a number. `docs/design/threat-model.md` names each of them.
 
 #[path = "../common/mod.rs"]
 mod common;

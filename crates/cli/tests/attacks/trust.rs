@@ -1,5 +1,5 @@
 //! Accounts that earn trust to abuse it: attackers who register, report their own spam early so that honest reports
-//! confirm it, and lie together when they are believed. `docs/trust.md` has the rule that they meet.
+//! confirm it, and lie together when they are believed. `docs/design/trust.md` has the rule that they meet.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
-//! The lines that docs/clients.md tells people to write: tests write them, too.
+//! The lines that docs/guide/clients.md tells people to write: tests write them, too.
 
-const DOCUMENT: &str = include_str!("../../../../docs/clients.md");
+const DOCUMENT: &str = include_str!("../../../../docs/guide/clients.md");
 
 /// The blocks of lines of a section, in their order.
 pub(crate) fn blocks(section: &str) -> impl Iterator<Item = &'static str> {

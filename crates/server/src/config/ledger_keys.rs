@@ -45,7 +45,7 @@ pub(super) const KEYS: &[(&str, &[&str])] = &[
         "account_weight",
         &[
             "Points that an account begins with that the operator made: it earns more, slowly and never a quorum,",
-            "where those whom the operator vouches for say the same (docs/trust.md).",
+            "where those whom the operator vouches for say the same (docs/design/trust.md).",
         ],
     ),
     (

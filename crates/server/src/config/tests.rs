@@ -88,7 +88,7 @@ fn a_file_is_named_in_errors() {
 }
 
 fn document(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -99,7 +99,7 @@ fn the_example_file_is_what_the_code_says() {
 }
 
 #[test]
-#[ignore = "prints docs/seenit.toml and the tables of docs/configuration.md"]
+#[ignore = "prints docs/reference/seenit.toml and the tables of docs/reference/configuration.md"]
 fn prints_the_example_file() {
     print!("{}", Config::documented());
     Config::keys().iter().for_each(|key| println!("{}", table_line(key)));

@@ -25,7 +25,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The contract for machines.
-const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
+const OPENAPI: &str = include_str!("../../../../docs/reference/openapi.json");
 
 /// What a record did, and what holds now.
 pub(crate) async fn receipt(state: &Arc<State>, caller: &Caller, id: &str) -> Result<Answered, Problem> {

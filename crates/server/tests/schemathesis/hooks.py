@@ -3,7 +3,7 @@
 import schemathesis
 from hypothesis import strategies as st
 
-# Numbers and digest lengths of some kinds: see docs/signatures.md.
+# Numbers and digest lengths of some kinds: see docs/reference/signatures.md.
 LENGTHS = {1: 20, 3: 20, 5: 20, 7: 8, 8: 16, 10: 64}
 
 

@@ -34,7 +34,7 @@ struct Settings {
     persist: PersistMode,
 }
 
-/// The least memory that costs little speed: see docs/race.md.
+/// The least memory that costs little speed: see docs/notebook/race.md.
 const SMALL: Settings = Settings {
     cache_bytes: 4 * MIB,
     max_memtable_bytes: 2 * MIB,
