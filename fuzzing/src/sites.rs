@@ -1,8 +1,8 @@
 //! The laws of what travels between sites, checked on whatever the fuzzer comes up with.
 //!
 //! Signatures stop a fuzzer at the door. So the first byte of the input, the mode, says whether the signature is made
-//! anew, by keys that everybody knows. `docs/reference/replication.md` draws the formats; the offsets are stated here a second
-//! time on purpose.
+//! anew, by keys that everybody knows. `docs/reference/replication.md` draws the formats; the offsets are stated here a
+//! second time on purpose.
 
 use std::sync::LazyLock;
 

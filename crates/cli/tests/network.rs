@@ -16,7 +16,7 @@ use seenit_sites::key::{AdminKey, AdminSecret, SiteSecret};
 use seenit_sites::manifest::Manifest;
 use serde_json::{Value, json};
 
-const DOCUMENT: &str = include_str!("../../../docs/reference/replication.md");
+const DOCUMENT: &str = include_str!("../../../docs/guide/network.md");
 
 /// What `up` changes where all is well.
 const NOTHING: [&str; 0] = [];

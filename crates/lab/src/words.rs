@@ -2,7 +2,7 @@
 //!
 //! Half of the corpus, drawn anew for each round, is for training and the other half for judging. Every program gets
 //! the same mails, of which all headers but the subject and those of MIME are taken off, from the same files.
-//! What is fitted is fitted to the half that trains; docs/reference/words.md says how the constants of the rule were chosen.
+//! What is fitted is fitted to the half that trains; docs/notebook/words.md says how the constants were chosen.
 
 mod bogofilter;
 mod figures;

@@ -1,4 +1,5 @@
-//! The rule of trust (`docs/design/trust.md`), as a ledger keeps it: who settles whom, what that takes, what is left of it.
+//! The rule of trust (`docs/design/trust.md`), as a ledger keeps it: who settles whom, what that takes, and what is
+//! left of it.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! docs/reference/openapi.json against a real server: schemathesis makes requests of it, right ones and wrong ones, and every
-//! answer must be one that the document describes.
+//! docs/reference/openapi.json against a real server: schemathesis makes requests of it, right ones and wrong ones, and
+//! every answer must be one that the document describes.
 //!
 //! It is a Python program, installed into a folder of the build. Where it cannot be had the test says so and passes.
 

@@ -1,8 +1,8 @@
 //! The words of mail: weighed, kept in bins, and combined into one probability that a message is spam.
 //!
 //! [`Trainer`] counts in how many messages of each side a word stands and makes a [`Model`]: a bin filter of spam words
-//! and of good words, with what is needed to read it. `docs/reference/words.md` has the rules and the formula, and what was
-//! measured to choose them. Nothing here reads a clock or opens a file.
+//! and of good words, with what is needed to read it. `docs/reference/words.md` has the rules and the formula,
+//! `docs/notebook/words.md` what was measured to choose them. Nothing here reads a clock or opens a file.
 //!
 //! ```
 //! use seenit_words::{Options, Side, Trainer};

@@ -51,8 +51,8 @@ pub(crate) fn write(path: &Path, section: &Section, force: bool) -> Result<bool,
     // What it says must be what a server reads, whatever the file looked like.
     let read = Config::parse(&after)?.network;
     if read.key() != Some(section.network) || read.nats != section.nats || read.ca != section.ca {
-        let why = "its [network] cannot be changed; write it by hand as docs/reference/replication.md says"
-            .to_owned();
+        let why =
+            "its [network] cannot be changed; write it by hand as docs/guide/network.md says".to_owned();
         return Err(Problem::Paper { path: path.to_owned(), why });
     }
     // In place, so that a file that is there keeps its owner and mode.

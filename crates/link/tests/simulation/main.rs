@@ -1,7 +1,7 @@
 //! The real replication code on virtual time: sites that crash and come back, disks that forget, backups that are put
 //! back, copies that run, clocks that are off, and a broker that loses, repeats, reorders, cuts off and forgets itself.
 //!
-//! Then all is calm, and after a while everything must be true that docs/reference/replication.md promises:
+//! Then all is calm, and after a while everything must be true that docs/design/replication.md promises:
 //!
 //! * all sites are at the same item of every stream, with the same value of its chain, and have the same bytes;
 //! * every record that was acknowledged, and whose folder was not put back to a time before it, is at every site; and
