@@ -115,7 +115,7 @@ impl Metrics {
         let connections_refused =
             counter("http_connections_refused", "Connections of networks with too many");
         let connections_closed =
-            counter("http_connections_closed", "Idle connections closed to make room for others");
+            counter("http_connections_closed", "Connections closed to make room for others");
         let mut gauge = |name: &str, help: &str| {
             let gauge: Gauge = Gauge::default();
             registry.register(name, help, gauge.clone());
@@ -201,7 +201,7 @@ type LedgerLevel = (&'static str, &'static str, ReadLevel);
 
 const LEDGER: [LedgerLevel; 23] = [
     ("ledger_generation", "The generation written into", |stats| stats.generation as f64),
-    ("ledger_records", "Records written in this incarnation", |stats| stats.records as f64),
+    ("ledger_records", "Own records ever written, over all incarnations", |stats| stats.records as f64),
     ("ledger_heard", "Records heard from other sites", |stats| stats.heard as f64),
     ("ledger_heard_beyond_share", "Heard and not counted: beyond their site's share", |stats| {
         stats.heard_beyond_share as f64

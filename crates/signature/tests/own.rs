@@ -19,8 +19,8 @@ fn seen(mail: &str) -> String {
 const OWN: [Kind; 4] = [Kind::Exact1, Kind::Near1, Kind::Url1, Kind::Part1];
 
 /// `vectors/own/signatures.tsv` has what these messages' signatures are, for good: a change of definition is a new
-/// kind. A reader written from docs/reference/signatures.md alone came to the same but for one row, of which the document
-/// was silent then.
+/// kind. A reader written from docs/reference/signatures.md alone came to the same but for one row, of which the
+/// document was silent then.
 #[test]
 fn signatures_are_those_of_the_vectors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/own");

@@ -41,8 +41,8 @@
 //!
 //! Nothing here reads a socket, a clock or a file, or draws a random number; no bytes make it panic; and what
 //! `decode` returns has been checked in full, the signature included. (Only asks and answers have none: what they hold
-//! proves itself.) `docs/design/replication.md` says what sites promise each other, `docs/reference/replication.md` draws
-//! every format byte by byte.
+//! proves itself.) `docs/design/replication.md` says what sites promise each other, `docs/reference/replication.md`
+//! draws every format byte by byte.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
