@@ -1,8 +1,8 @@
 //! The file of a filter: a header page, a table of page digests, the pages. Usable in place.
 //!
 //! `docs/reference/format.md` draws it byte by byte. In short: everything is little-endian and in units of 4096
-//! bytes; the header carries the geometry, the promise, the *fingerprint* of the hash key (never the key), the
-//! digest of the table, and its own digest; the table has the BLAKE3 digest of every page. So the header's digest vouches
+//! bytes; the header carries the geometry, the promise, the *fingerprint* of the hash key (never the key), the digest
+//! of the table, and its own digest; the table has the BLAKE3 digest of every page. So the header's digest vouches
 //! for the whole file, a mapped file opens by looking at one page, and once the table has been checked any page can
 //! be checked alone.
 //!

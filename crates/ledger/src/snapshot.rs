@@ -10,8 +10,9 @@
 //!
 //! Sections are named, and the head has the length and BLAKE3 of each: `table` (words of 8 bytes, lowest first),
 //! `near-spam`, `near-ham` (filter files, docs/reference/format.md), `bulk` (generation, 8 bytes, highest first, and
-//! hash, 16; as the journal has them when the file is named), `forgotten` (hash, 16 bytes, generation and count,
-//! 8 each). A file appears under its name whole or not at all. One that is damaged is put aside, and memory is made from the journal.
+//! hash, 16; as the journal has them when the file is named), `forgotten` (hash, 16 bytes, generation and count, 8
+//! each). A file appears under its name whole or not at all. One that is damaged is put aside, and memory is made
+//! from the journal.
 //!
 //! Seen counts are not in it: they are rebuilt from the log of sightings. Versions 1 and 2 have them as cells:
 //! `seen-G`, and `frozen-I-G` of incarnation I or `others-G` of all incarnations before the present one. `migrate`
