@@ -87,34 +87,65 @@ fn a_file_is_named_in_errors() {
     assert!(Config::read(&path).expect_err("a number").to_string().contains("seenit.toml:2: log.level: "));
 }
 
-fn document(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+/// Where the documents are that are made of the keys.
+fn path_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name)
+}
+
+/// Compares a document with what it should be by the code; writes it anew where `SEENIT_BLESS` is set.
+fn compare(name: &str, wanted: impl FnOnce(&str) -> String) {
+    let path = path_of(name);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let wanted = wanted(&text);
+    if std::env::var_os("SEENIT_BLESS").is_some() {
+        fs::write(&path, &wanted).expect("the document is written");
+        return;
+    }
+    assert!(
+        text == wanted,
+        "docs/reference/{name} is not what the code says; SEENIT_BLESS=1 writes it anew:\n{}",
+        wanted
+            .lines()
+            .zip(text.lines())
+            .find(|(one, other)| one != other)
+            .map_or("its length differs", |one| one.0)
+    );
 }
 
 #[test]
 fn the_example_file_is_what_the_code_says() {
-    // To write it anew: `cargo test -p seenit-server prints_the_example_file -- --ignored --nocapture`.
-    assert_eq!(document("seenit.toml"), Config::documented());
+    compare("seenit.toml", |_| Config::documented());
 }
 
-#[test]
-#[ignore = "prints docs/reference/seenit.toml and the tables of docs/reference/configuration.md"]
-fn prints_the_example_file() {
-    print!("{}", Config::documented());
-    Config::keys().iter().for_each(|key| println!("{}", table_line(key)));
-}
+/// What opens a table of keys in the explanation.
+const TABLE: &str = "| key | default | meaning |\n|---|---|---|\n";
 
-fn table_line(key: &Key) -> String {
-    let default = key.default.as_ref().map_or("unset".to_owned(), |default| format!("`{default}`"));
-    format!("| `{}` | {default} | {} |", key.name, key.text)
-}
-
-#[test]
-fn the_explanation_lists_every_key_with_its_default() {
-    let text = document("configuration.md");
-    for key in Config::keys() {
-        assert!(text.contains(&format!("\n{}\n", table_line(&key))), "{} is missing or outdated", key.name);
-        assert!(text.contains(&format!("\n## [{}]\n", key.section)), "{} has no chapter", key.section);
+/// The table of a section's keys.
+fn table_of(section: &str) -> String {
+    let mut table = TABLE.to_owned();
+    for key in Config::keys().iter().filter(|key| key.section == section) {
+        let default = key.default.as_ref().map_or("unset".to_owned(), |default| format!("`{default}`"));
+        table.push_str(&format!("| `{}` | {default} | {} |\n", key.name, key.text));
     }
+    table
+}
+
+/// The tables of configuration.md are made of the keys; what stands around them is written by hand.
+#[test]
+fn the_explanation_has_the_tables_of_all_keys() {
+    compare("configuration.md", |text| {
+        let mut sections: Vec<&str> = Config::keys().iter().map(|key| key.section).collect();
+        sections.dedup();
+        let chapters =
+            text.split("\n## [").skip(1).map(|chapter| chapter.split(']').next().unwrap_or_default());
+        assert_eq!(chapters.collect::<Vec<_>>(), sections, "a chapter for each section, in their order");
+        let mut wanted = text.to_owned();
+        for section in sections {
+            let chapter = wanted.find(&format!("\n## [{section}]\n")).expect("it was found before");
+            let begin = chapter + wanted[chapter..].find(TABLE).expect("a chapter has a table of keys");
+            let end = wanted[begin..].find("|\n\n").map_or(wanted.len(), |length| begin + length + 2);
+            wanted.replace_range(begin..end, &table_of(section));
+        }
+        wanted
+    });
 }
