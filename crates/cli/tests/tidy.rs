@@ -264,22 +264,58 @@ fn every_module_named_for_unsafe_code_has_some() {
     assert_none(&format!("ARCHITECTURE.md is wrong under \"{UNSAFE_HEADING}\""), &offenders);
 }
 
-/// The README once pointed to a page that was not there. Links to files lead somewhere; those to the web are not tried.
+/// What a heading is called in a link: lower case, a hyphen for a blank, no other punctuation.
+fn anchor_of(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// Whether a page has a heading that an anchor names.
+fn has_anchor(page: &Path, anchor: &str) -> bool {
+    let text = read_text(page);
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings.map(|line| anchor_of(line.trim_start_matches('#').trim())).any(|one| one == anchor)
+}
+
+/// The README once pointed to a page that was not there. Links to files lead somewhere, and so do those to a heading of
+/// a page; those to the web are not tried.
 #[test]
 fn links_between_documents_lead_somewhere() {
     let mut offenders = Vec::new();
     for source in sources().iter().filter(|source| source.kind == Kind::Markdown) {
         let folder = root().join(source.path.parent().expect("a file lies in a folder"));
         for (number, line) in source.lines() {
-            let targets = line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+            let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
             for target in targets.filter(|target| !target.is_empty() && !target.contains("://")) {
-                if !folder.join(target).exists() {
+                let (page, anchor) = target.split_once('#').unwrap_or((target, ""));
+                let path = if page.is_empty() { root().join(&source.path) } else { folder.join(page) };
+                if !path.exists() || !anchor.is_empty() && !has_anchor(&path, anchor) {
                     offenders.push(format!("{}:{number}: {target}", source.path.display()));
                 }
             }
         }
     }
-    assert_none("Links lead to files that are there", &offenders);
+    assert_none("Links lead to files and headings that are there", &offenders);
+}
+
+/// Comments, help texts and errors name pages, too, and whoever is sent to one must find it.
+#[test]
+fn pages_that_are_named_anywhere_are_there() {
+    let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_' | '.');
+    let mut offenders = Vec::new();
+    for source in sources() {
+        for (number, line) in source.lines() {
+            for (at, _) in line.match_indices("docs/").filter(|(at, _)| !line[..*at].ends_with(is_path)) {
+                let path = line[at..].split(|c| !is_path(c)).next().unwrap_or_default();
+                let path = path.trim_end_matches(['.', '/']);
+                let is_page = [".md", ".json", ".toml", ".svg"].iter().any(|ending| path.ends_with(ending));
+                if is_page && !root().join(path).exists() {
+                    offenders.push(format!("{}:{number}: {path}", source.path.display()));
+                }
+            }
+        }
+    }
+    assert_none("Pages that are named are there", &offenders);
 }
 
 /// Every crate that is asked for by name has its line in docs/design/dependencies.md, and no other has.
