@@ -5,9 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use bytes::Bytes;
 use seenit_ledger::ledger::Ledger;
 use seenit_link::store::Store;
-use seenit_link::{Action, BrokerState, Kind, Link, Millis, Place, Published, ReplyTo, Ticket};
+use seenit_link::{
+    Action, BrokerState, Checked, Checker, Kind, Link, Millis, Place, Published, ReplyTo, Ticket,
+};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
@@ -21,6 +24,10 @@ const TICK: Duration = Duration::from_millis(50);
 /// Arrivals of one drain, which are one commit: enough that a disk of 5 ms a sync takes thousands a second, and few
 /// enough that a tick is never late by much.
 const ARRIVALS_MAX: usize = 1024;
+
+/// Messages of one drain from which on they are checked on several threads, and how many threads those are at most.
+const CHECK_APART_MIN: usize = 32;
+const CHECK_THREADS_MAX: usize = 4;
 
 /// How often the status is made anew while things happen, and while nothing does.
 const STATUS_MILLIS: u64 = 100;
@@ -82,21 +89,15 @@ impl Driver {
             self.link.resume(self.pace.now(), kind, None);
         }
         while !stop.load(Relaxed) {
-            let mut has_news = false;
+            let (mut first, mut has_news) = (None, true);
             match runtime.block_on(self.wait(&mut arrived)) {
-                Woken::Arrived(one) => {
-                    self.take(one);
-                    has_news = true;
-                }
-                Woken::Read(done) => {
-                    self.read(done);
-                    has_news = true;
-                }
-                Woken::Tick => {}
+                Woken::Arrived(one) => first = Some(one),
+                Woken::Read(done) => self.read(done),
+                Woken::Tick => has_news = false,
                 // The broker's tasks are gone only when the server is.
                 Woken::End => return,
             }
-            self.drain(&mut arrived);
+            self.drain(first, &mut arrived);
             let own = self.ledger.own();
             self.link.tick(self.pace.now(), &own);
             self.commit();
@@ -113,22 +114,24 @@ impl Driver {
         }
     }
 
-    /// Takes all that is there, up to a bound.
-    fn drain(&mut self, arrived: &mut Arrivals) {
-        for _ in 0..ARRIVALS_MAX {
-            let Some(one) = arrived.try_recv() else { break };
-            self.take(one);
+    /// Takes all that is there, up to a bound, in the order in which it came.
+    fn drain(&mut self, first: Option<Arrived>, arrived: &mut Arrivals) {
+        let there = std::iter::from_fn(|| arrived.try_recv());
+        let all: Vec<Arrived> = first.into_iter().chain(there).take(ARRIVALS_MAX).collect();
+        let messages: Vec<Bytes> = all.iter().map(message_of).collect();
+        for (one, checked) in all.into_iter().zip(check(&self.link.checker(), &messages)) {
+            self.take(one, checked);
         }
         while let Ok(done) = self.reads.try_recv() {
             self.read(done);
         }
     }
 
-    fn take(&mut self, arrived: Arrived) {
+    fn take(&mut self, arrived: Arrived, checked: Checked<'_>) {
         let now = self.pace.now();
         match arrived {
-            Arrived::Bytes { bytes, reply, place } => {
-                self.link.hear(now, &bytes, reply.map(|reply| ReplyTo(reply.0)));
+            Arrived::Bytes { reply, place, .. } => {
+                self.link.hear_checked(now, checked, reply.map(|reply| ReplyTo(reply.0)));
                 if let Some((kind, place)) = place.and_then(place_of) {
                     self.link.set_place(kind, place);
                 }
@@ -227,6 +230,36 @@ impl Driver {
             self.shown_at = now;
         }
     }
+}
+
+/// The bytes that the link is to hear, if it is that what arrived.
+fn message_of(arrived: &Arrived) -> Bytes {
+    match arrived {
+        Arrived::Bytes { bytes, .. } => bytes.clone(),
+        _ => Bytes::new(),
+    }
+}
+
+/// Checks messages, many of them on several threads: most of what a drain takes is signatures.
+fn check<'a>(checker: &Checker, messages: &'a [Bytes]) -> Vec<Checked<'a>> {
+    let check_all = |some: &'a [Bytes]| some.iter().map(|bytes| checker.check(bytes)).collect::<Vec<_>>();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(CHECK_THREADS_MAX);
+    if messages.iter().filter(|bytes| !bytes.is_empty()).count() < CHECK_APART_MIN || threads == 1 {
+        return check_all(messages);
+    }
+    std::thread::scope(|scope| {
+        let mut chunks = messages.chunks(messages.len().div_ceil(threads));
+        let first = chunks.next().unwrap_or_default();
+        let others: Vec<_> = chunks.map(|some| scope.spawn(move || check_all(some))).collect();
+        let mut checked = check_all(first);
+        for other in others {
+            match other.join() {
+                Ok(some) => checked.extend(some),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        checked
+    })
 }
 
 fn place_of(place: engine::Place) -> Option<(Kind, Place)> {
