@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -12,14 +12,19 @@ use seenit_link::{
     Action, BrokerState, Checked, Checker, Kind, Link, Millis, Place, Published, ReplyTo, Ticket,
 };
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use super::reader::{Done, Reader};
 use super::{Pace, Shown};
 use crate::engine::{self, Arrivals, Arrived, EngineHandle, Stream};
 
-/// How often the link looks at what the ledger has that is new.
-const TICK: Duration = Duration::from_millis(50);
+/// How soon after a tick the next one may follow because the ledger has something new: what a site writes in that time
+/// is published together.
+const TICK_MIN: Duration = Duration::from_millis(50);
+
+/// How long the link goes without a tick when nothing happens. Whatever is due at some time may be so late. An idle site
+/// spends most of its time on being woken, so it is woken rarely.
+const TICK_MAX: Duration = Duration::from_millis(250);
 
 /// Arrivals of one drain, which are one commit: enough that a disk of 5 ms a sync takes thousands a second, and few
 /// enough that a tick is never late by much.
@@ -48,6 +53,9 @@ pub(super) struct Driver {
     broker: EngineHandle,
     reader: Reader,
     reads: mpsc::Receiver<Done>,
+    /// The ledger has records or sightings that are not published.
+    growth: Arc<Notify>,
+    ticked: Instant,
     pace: Pace,
     /// The broker's last number under our name, of records and of sightings.
     fences: [u64; 2],
@@ -68,12 +76,17 @@ impl Driver {
         shown: Arc<ArcSwap<Shown>>,
     ) -> std::io::Result<Self> {
         let (reader, reads) = Reader::start(Arc::clone(&ledger))?;
+        let growth = Arc::new(Notify::new());
+        let grown = Arc::clone(&growth);
+        ledger.on_growth(move || grown.notify_one());
         Ok(Driver {
             link,
             ledger,
             broker,
             reader,
             reads,
+            growth,
+            ticked: Instant::now(),
             pace,
             fences: [0, 0],
             publishing: [None, None],
@@ -98,6 +111,7 @@ impl Driver {
                 Woken::End => return,
             }
             self.drain(first, &mut arrived);
+            self.ticked = Instant::now();
             let own = self.ledger.own();
             self.link.tick(self.pace.now(), &own);
             self.commit();
@@ -110,7 +124,9 @@ impl Driver {
         tokio::select! {
             one = arrived.recv() => one.map_or(Woken::End, Woken::Arrived),
             Some(done) = self.reads.recv() => Woken::Read(done),
-            () = tokio::time::sleep(TICK) => Woken::Tick,
+            // Where something else comes first, that is followed by a tick, too.
+            () = grown(&self.growth, self.ticked + TICK_MIN) => Woken::Tick,
+            () = tokio::time::sleep(TICK_MAX) => Woken::Tick,
         }
     }
 
@@ -269,4 +285,10 @@ fn place_of(place: engine::Place) -> Option<(Kind, Place)> {
         Stream::Papers => return None,
     };
     Some((kind, Place { born: place.created, sequence: place.sequence }))
+}
+
+/// The ledger has something new, and it is not before that time.
+async fn grown(growth: &Notify, soonest: Instant) {
+    growth.notified().await;
+    tokio::time::sleep_until(soonest.into()).await;
 }
