@@ -89,6 +89,12 @@ impl Ledger {
         Ok(Ledger { shared, jobs: sender, writer, prober, _lock: lock })
     }
 
+    /// Has this called, on the thread that writes, when there are new records or sightings of this site. Only the
+    /// first caller is heard.
+    pub fn on_growth(&self, wake: impl Fn() + Send + Sync + 'static) {
+        let _ = self.shared.on_growth.set(Box::new(wake));
+    }
+
     /// Judges a message by all its signatures; the journal is asked for details of what is known.
     pub fn check(&self, case: &Case) -> Judgement {
         let (shared, journal) = (&*self.shared, self.shared.journal());

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use seenit_filter::hash::SipKey;
 use seenit_link::store::HeldStream;
@@ -163,6 +163,7 @@ pub(crate) fn open(
         first_kept: AtomicU64::new(first_kept),
         chains: Mutex::default(),
         pulse: Pulse::default(),
+        on_growth: OnceLock::new(),
     };
     let held = held_sightings(&shared, &peers)?;
     let kept_secs = kept_secs.unwrap_or(0);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use seenit_filter::hash::Hash128;
 use seenit_signature::razor::Ep4;
@@ -66,6 +66,8 @@ pub(crate) struct Shared {
     /// Values of own chains that were asked for last.
     pub(crate) chains: Mutex<Chains>,
     pub(crate) pulse: Pulse,
+    /// What is called when the log of own records or of own sightings has grown.
+    pub(crate) on_growth: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 /// How the ledger is doing.
@@ -136,6 +138,13 @@ impl Shared {
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes whoever publishes what this site writes.
+    pub(crate) fn has_grown(&self) {
+        if let Some(wake) = self.on_growth.get() {
+            wake();
+        }
     }
 
     pub(crate) fn own_logs(&self) -> MutexGuard<'_, OwnLogs> {

@@ -274,7 +274,7 @@ impl Writer {
                 shared.promoted.fetch_add(promoted.len() as u64 + marks.today, Relaxed);
                 shared.bulk.fetch_add(promoted.len() as u64 + marks.all, Relaxed);
                 shared.growth().add(generation, added_now);
-                shared.last.store(self.next - 1, Relaxed);
+                let last_before = shared.last.swap(self.next - 1, Relaxed);
                 shared.heard.store(self.next_heard - 1, Relaxed);
                 if let Err(error) = settled {
                     shared.state().refused = Some(error);
@@ -282,6 +282,9 @@ impl Writer {
                 shared.reporters.write().unwrap_or_else(PoisonError::into_inner).extend(outcome.reporters);
                 self.count_heard(&shared, &waiting.linked);
                 waiting.answer(&shared);
+                if last_before < self.next - 1 {
+                    shared.has_grown();
+                }
             }
             Err(error) => {
                 if let Some(before) = peer_shares {

@@ -11,6 +11,7 @@ use seenit_sites::message::{HEAD_BYTES, Head, Message, MessageError, Stream, Str
 use seenit_sites::number::{Generation, Sequence};
 
 use crate::action::Action;
+use crate::checker::Checked;
 use crate::following::Following;
 use crate::link::Link;
 use crate::position::Position;
@@ -28,15 +29,20 @@ pub(crate) const INCARNATIONS_MAX: usize = 32;
 
 impl Link {
     /// A message, from whomever.
-    pub(crate) fn hear_message(&mut self, bytes: &[u8]) {
+    pub(crate) fn hear_message(&mut self, checked: Checked<'_>) {
         let Some(roster) = self.documents.roster.as_ref() else { return };
-        let message = match Message::decode(bytes, roster) {
-            Ok(message) => message,
-            Err(error) => return self.not_of_members(error),
-        };
-        let (head, is_head_alone) = (*message.head(), message.is_head_alone());
-        let id = StreamId::of(&head);
-        if !self.note_head(&head) || is_head_alone {
+        let bytes = checked.bytes;
+        match checked.head(roster) {
+            Ok(head) => self.take_message(&head, bytes),
+            Err(error) => self.not_of_members(error),
+        }
+    }
+
+    /// A message of a member, checked in full.
+    pub(crate) fn take_message(&mut self, head: &Head, bytes: &[u8]) {
+        let id = StreamId::of(head);
+        let is_head_alone = head.previous() == head.state().sequence;
+        if !self.note_head(head) || is_head_alone {
             return;
         }
         let Some(following) = self.streams.get_mut(&id) else { return };
@@ -46,7 +52,7 @@ impl Link {
             self.apply(&id, bytes);
         } else if head.previous() > applied {
             self.waiting_bytes -= following.waiting_bytes;
-            following.wait(&head, bytes);
+            following.wait(head, bytes);
             self.waiting_bytes += following.waiting_bytes;
         }
         self.apply_waiting(&id);

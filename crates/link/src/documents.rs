@@ -1,6 +1,7 @@
 //! The network's signed documents: roster and manifests, as they are held and journalled; and the slots of sites.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use seenit_sites::Standing;
 use seenit_sites::key::{AdminKey, SiteKey, SiteSecret};
@@ -18,7 +19,7 @@ const SLOTS_MAX: u16 = 1000;
 /// What the admin signed, as far as it is known here.
 pub(crate) struct Documents {
     pub(crate) network: AdminKey,
-    pub(crate) roster: Option<Roster>,
+    pub(crate) roster: Option<Arc<Roster>>,
     pub(crate) manifests: Manifests,
     pub(crate) slots: BTreeMap<SiteKey, PeerSlot>,
     local_caps: LocalCaps,
@@ -46,7 +47,7 @@ impl Documents {
         let (mut roster, mut manifests, mut slots) = (None, Manifests::new(), BTreeMap::new());
         for (key, value) in &loaded.rows {
             match key.split_first() {
-                Some((b'r', _)) => roster = Roster::decode(value, &network).ok(),
+                Some((b'r', _)) => roster = Roster::decode(value, &network).ok().map(Arc::new),
                 Some((b'm', _)) => {
                     if let Ok(manifest) = Manifest::decode(value, &network) {
                         // They were taken in one by one, and are again.
@@ -109,7 +110,7 @@ impl Documents {
             }
         }
         batch.rows.push((rows::ROSTER.to_vec(), Some(bytes.to_vec())));
-        (self.roster, self.slots) = (Some(roster), slots);
+        (self.roster, self.slots) = (Some(Arc::new(roster)), slots);
         Taken::New
     }
 

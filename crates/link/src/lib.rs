@@ -29,6 +29,7 @@ mod action;
 mod answer;
 mod apply;
 mod chain;
+mod checker;
 mod documents;
 mod fetch;
 mod following;
@@ -50,6 +51,7 @@ pub mod store;
 
 pub use action::{Action, BrokerState, Kind, Millis, Note, Place, Published, ReplyTo, Ticket};
 pub use chain::chain_at;
+pub use checker::{Checked, Checker};
 pub use link::{Link, LocalCap, LocalCaps};
 pub use position::Position;
 pub use snapshot::SNAPSHOT;

@@ -13,6 +13,7 @@ use seenit_sites::number::Generation;
 
 use crate::action::{Action, BrokerState, Kind, Millis, Note, Place, ReplyTo};
 use crate::answer::Patience;
+use crate::checker::Checked;
 use crate::documents::{Documents, Taken};
 use crate::following::Following;
 use crate::forget::Turned;
@@ -196,6 +197,13 @@ impl Link {
 
     /// Bytes arrived. Whatever they are, they are checked.
     pub fn hear(&mut self, now: Millis, bytes: &[u8], reply: Option<ReplyTo>) {
+        self.hear_checked(now, Checked::not_yet(bytes), reply);
+    }
+
+    /// Bytes arrived that a [`Checker`](crate::Checker) has seen. Where the roster has changed since, they are checked
+    /// again.
+    pub fn hear_checked(&mut self, now: Millis, checked: Checked<'_>, reply: Option<ReplyTo>) {
+        let bytes = checked.bytes;
         let arrival = Arrival::of(bytes);
         let is_document = matches!(arrival, Some(Arrival::Roster | Arrival::Manifest));
         if is_document && self.pending_documents.len() < DOCUMENTS_MAX {
@@ -205,7 +213,7 @@ impl Link {
             return;
         }
         match arrival {
-            Some(Arrival::Message) => self.hear_message(bytes),
+            Some(Arrival::Message) => self.hear_message(checked),
             Some(Arrival::Heartbeat) => self.hear_heartbeat(bytes),
             Some(Arrival::Ask) => {
                 let roster = self.documents.roster.as_ref();

@@ -3,7 +3,7 @@
 
 use seenit_sites::ask::{Answer, Ask};
 use seenit_sites::key::SiteKey;
-use seenit_sites::message::{HEAD_BYTES, Head, StreamId};
+use seenit_sites::message::{Message, StreamId};
 use seenit_sites::number::Sequence;
 
 use crate::action::Action;
@@ -56,11 +56,10 @@ impl Link {
         match answer {
             Answer::Message(bytes) => {
                 let Some(roster) = self.documents.roster.as_ref() else { return };
-                let head = bytes.get(..HEAD_BYTES).and_then(|head| Head::decode(head, roster).ok());
-                let Some(head) = head else { return };
-                let id = StreamId::of(&head);
+                let Ok(message) = Message::decode(&bytes, roster) else { return };
+                let id = StreamId::of(message.head());
                 let before = self.applied(&id);
-                self.hear_message(&bytes);
+                self.take_message(message.head(), &bytes);
                 let now = self.now;
                 if let Some(following) = self.streams.get_mut(&id)
                     && following.applied() > before

@@ -1,6 +1,7 @@
 //! What went wrong in real networks, one test for each: a newcomer that never caught up, a broker that was wiped, a
 //! folder that was copied, and what was shown of all that.
 
+mod checked;
 #[path = "../simulation/double.rs"]
 #[expect(dead_code, reason = "the simulation needs more of it")]
 mod double;

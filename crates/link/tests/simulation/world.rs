@@ -328,6 +328,7 @@ impl World {
         }
         let Some(running) = &mut process.running else { return };
         let key = self.sites[process.site].secret.public();
+        let checker = running.link.checker();
         for kind in Kind::ALL {
             let log = self.broker.log(kind);
             if process.fence[kind as usize].is_none() {
@@ -337,7 +338,7 @@ impl World {
             }
             for _ in 0..8 {
                 let Some((place, bytes)) = log.after(running.link.place(kind)) else { break };
-                running.link.hear(now, bytes, None);
+                running.link.hear_checked(now, checker.check(bytes), None);
                 running.link.set_place(kind, place);
             }
         }

@@ -2,25 +2,37 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
+use bytes::Bytes;
 use seenit_ledger::ledger::Ledger;
 use seenit_link::store::Store;
-use seenit_link::{Action, BrokerState, Kind, Link, Millis, Place, Published, ReplyTo, Ticket};
+use seenit_link::{
+    Action, BrokerState, Checked, Checker, Kind, Link, Millis, Place, Published, ReplyTo, Ticket,
+};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use super::reader::{Done, Reader};
 use super::{Pace, Shown};
 use crate::engine::{self, Arrivals, Arrived, EngineHandle, Stream};
 
-/// How often the link looks at what the ledger has that is new.
-const TICK: Duration = Duration::from_millis(50);
+/// How soon after a tick the next one may follow because the ledger has something new: what a site writes in that time
+/// is published together.
+const TICK_MIN: Duration = Duration::from_millis(50);
+
+/// How long the link goes without a tick when nothing happens. Whatever is due at some time may be so late. An idle site
+/// spends most of its time on being woken, so it is woken rarely.
+const TICK_MAX: Duration = Duration::from_millis(250);
 
 /// Arrivals of one drain, which are one commit: enough that a disk of 5 ms a sync takes thousands a second, and few
 /// enough that a tick is never late by much.
 const ARRIVALS_MAX: usize = 1024;
+
+/// Messages of one drain from which on they are checked on several threads, and how many threads those are at most.
+const CHECK_APART_MIN: usize = 32;
+const CHECK_THREADS_MAX: usize = 4;
 
 /// How often the status is made anew while things happen, and while nothing does.
 const STATUS_MILLIS: u64 = 100;
@@ -41,6 +53,9 @@ pub(super) struct Driver {
     broker: EngineHandle,
     reader: Reader,
     reads: mpsc::Receiver<Done>,
+    /// The ledger has records or sightings that are not published.
+    growth: Arc<Notify>,
+    ticked: Instant,
     pace: Pace,
     /// The broker's last number under our name, of records and of sightings.
     fences: [u64; 2],
@@ -61,12 +76,17 @@ impl Driver {
         shown: Arc<ArcSwap<Shown>>,
     ) -> std::io::Result<Self> {
         let (reader, reads) = Reader::start(Arc::clone(&ledger))?;
+        let growth = Arc::new(Notify::new());
+        let grown = Arc::clone(&growth);
+        ledger.on_growth(move || grown.notify_one());
         Ok(Driver {
             link,
             ledger,
             broker,
             reader,
             reads,
+            growth,
+            ticked: Instant::now(),
             pace,
             fences: [0, 0],
             publishing: [None, None],
@@ -82,21 +102,16 @@ impl Driver {
             self.link.resume(self.pace.now(), kind, None);
         }
         while !stop.load(Relaxed) {
-            let mut has_news = false;
+            let (mut first, mut has_news) = (None, true);
             match runtime.block_on(self.wait(&mut arrived)) {
-                Woken::Arrived(one) => {
-                    self.take(one);
-                    has_news = true;
-                }
-                Woken::Read(done) => {
-                    self.read(done);
-                    has_news = true;
-                }
-                Woken::Tick => {}
+                Woken::Arrived(one) => first = Some(one),
+                Woken::Read(done) => self.read(done),
+                Woken::Tick => has_news = false,
                 // The broker's tasks are gone only when the server is.
                 Woken::End => return,
             }
-            self.drain(&mut arrived);
+            self.drain(first, &mut arrived);
+            self.ticked = Instant::now();
             let own = self.ledger.own();
             self.link.tick(self.pace.now(), &own);
             self.commit();
@@ -109,26 +124,30 @@ impl Driver {
         tokio::select! {
             one = arrived.recv() => one.map_or(Woken::End, Woken::Arrived),
             Some(done) = self.reads.recv() => Woken::Read(done),
-            () = tokio::time::sleep(TICK) => Woken::Tick,
+            // Where something else comes first, that is followed by a tick, too.
+            () = grown(&self.growth, self.ticked + TICK_MIN) => Woken::Tick,
+            () = tokio::time::sleep(TICK_MAX) => Woken::Tick,
         }
     }
 
-    /// Takes all that is there, up to a bound.
-    fn drain(&mut self, arrived: &mut Arrivals) {
-        for _ in 0..ARRIVALS_MAX {
-            let Some(one) = arrived.try_recv() else { break };
-            self.take(one);
+    /// Takes all that is there, up to a bound, in the order in which it came.
+    fn drain(&mut self, first: Option<Arrived>, arrived: &mut Arrivals) {
+        let there = std::iter::from_fn(|| arrived.try_recv());
+        let all: Vec<Arrived> = first.into_iter().chain(there).take(ARRIVALS_MAX).collect();
+        let messages: Vec<Bytes> = all.iter().map(message_of).collect();
+        for (one, checked) in all.into_iter().zip(check(&self.link.checker(), &messages)) {
+            self.take(one, checked);
         }
         while let Ok(done) = self.reads.try_recv() {
             self.read(done);
         }
     }
 
-    fn take(&mut self, arrived: Arrived) {
+    fn take(&mut self, arrived: Arrived, checked: Checked<'_>) {
         let now = self.pace.now();
         match arrived {
-            Arrived::Bytes { bytes, reply, place } => {
-                self.link.hear(now, &bytes, reply.map(|reply| ReplyTo(reply.0)));
+            Arrived::Bytes { reply, place, .. } => {
+                self.link.hear_checked(now, checked, reply.map(|reply| ReplyTo(reply.0)));
                 if let Some((kind, place)) = place.and_then(place_of) {
                     self.link.set_place(kind, place);
                 }
@@ -229,6 +248,36 @@ impl Driver {
     }
 }
 
+/// The bytes that the link is to hear, if it is that what arrived.
+fn message_of(arrived: &Arrived) -> Bytes {
+    match arrived {
+        Arrived::Bytes { bytes, .. } => bytes.clone(),
+        _ => Bytes::new(),
+    }
+}
+
+/// Checks messages, many of them on several threads: most of what a drain takes is signatures.
+fn check<'a>(checker: &Checker, messages: &'a [Bytes]) -> Vec<Checked<'a>> {
+    let check_all = |some: &'a [Bytes]| some.iter().map(|bytes| checker.check(bytes)).collect::<Vec<_>>();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(CHECK_THREADS_MAX);
+    if messages.iter().filter(|bytes| !bytes.is_empty()).count() < CHECK_APART_MIN || threads == 1 {
+        return check_all(messages);
+    }
+    std::thread::scope(|scope| {
+        let mut chunks = messages.chunks(messages.len().div_ceil(threads));
+        let first = chunks.next().unwrap_or_default();
+        let others: Vec<_> = chunks.map(|some| scope.spawn(move || check_all(some))).collect();
+        let mut checked = check_all(first);
+        for other in others {
+            match other.join() {
+                Ok(some) => checked.extend(some),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        checked
+    })
+}
+
 fn place_of(place: engine::Place) -> Option<(Kind, Place)> {
     let kind = match place.stream {
         Stream::Records => Kind::Records,
@@ -236,4 +285,10 @@ fn place_of(place: engine::Place) -> Option<(Kind, Place)> {
         Stream::Papers => return None,
     };
     Some((kind, Place { born: place.created, sequence: place.sequence }))
+}
+
+/// The ledger has something new, and it is not before that time.
+async fn grown(growth: &Notify, soonest: Instant) {
+    growth.notified().await;
+    tokio::time::sleep_until(soonest.into()).await;
 }

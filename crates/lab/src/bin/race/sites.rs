@@ -7,6 +7,7 @@
 
 mod catch_up;
 mod entropy;
+mod idle;
 mod lists;
 mod log;
 mod network;
@@ -25,6 +26,7 @@ use seenit_signature::Kind;
 use serde::Serialize;
 
 use catch_up::CatchUpRow;
+use idle::IdleRow;
 use lists::ListRow;
 use network::{Network, SITES};
 use probe::Probes;
@@ -35,6 +37,7 @@ Examples:
   cargo run --release -p seenit-lab --bin race -- sites --json > sites.json
   cargo run --release -p seenit-lab --bin race -- sites --seconds 5 --rate 9000
   cargo run --release -p seenit-lab --bin race -- sites --only catch-up --sync-millis 5
+  cargo run --release -p seenit-lab --bin race -- sites --only idle --idle 60
 
 Needs nats-server, and cc for --sync-millis. All stay on loopback.";
 
@@ -68,6 +71,10 @@ pub(crate) struct SitesArgs {
     #[arg(long, value_name = "MS", default_value_t = 5)]
     #[arg(value_parser = clap::value_parser!(u64).range(..=1000))]
     sync_millis: u64,
+    /// Let so many sites be idle, and say what that takes; 0 leaves that out.
+    #[arg(long, value_name = "SITES", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u16).range(..=100))]
+    idle: u16,
     /// Only these rows.
     #[arg(long, value_delimiter = ',')]
     only: Vec<Part>,
@@ -85,6 +92,8 @@ enum Part {
     Lists,
     /// `catch up`.
     CatchUp,
+    /// `idle`, with `--idle`.
+    Idle,
 }
 
 impl SitesArgs {
@@ -118,6 +127,7 @@ struct Rows {
     /// On this machine's disk, and on a slower one.
     catch_up: Option<CatchUpRow>,
     slow_catch_up: Option<CatchUpRow>,
+    idle: Option<IdleRow>,
 }
 
 pub(crate) fn run(args: &SitesArgs) -> Result<(), Box<dyn Error>> {
@@ -134,11 +144,15 @@ pub(crate) fn run(args: &SitesArgs) -> Result<(), Box<dyn Error>> {
             rows.slow_catch_up = Some(slow_disk::catch_up(args.messages, args.sync_millis)?);
         }
     }
+    if args.idle > 0 && args.has(Part::Idle) {
+        rows.idle = Some(idle::row(args.idle.into())?);
+    }
     if args.json {
         let told = rows.told.iter().map(serde_json::to_value);
         let lists = rows.lists.iter().map(serde_json::to_value);
         let catch_up = rows.catch_up.iter().chain(&rows.slow_catch_up).map(serde_json::to_value);
-        let all: Vec<_> = told.chain(lists).chain(catch_up).collect::<Result<_, _>>()?;
+        let idle = rows.idle.iter().map(serde_json::to_value);
+        let all: Vec<_> = told.chain(lists).chain(catch_up).chain(idle).collect::<Result<_, _>>()?;
         println!("{}", serde_json::to_string_pretty(&all)?);
     } else {
         print!("{}", table::table(&rows));
@@ -148,7 +162,7 @@ pub(crate) fn run(args: &SitesArgs) -> Result<(), Box<dyn Error>> {
 
 /// Three sites are told, and what they publish is weighed.
 fn told(args: &SitesArgs) -> Result<Vec<Row>, Box<dyn Error>> {
-    let network = Network::form(args.capacity)?;
+    let network = Network::form(SITES, args.capacity)?;
     let probes = Probes::default();
     let told = std::thread::scope(|scope| -> Result<Vec<Told>, Box<dyn Error>> {
         let watching = scope.spawn(|| probes.watch(&network.sites));

@@ -37,7 +37,7 @@ impl Nats {
         let port = free_ports(1)[0];
         let (config, store) = (folder.join("nats.conf"), folder.join("nats"));
         let text = format!(
-            "listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\", max_mem: 64MB, max_file: 4GB }}\n",
+            "listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\", max_mem: 64MB, max_file: 32GB }}\n",
             store.display()
         );
         fs::write(&config, text)?;
@@ -110,16 +110,16 @@ impl Ground {
 /// A network that runs.
 pub(crate) struct Network {
     pub(crate) sites: Vec<Running>,
-    _ground: Ground,
+    ground: Ground,
 }
 
 impl Network {
     /// Starts everything, and waits until all sites are members.
-    pub(crate) fn form(capacity: u64) -> Result<Self, Box<dyn Error>> {
-        let ground = Ground::prepare(SITES)?;
+    pub(crate) fn form(sites: usize, capacity: u64) -> Result<Self, Box<dyn Error>> {
+        let ground = Ground::prepare(sites)?;
         ground.found()?;
-        let sites = (0..SITES).map(|number| ground.serve(number, capacity)).collect::<Result<Vec<_>, _>>()?;
-        let network = Network { sites, _ground: ground };
+        let sites = (0..sites).map(|number| ground.serve(number, capacity)).collect::<Result<Vec<_>, _>>()?;
+        let network = Network { sites, ground };
         network.wait("sites become members", |status| {
             status.member && status.sites.iter().all(|one| one.silent_secs.is_some())
         })?;
@@ -130,9 +130,17 @@ impl Network {
 
     /// Waits until what each holds of the others is what they signed.
     pub(crate) fn wait_for_agreement(&self) -> Result<(), Box<dyn Error>> {
-        self.wait("sites agree", |status| {
-            status.published == status.records && status.sites.iter().all(|one| one.agrees == Some(true))
-        })
+        self.wait("sites agree", |status| status.published == status.records && agrees(status))
+    }
+
+    /// How many sites agree with all others now.
+    pub(crate) fn agreeing(&self) -> usize {
+        self.sites.iter().filter_map(Running::network).filter(agrees).count()
+    }
+
+    /// The broker's process.
+    pub(crate) fn broker_id(&self) -> u32 {
+        self.ground.nats.process.id()
     }
 
     fn wait(
@@ -181,6 +189,11 @@ impl Network {
         }
         Ok(sum)
     }
+}
+
+/// Whether a site agrees with all others.
+fn agrees(status: &seenit_link::NetworkStatus) -> bool {
+    status.sites.iter().all(|one| one.agrees == Some(true))
 }
 
 fn member(number: usize, secret: &SiteSecret) -> Result<Member, Box<dyn Error>> {

@@ -27,6 +27,10 @@ pub(super) fn table(rows: &Rows) -> String {
             targets.extend(row.targets(is_slow));
         }
     }
+    if let Some(row) = &rows.idle {
+        table += &row.text();
+        targets.extend(row.targets());
+    }
     table += "\n";
     for (is_met, text) in targets {
         table += &format!("{} {text}\n", if is_met { "yes " } else { "NO  " });
