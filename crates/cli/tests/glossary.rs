@@ -1,7 +1,8 @@
-//! docs/glossary.md against the code: every module it names is there, and every word still occurs in its module.
+//! docs/glossary.md and ARCHITECTURE.md against the code: every module they name is there, every word of the glossary
+//! still occurs in its module, and every function on the ways through the house is one.
 //!
-//! A row is `| word | meaning | `path` |`. A word may occur as it is written, or as part of a name (`PeerSlot`,
-//! `peer_slot`), in any case. A module is its file and the files in the folder of the same name.
+//! A row of the glossary is `| word | meaning | `path` |`. A word may occur as it is written, or as part of a name
+//! (`PeerSlot`, `peer_slot`), in any case. A module is its file and the files in the folder of the same name.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -63,4 +64,47 @@ fn no_word_is_explained_twice() {
     let (mut known, rows) = (BTreeSet::new(), rows());
     let twice: Vec<&String> = rows.iter().map(|(word, _)| word).filter(|word| !known.insert(*word)).collect();
     assert!(twice.is_empty(), "{twice:?}");
+}
+
+/// The section of ARCHITECTURE.md that names functions, and where it ends.
+const WAYS: (&str, &str) = ("\n## Five ways through the house\n", "\n## ");
+
+/// Adds the text of all Rust files of a folder.
+fn add_sources(folder: &Path, text: &mut String) {
+    for entry in fs::read_dir(folder).expect("a folder of sources can be listed") {
+        let path = entry.expect("a listed directory entry can be read").path();
+        if path.is_dir() {
+            add_sources(&path, text);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            text.push_str(&fs::read_to_string(&path).expect("a source can be read"));
+        }
+    }
+}
+
+/// A page that tells the way by functions that are gone leads nowhere.
+#[test]
+fn every_step_of_the_ways_is_a_file_or_a_function() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the page can be read");
+    let (_, ways) = page.split_once(WAYS.0).expect("the page has the section");
+    let ways = ways.split(WAYS.1).next().unwrap_or_default();
+    let mut code = String::new();
+    for krate in fs::read_dir(root().join("crates")).expect("the crates can be listed") {
+        add_sources(&krate.expect("a listed directory entry can be read").path().join("src"), &mut code);
+    }
+    let is_name = |name: &str| name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let (mut offenders, mut found) = (Vec::new(), 0);
+    for step in ways.split('`').skip(1).step_by(2) {
+        let last = step.rsplit("::").next().unwrap_or_default();
+        if step.ends_with(".rs") {
+            found += 1;
+            let is_there = root().join("crates").join(step).is_file();
+            offenders.extend((!is_there).then(|| format!("there is no crates/{step}")));
+        } else if is_name(last) && (step.contains("::") || last.contains('_')) {
+            found += 1;
+            let is_there = code.contains(&format!("fn {last}(")) || code.contains(&format!("fn {last}<"));
+            offenders.extend((!is_there).then(|| format!("there is no function {step}")));
+        }
+    }
+    assert!(found > 50, "{found} steps are not all the ways there are");
+    assert!(offenders.is_empty(), "ARCHITECTURE.md is wrong:\n{}", offenders.join("\n"));
 }

@@ -22,8 +22,8 @@ use crate::engine::{self, Arrivals, Arrived, EngineHandle, Stream};
 /// is published together.
 const TICK_MIN: Duration = Duration::from_millis(50);
 
-/// How long the link goes without a tick when nothing happens. Whatever is due at some time may be so late. An idle site
-/// spends most of its time on being woken, so it is woken rarely.
+/// How long the link goes without a tick when nothing happens. Whatever is due at some time may be so late. An idle
+/// site spends most of its time on being woken, so it is woken rarely.
 const TICK_MAX: Duration = Duration::from_millis(250);
 
 /// Arrivals of one drain, which are one commit: enough that a disk of 5 ms a sync takes thousands a second, and few
