@@ -265,7 +265,8 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<Sighting>, SightingsError> {
         if sightings.len() == SIGHTINGS_MAX {
             return Err(damaged("there are too many sightings"));
         }
-        let left = (FINGERPRINTS - 1).checked_sub(next).ok_or_else(|| damaged("a fingerprint is too large"))?;
+        let left =
+            (FINGERPRINTS - 1).checked_sub(next).ok_or_else(|| damaged("a fingerprint is too large"))?;
         let gap = code_gap(&mut reader, scale, left, 0).ok_or_else(|| damaged("a gap is too wide"))?;
         let number = next + gap;
         let fingerprint = Fingerprint::new(number).ok_or_else(|| damaged("a fingerprint is too large"))?;
