@@ -11,8 +11,10 @@ use seenit_ledger::OpenError;
 use seenit_ledger::private::PrivateError;
 use seenit_mailbox::MailError;
 use seenit_server::StartError;
+use seenit_server::accounts::AccountError;
 use seenit_server::config::ConfigError;
 use seenit_server::engine::EngineError;
+use seenit_server::secrets::SecretError;
 use seenit_words::WordsError;
 
 use crate::client::AskError;
@@ -90,6 +92,9 @@ pub(crate) enum Problem {
     /// Exit 78: a configuration that is wrong.
     #[error("{0}")]
     Config(#[from] ConfigError),
+    /// Exit 77: a name that nobody has.
+    #[error("{0}")]
+    Unknown(String),
     /// Exit 2: an option that makes no sense.
     #[error("{0}")]
     Value(String),
@@ -188,6 +193,7 @@ impl Problem {
             Problem::Server { .. } | Problem::Value(_) => Exit::Usage,
             Problem::Token { .. } | Problem::Authority { .. } => Exit::Data,
             Problem::Config(_) => Exit::Config,
+            Problem::Unknown(_) => Exit::Refused,
             Problem::Paper { .. } | Problem::Refused(_) => Exit::Data,
             Problem::Engine(EngineError::File { .. }) => Exit::NoInput,
             Problem::Engine(EngineError::Address { .. }) => Exit::Usage,
@@ -228,8 +234,18 @@ fn start_code(error: &StartError) -> Exit {
         StartError::Ledger(error) => open_code(error),
         StartError::Config(_) | StartError::Tls(_) => Exit::Config,
         StartError::Busy { .. } | StartError::Listen { .. } => Exit::InUse,
-        StartError::Private(_) => Exit::NoOutput,
+        StartError::Private(error) => private_code(error),
+        StartError::Accounts(AccountError::File(error)) | StartError::Secrets(SecretError::File(error)) => {
+            private_code(error)
+        }
         _ => Exit::NoMemory,
+    }
+}
+
+fn private_code(error: &PrivateError) -> Exit {
+    match error {
+        PrivateError::Damaged { .. } => Exit::Data,
+        _ => Exit::NoOutput,
     }
 }
 
@@ -238,6 +254,8 @@ fn open_code(error: &OpenError) -> Exit {
         OpenError::Locked(_) => Exit::InUse,
         OpenError::Private(_) => Exit::NoOutput,
         OpenError::Damaged { .. } | OpenError::JournalDamaged { .. } | OpenError::Rows(_) => Exit::Data,
+        OpenError::NoIdentity(_) => Exit::Data,
+        OpenError::NoDataFolder(_) | OpenError::NoBackup(_) => Exit::NoInput,
         OpenError::Geometry(_) => Exit::NoMemory,
         OpenError::File { error, .. } if error.kind() == io::ErrorKind::NotFound => Exit::NoInput,
         _ => Exit::BrokenOff,
@@ -248,7 +266,7 @@ fn open_code(error: &OpenError) -> Exit {
 pub(crate) fn of_mail(error: &MailError) -> Exit {
     match error {
         MailError::Open { error, .. } | MailError::Read { error, .. } if no_memory(error) => Exit::NoMemory,
-        MailError::Open { .. } => Exit::NoInput,
+        MailError::Open { .. } | MailError::Empty { .. } => Exit::NoInput,
         MailError::Index { .. } => Exit::Data,
         MailError::Read { error, .. } if is_damage(error) => Exit::Data,
         MailError::StdinTwice => Exit::Usage,

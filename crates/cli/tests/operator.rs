@@ -145,7 +145,7 @@ fn a_configuration_is_shown_and_its_bad_line_is_named() {
     folder.write("worse.toml", "[ledger]\n\nbulk_threshold = 1\n");
     folder.run("config check worse.toml").refused(78, "worse.toml:3: ledger.bulk_threshold = 1");
     folder.run(&format!("serve --data {DATA} --config worse.toml")).refused(78, "worse.toml:3: ");
-    folder.run("config check nowhere.toml").refused(78, "nowhere.toml");
+    folder.run("config check nowhere.toml").refused(66, "nowhere.toml");
 }
 
 #[test]
@@ -227,6 +227,46 @@ fn a_rebuilt_folder_of_another_size_says_the_same() {
 }
 
 #[test]
+fn a_journal_without_its_keys_is_not_served_with_new_ones() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    assert_eq!(serving.run("account add mx1 --role check").code, 0);
+    assert_eq!(serving.run("account secret mx1 pyzor").code, 0);
+    folder.write("1.eml", mail(1));
+    assert_eq!(serving.run("report 1.eml").code, 0);
+    serving.stop();
+    let serve = || folder.run(&format!("serve --data {DATA} --http 127.0.0.1:0 {HTTP_ALONE}"));
+    let aside =
+        |name: &str| std::fs::rename(folder.path(DATA).join(name), folder.path("aside")).expect("ours");
+    let back =
+        |name: &str| std::fs::rename(folder.path("aside"), folder.path(DATA).join(name)).expect("ours");
+    aside("identity.json");
+    let lost = "cannot open the data folder data: identity.json is missing, but there is a journal";
+    serve().refused(65, lost);
+    assert!(!folder.path(DATA).join("identity.json").exists(), "no new keys");
+    back("identity.json");
+    aside("secrets.key");
+    serve().refused(65, "secrets.key: it is missing, but there is a secrets.json");
+    back("secrets.key");
+    aside("accounts.json");
+    Serving::start(&folder).stop();
+    let log = String::from_utf8(folder.read("log")).expect("text");
+    assert!(log.contains("accounts.json is missing, but these reporters have spoken"), "{log}");
+    assert!(log.contains("mx1"), "{log}");
+}
+
+#[test]
+fn a_file_or_a_maildir_is_no_data_folder() {
+    let folder = Folder::new();
+    folder.write("file", "");
+    folder.write("1.eml", mail(1));
+    std::fs::create_dir_all(folder.path("Maildir/cur")).expect("a folder");
+    folder.run("serve --data file --http 127.0.0.1:0").refused(65, "file: this is no folder");
+    let said = "Maildir is no data folder of seenit (it has no identity.json)";
+    folder.run("check --local Maildir 1.eml").refused(66, said);
+}
+
+#[test]
 fn a_backup_that_is_put_back_gives_no_name_of_a_record_twice() {
     let folder = Folder::new();
     for number in 1..=3 {
@@ -241,12 +281,16 @@ fn a_backup_that_is_put_back_gives_no_name_of_a_record_twice() {
     first.stop();
     let restore = format!("restore backup --data {DATA} --json");
     folder.run(&restore).refused(66, "backup/identity.json");
+    std::fs::create_dir(folder.path("elsewhere")).expect("a folder");
+    let no_backup = "cannot restore from elsewhere: it is no data folder of seenit (no identity.json in it)";
+    folder.run(&format!("restore elsewhere --data {DATA}")).refused(66, no_backup);
     let copied =
         std::process::Command::new("cp").args(["-a", DATA, "backup"]).current_dir(folder.path("")).status();
     assert!(copied.expect("cp runs").success());
     folder.run(&restore).refused(65, "there is data in it already");
     let second = Serving::start(&folder);
     folder.run(&format!("restore --data {DATA}")).refused(69, "another seenit is using this folder");
+    folder.run(&restore).refused(69, "data: another seenit is using this folder: stop it first");
     let lost = name(&second, "2.eml");
     second.stop();
     std::fs::rename(folder.path(DATA), folder.path("old")).expect("moved away");

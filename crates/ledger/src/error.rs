@@ -58,8 +58,21 @@ pub enum OpenError {
     #[error(transparent)]
     Private(PrivateError),
     /// Another process has it.
-    #[error("{}: another seenit is using this folder", .0.display())]
+    #[error("{}: another seenit is using this folder: stop it first, or name another folder with --data", .0.display())]
     Locked(PathBuf),
+    /// A journal whose keys are lost.
+    #[error(
+        "cannot open the data folder {name}: identity.json is missing, but there is a journal; without its keys nothing \
+         in it can be read. Put identity.json back from a backup (seenit restore), or move {name} away to begin anew",
+        name = .0.display()
+    )]
+    NoIdentity(PathBuf),
+    /// A folder that no server ever used.
+    #[error("{} is no data folder of seenit (it has no identity.json)", .0.display())]
+    NoDataFolder(PathBuf),
+    /// The same, as a backup.
+    #[error("cannot restore from {}: it is no data folder of seenit (no identity.json in it)", .0.display())]
+    NoBackup(PathBuf),
     /// The store inside the folder.
     #[error("{}: the journal cannot be opened: {error}", path.display())]
     Journal {

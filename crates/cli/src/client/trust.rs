@@ -67,15 +67,25 @@ pub(super) fn distrust(error: &ureq::Error) -> Option<String> {
     Some(why)
 }
 
-/// What rustls said of a certificate: ureq hands it on inside an I/O error.
+/// Whether what answers does not speak TLS.
+pub(super) fn is_plain(error: &ureq::Error) -> bool {
+    use rustls::{Error, InvalidMessage};
+    matches!(tls_error(error), Some(Error::InvalidMessage(InvalidMessage::InvalidContentType)))
+}
+
+/// What rustls said of a certificate.
 fn certificate_error(error: &ureq::Error) -> Option<CertificateError> {
-    let said = match error {
-        ureq::Error::Rustls(said) => said,
-        ureq::Error::Io(error) => error.get_ref()?.downcast_ref::<rustls::Error>()?,
-        _ => return None,
-    };
-    match said {
+    match tls_error(error)? {
         rustls::Error::InvalidCertificate(why) => Some(why.clone()),
+        _ => None,
+    }
+}
+
+/// What rustls said: ureq hands it on inside an I/O error.
+fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
+    match error {
+        ureq::Error::Rustls(said) => Some(said),
+        ureq::Error::Io(error) => error.get_ref()?.downcast_ref::<rustls::Error>(),
         _ => None,
     }
 }

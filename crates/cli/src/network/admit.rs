@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::folder::{Folder, Open};
 use super::session::Session;
+use super::stuck::{Stuck, stuck};
 use super::{Common, broker, documents};
 use crate::problem::Problem;
 
@@ -85,9 +86,9 @@ pub(super) struct Newcomer {
 }
 
 /// Somebody who asks to be let in.
-struct Asking {
-    open: Open,
-    introduction: Introduction,
+pub(super) struct Asking {
+    pub(super) open: Open,
+    pub(super) introduction: Introduction,
     caps: Caps,
     /// Whether it was a member before, and keeps its caps.
     was_member: bool,
@@ -99,9 +100,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let session = Session::connect(&folder, &settings)?;
     let asking = asking(&folder, &session, &arguments.wanted)?;
     if arguments.pending {
+        let stuck = stuck(&folder, &session, &asking)?;
+        let asking: Vec<Asking> =
+            asking.into_iter().filter(|one| !stuck.iter().any(|it| it.is(one))).collect();
         asking.iter().try_for_each(|one| folder.keep_invite(&one.shown()))?;
         let told: Vec<Value> = asking.iter().map(Asking::json).collect();
-        return common.tell(&json!({"pending": told}), &pending_text(&asking));
+        let stuck_told: Vec<Value> = stuck.iter().map(Stuck::json).collect();
+        let text = stuck.iter().map(Stuck::line).collect::<String>() + &pending_text(&asking);
+        return common.tell(&json!({"pending": told, "stuck": stuck_told}), &text);
     }
     let is_wanted = |one: &Asking| arguments.name.as_ref().is_none_or(|name| *name == one.open.name);
     let chosen: Vec<Asking> = asking.into_iter().filter(is_wanted).collect();
@@ -270,7 +276,7 @@ fn caps_text(caps: Caps) -> String {
 }
 
 fn nobody(name: &Name) -> Problem {
-    Problem::Value(format!(
+    Problem::Unknown(format!(
         "{name} is no member, and nobody asks to be let in by that name: run `seenit network invite {name}`, and have \
          its operator run `seenit join` with what it prints"
     ))

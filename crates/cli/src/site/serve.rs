@@ -117,7 +117,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 
 /// The configuration in a file, or the defaults.
 pub(super) fn read_config(path: Option<&Path>) -> Result<Config, Problem> {
-    Ok(path.map(Config::read).transpose()?.unwrap_or_default())
+    path.map_or_else(|| Ok(Config::default()), config_in)
+}
+
+/// The configuration in a file. One that is not there is no wrong configuration.
+pub(super) fn config_in(path: &Path) -> Result<Config, Problem> {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Problem::input(path)(error)),
+        _ => Ok(Config::read(path)?),
+    }
 }
 
 fn url(address: SocketAddr, (has_certificate, on_loopback): (bool, bool)) -> String {
