@@ -11,13 +11,14 @@ use seenit_wire::pyzor::{
     Answer, Counts, DATAGRAM_BYTES_MAX, DecodeError, EMPTY_DIGEST, HashedKey, Op, Refusal, Request, Signature,
 };
 
-use super::desk::{Desk, Who, case_of};
+use super::desk::{Desk, case_of};
 use super::recent::Recent;
 use super::udp::{Asked, Datagrams};
 use crate::accounts::Role;
 use crate::limits::Spending;
 use crate::metrics::FrontEnd;
 use crate::secrets::Protocol;
+use crate::who::Who;
 
 /// Digests of one request: a datagram has room for more than anybody reports at once.
 const DIGESTS_MAX: usize = 64;
@@ -89,7 +90,7 @@ impl Pyzor {
             return Err(self.unproved(user, "unknown-account", Refusal::UnknownUser, asked));
         };
         let key = HashedKey::of(user, &String::from_utf8_lossy(&secret));
-        match request.signature(&key, self.desk.state.clock.now_secs()) {
+        match request.signature(&key, self.desk.backend.clock.now_secs()) {
             Signature::Good => {
                 asked.prove();
                 Ok(Who::Account(account))
@@ -106,7 +107,7 @@ impl Pyzor {
         if !self.desk.may_fail(asked.from.ip()) {
             return Refusal::TooMany;
         }
-        self.desk.refused(asked.place(FrontEnd::Pyzor), user, why);
+        self.desk.refused(asked.origin(FrontEnd::Pyzor), user, why);
         refusal
     }
 
@@ -119,7 +120,7 @@ impl Pyzor {
             return Err(Refusal::TooMany);
         }
         let known = self.desk.look_up(Kind::Pyzor, &digest);
-        self.desk.state.metrics.verdicts.count(FrontEnd::Pyzor, known.verdict);
+        self.desk.backend.metrics.verdicts.count(FrontEnd::Pyzor, known.verdict);
         Ok(match known.verdict {
             Verdict::Spam => Counts { reports: known.raw.into(), whitelistings: 0 },
             Verdict::Ham => Counts { reports: 0, whitelistings: known.raw_against.into() },
@@ -145,7 +146,7 @@ impl Pyzor {
         asked: &Asked<'_>,
     ) -> Option<Answer> {
         if !who.may_say(role) {
-            self.desk.refused(asked.place(FrontEnd::Pyzor), who.name(), "role-missing");
+            self.desk.refused(asked.origin(FrontEnd::Pyzor), who.name(), "role-missing");
             return Some(Answer::Refused(Refusal::Forbidden));
         }
         let cases: Vec<Case> = request
@@ -169,7 +170,7 @@ impl Pyzor {
         // Last, because it costs a question to the kernel.
         let speaker = self.desk.speaker(who, role, |owners| asked.owner(owners))?;
         let (thread, way_back) = (request.thread, asked.way_back());
-        self.desk.say(verb, speaker, asked.place(FrontEnd::Pyzor), cases, move |result| {
+        self.desk.say(verb, speaker, asked.origin(FrontEnd::Pyzor), cases, move |result| {
             let answer = match result {
                 Ok(_) => Answer::Done,
                 Err(WriteError::Empty) => Answer::Refused(Refusal::EmptyMessage),

@@ -5,9 +5,9 @@ use std::path::Path;
 use seenit_ledger::private::{self as private_file, PrivateError};
 
 use super::{Config, Wrong};
-use crate::clients::check_whitelist;
 use crate::engine;
-use crate::tls::{self, TlsError};
+use crate::tls::{self, PairFiles, TlsError};
+use crate::whitelist;
 
 pub(super) fn check(config: &Config) -> Vec<Wrong> {
     let mut wrong = Vec::new();
@@ -18,7 +18,8 @@ pub(super) fn check(config: &Config) -> Vec<Wrong> {
         let why = why.strip_prefix(&format!("{path}: ")).unwrap_or(why);
         wrong.push(Wrong::of(key, format!("{path:?}"), why));
     };
-    if let (Some(certificate), Some(key)) = (&config.tls.certificate, &config.tls.key) {
+    if let Some(files) = config.tls.files() {
+        let PairFiles { certificate, key } = files;
         let read = [
             ("tls.certificate", certificate, tls::check_certificate(certificate)),
             ("tls.key", key, tls::check_key(key)),
@@ -30,16 +31,16 @@ pub(super) fn check(config: &Config) -> Vec<Wrong> {
                 add(name, path, &error.to_string());
             }
         }
-        if is_readable && let Err(error) = tls::acceptor(&config.tls) {
+        if is_readable && let Err(error) = tls::acceptor(files) {
             let why = match &error {
                 TlsError::Pair(why) => format!("is not the key of {}: {why}", certificate.display()),
-                TlsError::File { .. } | TlsError::Missing => error.to_string(),
+                TlsError::File { .. } => error.to_string(),
             };
             add("tls.key", key, &why);
         }
     }
     if let Some(path) = &config.dcc.whitelist
-        && let Err(error) = check_whitelist(path)
+        && let Err(error) = whitelist::check(path)
     {
         add("dcc.whitelist", path, &error.to_string());
     }

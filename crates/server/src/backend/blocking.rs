@@ -4,15 +4,12 @@
 //! file), no check and no operator waits behind it.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
-use super::deadline::Deadline;
-use super::pace::{Pace, STATUS_WAIT};
-use super::problem::Problem;
-use super::state::State;
-use crate::limits::Budget;
+use super::Backend;
+use crate::limits::{self, Budget, TokenBucket};
 
 /// Pieces of status work at a time: an operator's command or two that take minutes, and room for monitoring beside
 /// them. Status work takes processor time from checks, so that more is not better.
@@ -25,6 +22,23 @@ const CARE_AT_A_TIME: usize = 4;
 /// pace.
 const SHARED_AT_A_TIME: usize = 2;
 
+/// How long status work waits for its turn: monitoring that waits longer has given up, or asks again too soon.
+pub(super) const STATUS_WAIT: Duration = Duration::from_secs(5);
+
+/// Work that was not done.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unserved {
+    #[error(
+        "too many questions about the site: the turn of this one did not come within {} s",
+        STATUS_WAIT.as_secs()
+    )]
+    Busy,
+    #[error("the server is being stopped")]
+    Closing,
+    #[error("a piece of work panicked")]
+    Panicked,
+}
+
 /// The queues. Each is a number of permits, one for each piece of work that runs.
 pub(crate) struct Queues {
     checks: Arc<Semaphore>,
@@ -32,7 +46,7 @@ pub(crate) struct Queues {
     care: Arc<Semaphore>,
     shared: Arc<Semaphore>,
     status: Arc<Semaphore>,
-    status_pace: Pace,
+    status_pace: TokenBucket,
 }
 
 impl Queues {
@@ -43,7 +57,7 @@ impl Queues {
             care: Arc::new(Semaphore::new(CARE_AT_A_TIME)),
             shared: Arc::new(Semaphore::new(SHARED_AT_A_TIME)),
             status: Arc::new(Semaphore::new(STATUS_AT_A_TIME)),
-            status_pace: Pace::of_all(),
+            status_pace: limits::status_of_all(),
         }
     }
 }
@@ -66,13 +80,13 @@ impl Queues {
 /// Runs what a check needs: it signs or judges. `None` when the deadline passed first. Work that began ends in its own
 /// time, and keeps its permits until then.
 pub(crate) async fn check<T: Send + 'static>(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     budget: &Budget,
-    deadline: Deadline,
-    work: impl FnOnce(&State) -> T + Send + 'static,
-) -> Result<Option<T>, Problem> {
-    let done = run_fairly(state, budget, work);
-    match tokio::time::timeout_at(deadline.instant().into(), done).await {
+    deadline: Instant,
+    work: impl FnOnce(&Backend) -> T + Send + 'static,
+) -> Result<Option<T>, Unserved> {
+    let done = run_fairly(backend, budget, work);
+    match tokio::time::timeout_at(deadline.into(), done).await {
         Ok(done) => done.map(Some),
         Err(_) => Ok(None),
     }
@@ -80,100 +94,95 @@ pub(crate) async fn check<T: Send + 'static>(
 
 /// Signs a message for a write. That takes processor time and waits for nothing, so that it shares the checks' permits.
 pub(crate) async fn sign<T: Send + 'static>(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     budget: &Budget,
-    work: impl FnOnce(&State) -> T + Send + 'static,
-) -> Result<T, Problem> {
-    run_fairly(state, budget, work).await
+    work: impl FnOnce(&Backend) -> T + Send + 'static,
+) -> Result<T, Unserved> {
+    run_fairly(backend, budget, work).await
 }
 
 /// Runs work of an account, of a network or of this machine in the queue of the checks. Each of them has half of the
 /// permits at most, and waits for its own before it waits for those of all: whoever asks for more waits behind
 /// itself.
 async fn run_fairly<T: Send + 'static>(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     budget: &Budget,
-    work: impl FnOnce(&State) -> T + Send + 'static,
-) -> Result<T, Problem> {
-    let share = budget.turns(state.queues.checks_at_a_time.div_ceil(2)).acquire_owned().await;
-    let share = share.map_err(|_| closing())?;
-    let permit = Arc::clone(&state.queues.checks).acquire_owned().await;
-    spawn(state, permit, move |state| {
+    work: impl FnOnce(&Backend) -> T + Send + 'static,
+) -> Result<T, Unserved> {
+    let share = budget.turns(backend.queues.checks_at_a_time.div_ceil(2)).acquire_owned().await;
+    let share = share.map_err(|_| Unserved::Closing)?;
+    let permit = Arc::clone(&backend.queues.checks).acquire_owned().await;
+    spawn(backend, permit, move |backend| {
         let _held_until_done = share;
-        work(state)
+        work(backend)
     })
     .await
 }
 
 /// Runs what only an operator may do: accounts, secrets, snapshots, the clock.
 pub(crate) async fn care<T: Send + 'static>(
-    state: &Arc<State>,
-    work: impl FnOnce(&State) -> T + Send + 'static,
-) -> Result<T, Problem> {
-    run(&state.queues.care, state, work).await
+    backend: &Arc<Backend>,
+    work: impl FnOnce(&Backend) -> T + Send + 'static,
+) -> Result<T, Unserved> {
+    run(&backend.queues.care, backend, work).await
 }
 
 /// Runs what is worked out once for all who ask.
 pub(super) async fn shared<T: Send + 'static>(
-    state: &Arc<State>,
-    work: impl FnOnce(&State) -> T + Send + 'static,
-) -> Result<T, Problem> {
-    run(&state.queues.shared, state, work).await
+    backend: &Arc<Backend>,
+    work: impl FnOnce(&Backend) -> T + Send + 'static,
+) -> Result<T, Unserved> {
+    run(&backend.queues.shared, backend, work).await
 }
 
 /// Runs status work: questions about the site. Refused when its turn does not come in time.
 pub(crate) async fn status<T: Send + 'static>(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     budget: &Budget,
-    work: impl FnOnce(&State) -> T + Send + 'static,
-) -> Result<T, Problem> {
+    work: impl FnOnce(&Backend) -> T + Send + 'static,
+) -> Result<T, Unserved> {
     let now = Instant::now();
-    let own = budget.status_pace().begins(now);
+    let begins = |pace: &TokenBucket| pace.take(1, now, STATUS_WAIT).ok();
+    let own = begins(budget.status_pace());
     let turn = async {
-        let all = own.and_then(|own| Some(state.queues.status_pace.begins(now)?.max(own)));
+        let all = own.and_then(|own| Some(begins(&backend.queues.status_pace)?.max(own)));
         match all {
             Some(begins) => tokio::time::sleep_until(begins.into()).await,
             // Who is refused waits as long as others do: asking again at once is no way to be heard.
             None => std::future::pending().await,
         }
-        Arc::clone(&state.queues.status).acquire_owned().await
+        Arc::clone(&backend.queues.status).acquire_owned().await
     };
     let Ok(permit) = tokio::time::timeout_at((now + STATUS_WAIT).into(), turn).await else {
-        return Err(status_busy(state));
+        return Err(status_busy(backend));
     };
-    spawn(state, permit, work).await
+    spawn(backend, permit, work).await
 }
 
 /// Refuses status work whose turn did not come in time.
-pub(super) fn status_busy(state: &State) -> Problem {
-    state.metrics.status_refused.inc();
-    let secs = STATUS_WAIT.as_secs();
-    let why = format!("too many questions about the site: the turn of this one did not come within {secs} s");
-    Problem::unavailable("status-busy", why)
+pub(super) fn status_busy(backend: &Backend) -> Unserved {
+    backend.metrics.status_refused.inc();
+    Unserved::Busy
 }
 
 async fn run<T: Send + 'static>(
     queue: &Arc<Semaphore>,
-    state: &Arc<State>,
-    work: impl FnOnce(&State) -> T + Send + 'static,
-) -> Result<T, Problem> {
-    spawn(state, Arc::clone(queue).acquire_owned().await, work).await
+    backend: &Arc<Backend>,
+    work: impl FnOnce(&Backend) -> T + Send + 'static,
+) -> Result<T, Unserved> {
+    spawn(backend, Arc::clone(queue).acquire_owned().await, work).await
 }
 
 async fn spawn<T: Send + 'static>(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     permit: Result<OwnedSemaphorePermit, AcquireError>,
-    work: impl FnOnce(&State) -> T + Send + 'static,
-) -> Result<T, Problem> {
-    let permit = permit.map_err(|_| closing())?;
-    let state = Arc::clone(state);
+    work: impl FnOnce(&Backend) -> T + Send + 'static,
+) -> Result<T, Unserved> {
+    let permit = permit.map_err(|_| Unserved::Closing)?;
+    let backend = Arc::clone(backend);
     let done = tokio::task::spawn_blocking(move || {
         let _held_until_done = permit;
-        work(&state)
+        work(&backend)
     });
-    done.await.map_err(|_| Problem::broken("a piece of work panicked"))
-}
-
-fn closing() -> Problem {
-    Problem::unavailable("closing", "the server is being stopped")
+    done.await.map_err(|_| Unserved::Panicked)
 }

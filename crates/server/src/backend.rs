@@ -1,30 +1,37 @@
-//! What requests share, and what is known of a connection.
+//! What all front ends share: the ledger behind them, who may use it and how much, and what is counted.
+//!
+//! HTTP and the clients' protocols each have a reference to the one [`Backend`] of a server. It knows none of them.
 
-use std::net::IpAddr;
+pub(crate) mod blocking;
+mod shared;
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use arc_swap::{ArcSwap, Guard};
 use seenit_ledger::clock::Clock;
 use seenit_ledger::ledger::Ledger;
+use serde::Serialize;
 
-use super::blocking::Queues;
-use super::held::Memory;
-use super::shared::Shared;
 use crate::accounts::Accounts;
 use crate::audit::Audit;
-use crate::clients::Served;
 use crate::config::Config;
+use crate::connections::Crowd;
 use crate::limits::{Budget, Networks};
 use crate::link::Site;
-use crate::listen::{Crowd, Seat, Unread};
+use crate::memory::Memory;
 use crate::metrics::Metrics;
-use crate::network::{Network, plain};
-use crate::reload::Live;
+use crate::network::Network;
 use crate::secrets::Secrets;
+use crate::whitelist::{ListError, Whitelist};
 
-/// What all requests share.
-pub(crate) struct State {
+pub(crate) use self::blocking::{Queues, Unserved};
+pub(crate) use self::shared::SharedAnswer;
+
+/// What all front ends share.
+pub(crate) struct Backend {
     /// As the server was started. What a reload may change is read from `live()`.
     pub(crate) config: Config,
     pub(crate) live: ArcSwap<Live>,
@@ -47,13 +54,13 @@ pub(crate) struct State {
     /// What bodies and answers hold.
     pub(crate) memory: Memory,
     /// The last answers of `/v1/stats` and of `/metrics`.
-    pub(crate) stats: Shared,
-    pub(crate) scrape: Shared,
+    pub(crate) stats: SharedAnswer,
+    pub(crate) scrape: SharedAnswer,
     /// What those of this machine spend who have no account and are not the operator.
     pub(crate) local: Arc<Budget>,
 }
 
-impl State {
+impl Backend {
     /// What a reload may change, as it is now.
     pub(crate) fn live(&self) -> Guard<Arc<Live>> {
         self.live.load()
@@ -69,21 +76,28 @@ impl State {
     }
 }
 
-/// The other end of a connection.
-pub(crate) struct Peer {
-    pub(crate) address: IpAddr,
-    /// Whether the socket it came to is for this machine only.
-    pub(crate) is_at_loopback: bool,
-    pub(crate) budget: Option<Arc<Budget>>,
-    pub(crate) seat: Arc<Seat>,
-    /// What it has not taken of its answers.
-    pub(crate) unread: Arc<Unread>,
+/// What requests read that a reload may change: swapped as a whole.
+pub(crate) struct Live {
+    /// Only what [`KEYS`](crate::reload::KEYS) names is read from here.
+    pub(crate) config: Config,
+    /// The whitelist of DCC's clients.
+    pub(crate) whitelist: Whitelist,
 }
 
-impl Peer {
-    pub(crate) fn new(state: &State, address: IpAddr, local: IpAddr, seat: Seat) -> Self {
-        let (address, is_at_loopback) = (plain(address), plain(local).is_loopback());
-        let (budget, unread) = (state.budget(address), Arc::default());
-        Peer { address, is_at_loopback, budget, seat: Arc::new(seat), unread }
+impl Live {
+    pub(crate) fn of(config: Config) -> Result<Self, ListError> {
+        let whitelist = config.dcc.whitelist.as_deref().map(Whitelist::read).transpose()?;
+        Ok(Live { config, whitelist: whitelist.unwrap_or_default() })
     }
+}
+
+/// What a client of an older protocol must know to be answered.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Served {
+    /// Where each protocol is served, by its name in lower case. What is off is not there.
+    pub(crate) clients: BTreeMap<String, SocketAddr>,
+    /// The public key that commands of rspamd are sealed for.
+    pub(crate) fuzzy_key: Option<String>,
+    /// The flag of rspamd that means spam.
+    pub(crate) fuzzy_flag: Option<u8>,
 }

@@ -6,36 +6,38 @@ use std::sync::Arc;
 use seenit_wire::dcc::{Header, Password, Reply, Request, Sender, ServerId};
 
 use super::answered::{Answered, Earlier, Which};
-use crate::clients::desk::{Desk, Place, Who};
+use crate::audit::Origin;
+use crate::clients::desk::Desk;
 use crate::clients::udp::WayBack;
 use crate::metrics::FrontEnd;
 use crate::secrets::{DCC_NAME, Protocol};
+use crate::who::Who;
 
-/// Whoever asks, and with which password.
-pub(super) struct Caller {
+/// Whoever asks, and the password that proved it.
+pub(super) struct Signer {
     pub(super) who: Who,
     pub(super) password: Option<Password>,
 }
 
-impl Caller {
+impl Signer {
     /// Whoever signed the request: the client with number 32768 is the account `dcc-32768`, by its secret for `dcc`.
     /// A request with a bad signature is treated as anonymous, as DCC's own server does. None where the network sends
     /// too many of those.
     pub(super) fn of(request: &Request<'_>, from: IpAddr, desk: &Desk) -> Option<Self> {
-        let anybody = Caller { who: Who::at(from), password: None };
+        let anybody = Signer { who: Who::at(from), password: None };
         let number = match request.header.sender {
             Sender::Anonymous => return Some(anybody),
             Sender::Server(number) => number.into(),
             Sender::Client(number) => number,
         };
-        if let Some(signed) = Caller::signed(request, number, desk) {
+        if let Some(signed) = Signer::signed(request, number, desk) {
             return Some(signed);
         }
         if !desk.may_fail(from) {
             return None;
         }
-        let place = Place { front_end: FrontEnd::Dcc, address: from };
-        desk.refused(place, &format!("{DCC_NAME}{number}"), "bad-signature");
+        let origin = Origin::at(FrontEnd::Dcc, from);
+        desk.refused(origin, &format!("{DCC_NAME}{number}"), "bad-signature");
         Some(anybody)
     }
 
@@ -43,7 +45,7 @@ impl Caller {
         let (account, secret) = desk.account(&format!("{DCC_NAME}{number}"), Protocol::Dcc).ok()??;
         let password = Password::new(std::str::from_utf8(&secret).ok()?).ok()?;
         let is_signed = request.is_signed_by(&password);
-        is_signed.then(|| Caller { who: Who::Account(account), password: Some(password) })
+        is_signed.then(|| Signer { who: Who::Account(account), password: Some(password) })
     }
 
     /// Somebody whose recipients are kept apart.

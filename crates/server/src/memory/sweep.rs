@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::{Entry, Holder, Holds, Memory};
-use crate::listen::UNREAD_MILLIS;
+use crate::connections::UNREAD_MILLIS;
 
 /// How long answers may overdraw the budget before somebody looks again: one that has just been handed out must have
 /// the time to be read.

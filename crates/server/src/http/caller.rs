@@ -7,26 +7,26 @@ use hyper::header::AUTHORIZATION;
 use hyper::{HeaderMap, StatusCode};
 use seenit_ledger::reporter::ReporterId;
 
-use super::held::Holder;
+use super::connection::Connection;
 use super::problem::Problem;
 use super::route::{Need, Route};
-use super::state::{Peer, State};
-use crate::accounts::{Account, Role};
+use crate::accounts::Role;
 use crate::audit::Origin;
+use crate::backend::Backend;
+use crate::connections::{Guest, Seat};
 use crate::limits::{Budget, Spending};
-use crate::listen::{Guest, Seat};
+use crate::memory::Holder;
 use crate::metrics::FrontEnd;
 use crate::network::Network;
+use crate::who::Who;
 
 use super::forwarded;
 
-/// Whoever asks.
+/// Whoever asks, and the connection it asks over.
 pub(crate) struct Caller {
-    account: Option<Arc<Account>>,
-    /// Without an account and beyond this machine, or with an account that a client registered for itself.
+    who: Who,
+    /// As it was when the request came.
     is_stranger: bool,
-    /// A process of this machine, as far as we can tell.
-    is_local: bool,
     address: IpAddr,
     network: Option<Arc<Budget>>,
     seat: Arc<Seat>,
@@ -38,54 +38,58 @@ impl Caller {
     /// A token is looked up however many wrong ones came from the same network: that costs one hash, less than reading
     /// the request did, and nobody guesses 256 random bits. Else whoever shares the network would lock out its
     /// accounts.
-    pub(crate) fn identify(state: &State, peer: &Peer, headers: &HeaderMap) -> Result<Self, Problem> {
-        let client = forwarded::client(state, peer, headers)?;
-        let address: IpAddr = client.unwrap_or(peer.address);
-        let network = if client.is_some() { state.budget(address) } else { peer.budget.clone() };
+    pub(crate) fn identify(
+        backend: &Backend,
+        connection: &Connection,
+        headers: &HeaderMap,
+    ) -> Result<Self, Problem> {
+        let client = forwarded::client(backend, connection, headers)?;
+        let address: IpAddr = client.unwrap_or(connection.address);
+        let network = if client.is_some() { backend.budget(address) } else { connection.budget.clone() };
         // What comes through a proxy may come from anywhere, whatever the proxy says or leaves out.
-        let is_local = peer.address.is_loopback() && !state.is_trusted_proxy(peer.address);
-        let seat = Arc::clone(&peer.seat);
-        let mut caller = Caller { account: None, is_stranger: !is_local, is_local, address, network, seat };
+        let is_local = connection.address.is_loopback() && !backend.is_trusted_proxy(connection.address);
+        let who = if is_local { Who::Local } else { Who::Stranger };
+        let seat = Arc::clone(&connection.seat);
+        let mut caller = Caller { who, is_stranger: !is_local, address, network, seat };
         if let Some(token) = bearer(headers)? {
-            let Some(holder) = state.accounts.holder(token) else {
+            let Some(holder) = backend.accounts.holder(token) else {
                 caller.spend(Spending::Failures, 1)?;
                 return Err(unauthorized("unknown-token", "nobody holds this token"));
             };
-            caller.is_stranger = state.ledger.is_stranger(holder.reporter);
+            caller.who = Who::Account(holder);
+            caller.is_stranger = caller.who.is_stranger(&backend.ledger);
             if !caller.is_stranger {
                 caller.seat.guest.is_known();
             }
-            caller.account = Some(holder);
         }
         Ok(caller)
     }
 
     /// Refuses what this caller may not do.
-    pub(crate) fn check(&self, state: &State, route: Route<'_>) -> Result<(), Problem> {
+    pub(crate) fn check(&self, backend: &Backend, route: Route<'_>) -> Result<(), Problem> {
         let role = match route.need() {
             Need::Nothing => return Ok(()),
-            Need::LocalOrAdmin if self.is_local && self.account.is_none() => return Ok(()),
+            Need::LocalOrAdmin if matches!(self.who, Who::Local) => return Ok(()),
             Need::LocalOrAdmin => Role::Admin,
             Need::Role(role) => role,
         };
-        let Some(account) = &self.account else {
-            return self.check_anonymous(state, route, role);
+        let Some(account) = self.who.account() else {
+            return self.check_anonymous(backend, route, role);
         };
         if account.roles.allow(role) { Ok(()) } else { Err(forbidden(&account.name, role)) }
     }
 
     /// Refuses what takes a role that this caller has not.
     pub(crate) fn check_role(&self, role: Role) -> Result<(), Problem> {
-        let has_it = self.account.as_ref().is_some_and(|account| account.roles.allow(role));
-        if has_it { Ok(()) } else { Err(forbidden(self.name(), role)) }
+        if self.who.has(role) { Ok(()) } else { Err(forbidden(self.name(), role)) }
     }
 
-    fn check_anonymous(&self, state: &State, route: Route<'_>, role: Role) -> Result<(), Problem> {
-        let is_open = match (self.is_local, role) {
-            (true, Role::Check) => return Ok(()),
-            (true, _) => false,
-            (false, _) => {
-                state.live().config.http.anonymous_beyond_loopback
+    fn check_anonymous(&self, backend: &Backend, route: Route<'_>, role: Role) -> Result<(), Problem> {
+        let is_open = match (&self.who, role) {
+            (Who::Local, Role::Check) => return Ok(()),
+            (Who::Local, _) => false,
+            _ => {
+                backend.live().config.http.anonymous_beyond_loopback
                     && matches!(route, Route::Check | Route::See)
             }
         };
@@ -101,32 +105,22 @@ impl Caller {
         self.is_stranger.then(|| Network::of(self.address))
     }
 
-    /// Spends from the account's own budget alone, where it is no stranger's: whatever others of its network do, it has
-    /// as much. Anybody can be in a network, and register an account: those spend from the network's budget, and an
-    /// account that registered itself from its own as well. The operator has no limits.
+    /// Spends what a request takes, or says which limit is used up.
     pub(crate) fn spend(&self, what: Spending, number: usize) -> Result<(), Problem> {
-        if self.account.as_ref().is_some_and(|account| account.is_operator()) {
-            return Ok(());
-        }
-        if let Some(network) = self.network.as_ref().filter(|_| self.is_stranger) {
-            network.spend(what, number)?;
-        }
-        if let Some(account) = &self.account {
-            account.budget.spend(what, number)?;
-        }
-        Ok(())
+        let network = self.network.as_deref().filter(|_| self.is_stranger);
+        Ok(self.who.spend(network, what, number)?)
     }
 
     /// Whose turn it is when its work waits: the account's, else the network's, else this machine's.
-    pub(crate) fn budget<'a>(&'a self, state: &'a State) -> &'a Budget {
-        let account = self.account.as_ref().map(|account| &account.budget);
-        account.or(self.network.as_deref()).unwrap_or(&state.local)
+    pub(crate) fn budget<'a>(&'a self, backend: &'a Backend) -> &'a Budget {
+        let account = self.who.account().map(|account| &account.budget);
+        account.or(self.network.as_deref()).unwrap_or(&backend.local)
     }
 
     /// Whose memory its bodies and answers take. Accounts that clients registered for themselves have none of their
     /// own.
     pub(crate) fn holder(&self) -> Holder {
-        match &self.account {
+        match self.who.account() {
             Some(account) if !self.is_stranger => Holder::Account(account.reporter),
             _ if self.network.is_some() => Holder::Network(Network::of(self.address)),
             _ => Holder::Local,
@@ -140,18 +134,20 @@ impl Caller {
 
     /// Whose word it is. Writes take a role, and only accounts have roles.
     pub(crate) fn reporter(&self) -> Result<ReporterId, Problem> {
-        let account = self.account.as_ref();
-        account.map(|account| account.reporter).ok_or_else(|| unauthorized("no-token", "this takes a token"))
+        self.who
+            .account()
+            .map(|account| account.reporter)
+            .ok_or_else(|| unauthorized("no-token", "this takes a token"))
     }
 
     /// From where it asks, for the log.
     pub(crate) fn origin(&self) -> Origin {
-        Origin { front_end: FrontEnd::Http, address: self.address, uid: None }
+        Origin::at(FrontEnd::Http, self.address)
     }
 
     /// Its name, for the log.
     pub(crate) fn name(&self) -> &str {
-        self.account.as_ref().map_or("anonymous", |account| &account.name)
+        self.who.account().map_or("anonymous", |account| &account.name)
     }
 }
 

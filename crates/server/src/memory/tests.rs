@@ -1,7 +1,7 @@
 //! Who gets room, and who makes it.
 
 use super::*;
-use crate::listen::{Doing, UNREAD_MILLIS, now_millis};
+use crate::connections::{Doing, UNREAD_MILLIS, now_millis};
 
 const KIB: usize = 1 << 10;
 
@@ -134,7 +134,7 @@ async fn nobody_is_closed_who_works_or_came_later_or_holds_less() {
     ];
     let mut hold = memory.hold(account(1), &guest(2, Doing::Sending));
     let refused = hold.make_room(FREE_BYTES + 20 * KIB).await.expect_err("no room");
-    assert_eq!(refused.status, 503);
+    assert_eq!(crate::http::problem::Problem::from(refused).status, 503);
     assert!([&busy, &later, &little].iter().all(|one| one.can_go()));
 }
 

@@ -1,4 +1,4 @@
-//! What the site vouches for: the checksums of a whitelist file.
+//! What the site vouches for to DCC's clients: the checksums of a whitelist file.
 
 use std::collections::HashMap;
 use std::fs;
@@ -50,33 +50,33 @@ pub enum ListError {
 
 /// Refuses a file that is no whitelist.
 pub(crate) fn check(path: &Path) -> Result<(), ListError> {
-    List::read(path).map(drop)
+    Whitelist::read(path).map(drop)
 }
 
 /// The checksums of a whitelist, and what is answered of each.
 #[derive(Default)]
-pub(crate) struct List(HashMap<Sum, Count>);
+pub(crate) struct Whitelist(HashMap<Sum, Count>);
 
-impl List {
+impl Whitelist {
     /// Reads a file and those that it includes, which are looked for beside it.
     pub(crate) fn read(path: &Path) -> Result<Self, ListError> {
-        let (mut list, mut files, mut read) = (List::default(), vec![path.to_owned()], 0);
+        let (mut list, mut files, mut read) = (Whitelist::default(), vec![path.to_owned()], 0);
         while let Some(file) = files.pop() {
             read += 1;
             if read > FILES_MAX {
                 return Err(ListError::Files(file));
             }
             let text = read_text(&file).map_err(|error| ListError::File { file: file.clone(), error })?;
-            let whitelist =
+            let parsed =
                 whitelist::parse(&text).map_err(|error| ListError::Line { file: file.clone(), error })?;
-            for entry in whitelist.entries {
+            for entry in parsed.entries {
                 entry.subject.each_sum(|sum| list.add(sum, entry.count));
                 if list.0.len() > SUMS_MAX {
                     return Err(ListError::Sums(file));
                 }
             }
             let folder = file.parent().unwrap_or(Path::new(""));
-            files.extend(whitelist.includes.iter().map(|(_, name)| folder.join(name)));
+            files.extend(parsed.includes.iter().map(|(_, name)| folder.join(name)));
         }
         Ok(list)
     }
@@ -128,7 +128,7 @@ mod tests {
             "more",
             "many hex body 01010101 01010101 01010101 01010101\n hex body 02020202 02020202 02020202 02020202",
         );
-        let list = List::read(&folder.path().join("list")).expect("a list");
+        let list = Whitelist::read(&folder.path().join("list")).expect("a list");
         assert_eq!(
             [body(1), body(2), body(3)].map(|sum| list.get(&sum)),
             [Some(Count::Ok), Some(Count::Many), None]
@@ -140,7 +140,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let refusal = |text: &str| {
             fs::write(folder.path().join("list"), text).expect("written");
-            List::read(&folder.path().join("list")).err().expect("a refusal").to_string()
+            Whitelist::read(&folder.path().join("list")).err().expect("a refusal").to_string()
         };
         assert!(refusal("ok\n").contains("list: line 1: "));
         assert!(refusal("include nothing\n").contains("nothing: "));

@@ -23,9 +23,8 @@ use seenit_ledger::reporter::ReporterId;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::problem::Problem;
 use crate::config::Http;
-use crate::listen::Guest;
+use crate::connections::Guest;
 use crate::network::Network;
 
 /// Bytes of every body and every answer that are not counted: most mail fits, so that whoever holds all of the budget
@@ -40,6 +39,17 @@ const ROOM_WAIT: Duration = Duration::from_secs(1);
 
 /// When a body looks again for a connection to close: one that was told to go may take a moment, or be busy by now.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// A body that found no room in time.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "there is no room for this body: all bodies and answers hold {} at most (http.held_bytes_max), and those of one \
+     account, network or machine no more than is left for all others",
+    readable::bytes(*bytes_max)
+)]
+pub(crate) struct NoRoom {
+    bytes_max: u64,
+}
 
 /// Whose memory it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -149,7 +159,7 @@ impl Holds {
 
 impl Hold {
     /// Makes room for so many bytes of a body. Where there is none, others are closed, one after the other.
-    pub(crate) async fn make_room(&mut self, bytes: usize) -> Result<(), Problem> {
+    pub(crate) async fn make_room(&mut self, bytes: usize) -> Result<(), NoRoom> {
         let (memory, until) = (self.memory.clone(), Instant::now() + ROOM_WAIT);
         loop {
             let freed = memory.0.freed.notified();
@@ -158,7 +168,7 @@ impl Hold {
             }
             let now = Instant::now();
             if now >= until {
-                return Err(self.refused());
+                return Err(NoRoom { bytes_max: memory.bytes_max() });
             }
             self.close_another();
             let _ = tokio::time::timeout_at(until.min(now + LOOK_AGAIN), freed).await;
@@ -224,15 +234,6 @@ impl Hold {
 
     fn units(&self) -> usize {
         self.taken.map_or(0, |(_, units)| units)
-    }
-
-    fn refused(&self) -> Problem {
-        let most = readable::bytes(self.memory.bytes_max());
-        let why = format!(
-            "there is no room for this body: all bodies and answers hold {most} at most (http.held_bytes_max), and \
-             those of one account, network or machine no more than is left for all others"
-        );
-        Problem::unavailable("memory-busy", why)
     }
 }
 

@@ -8,19 +8,21 @@ use seenit_wire::razor::{Answer, ErrorCode, proves, write_line};
 
 use super::registration::{Refused, Registrations, account_of, registered};
 use crate::accounts::{Account, Role};
-use crate::clients::desk::{Desk, Known, Place, Speaker, Who};
-use crate::http::blocking;
+use crate::audit::Origin;
+use crate::backend::blocking;
+use crate::clients::desk::{Desk, Known, Speaker};
 use crate::metrics::FrontEnd;
 use crate::network::{Network, plain};
 use crate::owner::Uid;
 use crate::secrets::Protocol;
 use crate::token::TokenHash;
+use crate::who::Who;
 
 /// Random bytes of a challenge and of a password.
 const RANDOM_BYTES: usize = 16;
 
 /// Whoever is at the other end.
-pub(super) struct Peer {
+pub(super) struct RazorLogin {
     desk: Arc<Desk>,
     registrations: Arc<Registrations>,
     pub(super) address: IpAddr,
@@ -45,10 +47,10 @@ enum Proved {
     Account(Arc<Account>, TokenHash),
 }
 
-impl Peer {
+impl RazorLogin {
     pub(super) fn new(desk: Arc<Desk>, registrations: Arc<Registrations>, ends: Ends) -> Self {
         let address = plain(ends.peer.ip());
-        Peer { desk, registrations, address, ends, proved: None, claim: None }
+        RazorLogin { desk, registrations, address, ends, proved: None, claim: None }
     }
 
     /// Who it has proved to be. An account is asked for anew, because a connection may last longer than its secret.
@@ -63,8 +65,8 @@ impl Peer {
     }
 
     /// From where it speaks, for the log.
-    pub(super) fn place(&self) -> Place {
-        Place { front_end: FrontEnd::Razor, address: self.address }
+    pub(super) fn origin(&self) -> Origin {
+        Origin::at(FrontEnd::Razor, self.address)
     }
 
     /// As whom it speaks, where it may say this.
@@ -121,7 +123,7 @@ impl Peer {
         if !self.desk.may_fail(self.address) {
             return Answer::Error(ErrorCode::TooMany);
         }
-        self.desk.refused(self.place(), user, why);
+        self.desk.refused(self.origin(), user, why);
         Answer::Error(code)
     }
 
@@ -150,7 +152,7 @@ impl Peer {
 
     async fn made(&self, name: String, password: Vec<u8>) -> io::Result<Result<(), Refused>> {
         // First, so that nobody learns by trying which names there are.
-        let may = || self.registrations.may(Network::of(self.address), self.desk.state.clock.now_secs());
+        let may = || self.registrations.may(Network::of(self.address), self.desk.backend.clock.now_secs());
         if !self.is_at_home() && !may() {
             return Ok(Err(Refused::Forbidden));
         }
@@ -162,8 +164,8 @@ impl Peer {
         }
         let (desk, registrations) = (Arc::clone(&self.desk), Arc::clone(&self.registrations));
         let make = move |_: &_| registrations.register(&desk, &name, &password);
-        let (state, network) = (&self.desk.state, self.desk.state.budget(self.address));
-        let made = blocking::status(state, network.as_deref().unwrap_or(&state.local), make).await;
+        let (backend, network) = (&self.desk.backend, self.desk.backend.budget(self.address));
+        let made = blocking::status(backend, network.as_deref().unwrap_or(&backend.local), make).await;
         Ok(made.unwrap_or(Err(Refused::Internal)))
     }
 

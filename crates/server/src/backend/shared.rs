@@ -9,10 +9,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::Mutex;
 
-use super::blocking;
-use super::pace::STATUS_WAIT;
-use super::problem::Problem;
-use super::state::State;
+use super::blocking::{STATUS_WAIT, Unserved};
+use super::{Backend, blocking};
 
 /// Answers of a kind that are worked out in a second before the last one is good enough for the rest: whoever changes
 /// something and asks sees it, and whoever asks without a pause costs no more than this.
@@ -23,7 +21,7 @@ const OLD: Duration = Duration::from_secs(1);
 
 /// The last answer of a kind.
 #[derive(Default)]
-pub(crate) struct Shared(Arc<Mutex<Latest>>);
+pub(crate) struct SharedAnswer(Arc<Mutex<Latest>>);
 
 #[derive(Default)]
 struct Latest {
@@ -55,32 +53,32 @@ impl Latest {
     }
 }
 
-impl Shared {
+impl SharedAnswer {
     /// The answer, worked out in a queue of its own if need be: other questions about the site, however many, do not
     /// keep it waiting. What was begun is kept even if whoever asked hangs
     /// up: else it would be worked out again for the next one.
     pub(crate) async fn get(
         &self,
-        state: &Arc<State>,
-        work: impl FnOnce(&State) -> Bytes + Send + 'static,
-    ) -> Result<Bytes, Problem> {
+        backend: &Arc<Backend>,
+        work: impl FnOnce(&Backend) -> Bytes + Send + 'static,
+    ) -> Result<Bytes, Unserved> {
         let asked = Instant::now();
         let Ok(mut latest) = tokio::time::timeout(STATUS_WAIT, Arc::clone(&self.0).lock_owned()).await else {
-            return Err(blocking::status_busy(state));
+            return Err(blocking::status_busy(backend));
         };
         let began = Instant::now();
         if let Some(answer) = latest.fits(asked, began) {
             return Ok(answer);
         }
         latest.count(began);
-        state.metrics.status_computed.inc();
-        let state = Arc::clone(state);
+        backend.metrics.status_computed.inc();
+        let backend = Arc::clone(backend);
         let answering = tokio::spawn(async move {
-            let answer = blocking::shared(&state, work).await?;
+            let answer = blocking::shared(&backend, work).await?;
             latest.answer = Some((began, answer.clone()));
             Ok(answer)
         });
-        answering.await.unwrap_or_else(|_| Err(Problem::broken("a piece of work panicked")))
+        answering.await.unwrap_or_else(|_| Err(Unserved::Panicked))
     }
 }
 
