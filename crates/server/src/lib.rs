@@ -22,12 +22,12 @@ pub mod accounts;
 mod alarms;
 mod audit;
 mod backend;
+pub mod broker;
 mod clients;
 pub mod config;
 mod connections;
 mod descriptors;
 pub mod dumps;
-pub mod engine;
 mod error;
 #[doc(hidden)]
 pub mod fuzzed;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use seenit_ledger::SystemClock;
-use seenit_server::engine::{Authority, Limits, SiteLogin};
+use seenit_server::broker::{Authority, Limits, SiteLogin};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::SiteSecret;
 use seenit_sites::manifest::{GENERATION_SECS_MAX, GENERATION_SECS_MIN};
@@ -183,7 +183,8 @@ impl OwnSite {
     /// Gives the site its JWT and its configuration.
     fn configure(&self, folder: &Folder, settings: &Settings, config: &Path) -> Result<Vec<String>, Problem> {
         let (network, mut changes) = (folder.network(), Vec::new());
-        let jwt = Authority::of(folder.secret()).site(self.introduction.site(), self.introduction.engine());
+        let jwt =
+            Authority::of(folder.secret()).site(self.introduction.site(), self.introduction.broker_key());
         if SiteLogin::new(&self.secret, network, &self.data).keep_jwt(jwt.as_bytes())? {
             changes.push(format!("gave the site in {} its JWT for the broker", self.data.display()));
         }

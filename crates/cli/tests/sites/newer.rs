@@ -1,4 +1,4 @@
-//! An engine that is newer than Debian's: what holds for that one holds for this.
+//! A broker that is newer than Debian's: what holds for that one holds for this.
 
 use std::path::Path;
 use std::process::Command;

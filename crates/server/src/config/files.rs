@@ -5,7 +5,7 @@ use std::path::Path;
 use seenit_ledger::private::{self as private_file, PrivateError};
 
 use super::{Config, Wrong};
-use crate::engine;
+use crate::broker;
 use crate::tls::{self, PairFiles, TlsError};
 use crate::whitelist;
 
@@ -14,7 +14,7 @@ pub(super) fn check(config: &Config) -> Vec<Wrong> {
     let mut add = |key: &str, path: &Path, why: &str| {
         // The key's value is said already: what is wrong with it comes without the path.
         let path = path.display().to_string();
-        let why = why.strip_prefix("the engine: ").unwrap_or(why);
+        let why = why.strip_prefix("the broker: ").unwrap_or(why);
         let why = why.strip_prefix(&format!("{path}: ")).unwrap_or(why);
         wrong.push(Wrong::of(key, format!("{path:?}"), why));
     };
@@ -45,12 +45,12 @@ pub(super) fn check(config: &Config) -> Vec<Wrong> {
         add("dcc.whitelist", path, &error.to_string());
     }
     if let Some(path) = &config.network.credentials
-        && let Err(error) = engine::check_credentials(path)
+        && let Err(error) = broker::check_credentials(path)
     {
         add("network.credentials", path, &error.to_string());
     }
     if let Some(path) = &config.network.ca
-        && let Err(error) = engine::check_authority(path)
+        && let Err(error) = broker::check_authority(path)
     {
         add("network.ca", path, &error.to_string());
     }

@@ -9,7 +9,9 @@ use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::{Arrived, Kind, Published, Shared, Stream};
+use seenit_link::Kind;
+
+use super::{Arrived, Published, Shared, Stream};
 
 /// Messages of one kind that wait. One is under way at a time; a second is the driver's haste.
 const WAITING_MAX: usize = 4;

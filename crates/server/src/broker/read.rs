@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::{Arrived, EngineError, Place, Shared, Stream};
+use super::{Arrived, BrokerError, Shared, Stream, StreamPosition};
 
 /// Messages of one stream that are asked for at a time.
 const WINDOW: usize = 16;
@@ -42,7 +42,7 @@ impl News {
 }
 
 /// Starts a reader for each stream, and the one who listens for news.
-pub(super) fn start(tasks: &mut JoinSet<()>, shared: &Shared, after: &[Place]) -> Arc<News> {
+pub(super) fn start(tasks: &mut JoinSet<()>, shared: &Shared, after: &[StreamPosition]) -> Arc<News> {
     let news = Arc::new(News { of: Stream::ALL.map(|_| watch::Sender::new(())) });
     let has_papers = Arc::new(watch::Sender::new(false));
     for stream in Stream::ALL {
@@ -67,7 +67,7 @@ struct Reader {
     shared: Shared,
     stream: Stream,
     /// The last place that was read.
-    at: Option<Place>,
+    at: Option<StreamPosition>,
     /// Whether the signed documents were read: a newcomer that does not know yet who is a member can make nothing of
     /// messages, and would have to ask for them again, one range after the other.
     has_papers: Arc<watch::Sender<bool>>,
@@ -96,10 +96,10 @@ impl Reader {
     }
 
     /// Reads all that is there.
-    async fn pass(&mut self) -> Result<(), EngineError> {
+    async fn pass(&mut self) -> Result<(), BrokerError> {
         let name = self.shared.names.stream(self.stream);
-        let held = self.shared.context.get_stream_no_info(name).await.map_err(EngineError::of)?;
-        let info = held.get_info().await.map_err(EngineError::of)?;
+        let held = self.shared.context.get_stream_no_info(name).await.map_err(BrokerError::of)?;
+        let info = held.get_info().await.map_err(BrokerError::of)?;
         let (mut at, last) = (self.begin(&info), info.state.last_sequence);
         // What has expired is passed over at once.
         at.sequence = at.sequence.max(info.state.first_sequence.saturating_sub(1).min(last));
@@ -109,11 +109,11 @@ impl Reader {
         let mut got = std::pin::pin!(got);
         while let Some(message) = got.next().await {
             let (sequence, message) = message?;
-            let place = Place { sequence, ..at };
+            let place = StreamPosition { sequence, ..at };
             if let Some(message) = message {
                 let bytes = message.payload;
                 let arrived = Arrived::Bytes { bytes, reply: None, place: Some(place) };
-                self.shared.arrived.send(arrived).await.map_err(EngineError::of)?;
+                self.shared.arrived.send(arrived).await.map_err(BrokerError::of)?;
             }
             self.at = Some(place);
         }
@@ -121,7 +121,7 @@ impl Reader {
     }
 
     /// Where to go on: at the beginning, if this is not the stream that was read before.
-    fn begin(&self, info: &Info) -> Place {
+    fn begin(&self, info: &Info) -> StreamPosition {
         let created = u64::try_from(info.created.unix_timestamp_nanos()).unwrap_or(0);
         match self.at {
             Some(at) if at.created == created && at.sequence <= info.state.last_sequence => at,
@@ -130,30 +130,30 @@ impl Reader {
                     let stream = self.stream.as_str();
                     tracing::warn!(stream, "the stream was made anew: it is read from its beginning");
                 }
-                Place { stream: self.stream, created, sequence: 0 }
+                StreamPosition { stream: self.stream, created, sequence: 0 }
             }
         }
     }
 }
 
 /// A message that there was when the stream was looked at; nothing if it is gone.
-async fn get(held: &Held<()>, sequence: u64) -> Result<(u64, Option<StreamMessage>), EngineError> {
+async fn get(held: &Held<()>, sequence: u64) -> Result<(u64, Option<StreamMessage>), BrokerError> {
     let missing = match held.get_raw_message(sequence).await {
         Ok(message) => return Ok((sequence, Some(message))),
         Err(error) => error,
     };
     if missing.kind() != LastRawMessageErrorKind::NoMessageFound {
-        return Err(EngineError::of(missing));
+        return Err(BrokerError::of(missing));
     }
     // It has expired, or a server that has just begun to lead does not know of it yet. The latter is over once the
     // server says that it has come that far.
-    let info = held.get_info().await.map_err(EngineError::of)?;
+    let info = held.get_info().await.map_err(BrokerError::of)?;
     if info.state.last_sequence < sequence {
-        return Err(EngineError::Failed(format!("message {sequence} is not there yet")));
+        return Err(BrokerError::Failed(format!("message {sequence} is not there yet")));
     }
     match held.get_raw_message(sequence).await {
         Ok(message) => Ok((sequence, Some(message))),
         Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok((sequence, None)),
-        Err(error) => Err(EngineError::of(error)),
+        Err(error) => Err(BrokerError::of(error)),
     }
 }

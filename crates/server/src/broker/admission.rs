@@ -6,12 +6,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use async_nats::jetstream::{self, Context};
 use seenit_ledger::private as private_file;
 use seenit_sites::introduction::Introduction;
-use seenit_sites::key::{AdminKey, EngineSecret, SiteKey, SiteSecret};
+use seenit_sites::key::{AdminKey, BrokerSecret, SiteKey, SiteSecret};
 use tokio::runtime::Runtime;
 
 use super::arrivals::Arriving;
 use super::invite::{INVITE_LETTERS_MAX, Invite};
-use super::{ANSWER_TIME, Arrived, EngineError, Login, Names, Servers, jwt};
+use super::{ANSWER_TIME, Arrived, BrokerError, Login, Names, Servers, jwt};
 
 /// The site's JWT, in its data folder. It is no secret, and proves nothing without the site's key.
 const USER_FILE: &str = "network-user.jwt";
@@ -31,7 +31,7 @@ const REFRESH: Duration = Duration::from_secs(60);
 /// A site as the broker knows it: by a key made from its own, and by the JWT that the admin signed for it.
 #[derive(Clone, Debug)]
 pub struct SiteLogin {
-    pub(super) secret: EngineSecret,
+    pub(super) secret: BrokerSecret,
     site: SiteKey,
     network: AdminKey,
     data: PathBuf,
@@ -40,7 +40,7 @@ pub struct SiteLogin {
 impl SiteLogin {
     /// That of the site with this secret and this data folder, in this network.
     pub fn new(secret: &SiteSecret, network: AdminKey, data: &Path) -> Self {
-        SiteLogin { secret: secret.engine(), site: secret.public(), network, data: data.to_owned() }
+        SiteLogin { secret: secret.broker_key(), site: secret.public(), network, data: data.to_owned() }
     }
 
     /// The JWT, if the site has one of this network. A network that knows its sites by their keys alone has none.
@@ -51,10 +51,10 @@ impl SiteLogin {
     }
 
     /// Keeps a JWT if it is this site's, and says whether it is another one than before.
-    pub fn keep_jwt(&self, bytes: &[u8]) -> Result<bool, EngineError> {
+    pub fn keep_jwt(&self, bytes: &[u8]) -> Result<bool, BrokerError> {
         let text = std::str::from_utf8(bytes).unwrap_or_default().trim_end();
         if !jwt::is_for(text, &self.network, &self.secret.public()) {
-            return Err(EngineError::Failed("what the broker has for this site is no JWT of it".to_owned()));
+            return Err(BrokerError::Failed("what the broker has for this site is no JWT of it".to_owned()));
         }
         // What the invite was for is done; the file would only be a secret that lies around.
         let _ = std::fs::remove_file(self.data.join(INVITE_FILE));
@@ -62,14 +62,14 @@ impl SiteLogin {
             return Ok(false);
         }
         private_file::write(&self.data.join(USER_FILE), format!("{text}\n").as_bytes())
-            .map_err(EngineError::of)?;
+            .map_err(BrokerError::of)?;
         Ok(true)
     }
 
     /// Keeps the invite, with which the site looks whether it is admitted.
-    pub fn keep_invite(&self, invite: &Invite) -> Result<(), EngineError> {
+    pub fn keep_invite(&self, invite: &Invite) -> Result<(), BrokerError> {
         let text = format!("{invite}\n");
-        private_file::write(&self.data.join(INVITE_FILE), text.as_bytes()).map_err(EngineError::of)
+        private_file::write(&self.data.join(INVITE_FILE), text.as_bytes()).map_err(BrokerError::of)
     }
 
     fn invite(&self) -> Option<Invite> {
@@ -105,7 +105,7 @@ impl SiteLogin {
     }
 
     /// Looks whether the site is admitted, and keeps its JWT if so.
-    async fn look(&self, servers: &Servers, invite: &Invite) -> Result<bool, EngineError> {
+    async fn look(&self, servers: &Servers, invite: &Invite) -> Result<bool, BrokerError> {
         let context = knock(servers, invite).await?;
         let Some(bytes) = held(&context, &Names::of(&self.network), &self.site).await? else {
             return Ok(false);
@@ -135,15 +135,15 @@ impl SiteLogin {
 }
 
 /// Leaves an introduction at the door, as the holder of the invite.
-pub fn deposit(invite: &Invite, servers: &Servers, introduction: &Introduction) -> Result<(), EngineError> {
+pub fn deposit(invite: &Invite, servers: &Servers, introduction: &Introduction) -> Result<(), BrokerError> {
     Runtime::new()?.block_on(async {
         let context = knock(servers, invite).await?;
-        let user = invite.user().map_err(EngineError::of)?;
+        let user = invite.user().map_err(BrokerError::of)?;
         let subject = Names::of(&invite.network).deposit(Some(&user.secret.public()));
         let sent = context.publish(subject, introduction.bytes().to_vec().into());
         let acknowledged = async { sent.await?.await };
         acknowledged.await.map(drop).map_err(|error| {
-            EngineError::Failed(format!(
+            BrokerError::Failed(format!(
                 "{}: the introduction is not taken: {error}; the admin runs `seenit network up` to repair the broker",
                 servers.addresses.join(", ")
             ))
@@ -152,13 +152,13 @@ pub fn deposit(invite: &Invite, servers: &Servers, introduction: &Introduction) 
 }
 
 /// Connects as the holder of an invite.
-async fn knock(servers: &Servers, invite: &Invite) -> Result<Context, EngineError> {
-    let user = invite.user().map_err(EngineError::of)?;
+async fn knock(servers: &Servers, invite: &Invite) -> Result<Context, BrokerError> {
+    let user = invite.user().map_err(BrokerError::of)?;
     let who = user.secret.public().to_string();
     let servers = Servers { login: Login::User(user), ..servers.clone() };
     let options = servers.options(&who)?.max_reconnects(1);
     let client = options.connect(servers.addresses.clone()).await;
-    let client = client.map_err(|error| EngineError::connecting(&servers.addresses, &error))?;
+    let client = client.map_err(|error| BrokerError::connecting(&servers.addresses, &error))?;
     let mut context = jetstream::new(client);
     context.set_timeout(ANSWER_TIME);
     Ok(context)
@@ -169,6 +169,6 @@ fn has_ended(invite: &Invite) -> bool {
 }
 
 /// What the door has for a site.
-async fn held(context: &Context, names: &Names, site: &SiteKey) -> Result<Option<Vec<u8>>, EngineError> {
+async fn held(context: &Context, names: &Names, site: &SiteKey) -> Result<Option<Vec<u8>>, BrokerError> {
     super::operator::last(context, names.door(), &names.user(site)).await
 }

@@ -1,18 +1,18 @@
-//! The engine between sites: NATS with JetStream, which keeps what sites say for those who were away.
+//! The broker between sites: NATS with JetStream, which keeps what sites say for those who were away.
 //!
 //! ```text
-//! driver --EngineHandle--> run --> publish (one task for records, one for seen)
+//! driver --BrokerHandle--> run --> publish (one task for records, one for seen)
 //!                               -> talk    (beats, questions, answers: nothing is kept)
 //!                               -> objects (snapshots: one at a time)
 //! driver <--Arrived------- read (one task for each stream), talk, publish, objects, the connection
 //! ```
 //!
-//! The engine is not trusted and need not be there. What it brings are bytes, which are checked elsewhere; while it is
+//! The broker is not trusted and need not be there. What it brings are bytes, which are checked elsewhere; while it is
 //! away, publishing fails and everything else waits. All queues are bounded: streams are read no faster than the driver
 //! takes what arrives, and of what is said in passing the oldest is dropped, and counted.
 //!
 //! Sites read streams by asking for messages one by one, a window at a time, and never by consumers: whoever may make a
-//! consumer may have it deliver to any subject, others' included, whatever else the engine forbids.
+//! consumer may have it deliver to any subject, others' included, whatever else the broker forbids.
 
 mod admission;
 mod arrivals;
@@ -37,6 +37,7 @@ use std::time::Duration;
 use async_nats::jetstream::{self, Context};
 use async_nats::{Client, Event};
 use bytes::Bytes;
+use seenit_link::Kind;
 use seenit_sites::key::{AdminKey, SiteKey};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -46,7 +47,7 @@ pub use admission::{SiteLogin, deposit};
 pub use arrivals::{Arrivals, Gone};
 pub use connect::{Login, Servers};
 pub(crate) use connect::{check_address, check_authority, check_credentials};
-pub use invite::{Broker, INVITE_LETTERS_MAX, Invite, InviteError};
+pub use invite::{BrokerAddress, INVITE_LETTERS_MAX, Invite, InviteError};
 pub use jwt::{Authority, User};
 pub use names::{Names, Stream};
 pub use nkey::{account as nkey_account, public as nkey};
@@ -58,24 +59,24 @@ const COMMANDS_MAX: usize = 256;
 /// How long JetStream may take to answer.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
 
-/// What a site's engine takes to start.
+/// What a site's broker takes to start.
 #[derive(Clone, Debug)]
-pub struct EngineConfig {
+pub struct BrokerConfig {
     /// The network.
     pub network: AdminKey,
     /// The site that speaks.
     pub site: SiteKey,
-    /// Where the engine is.
+    /// Where the broker is.
     pub servers: Servers,
     /// The last places that were read, of whichever streams: reading goes on after them. Papers are always read from
     /// the beginning.
-    pub after: Vec<Place>,
+    pub after: Vec<StreamPosition>,
 }
 
-/// Why an engine does not start, or why the admin's tool stopped.
+/// Why a broker does not start, or why the admin's tool stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum EngineError {
+pub enum BrokerError {
     /// A file that cannot be used.
     #[error("{}: {why}", path.display())]
     File {
@@ -85,42 +86,33 @@ pub enum EngineError {
         why: String,
     },
     /// What is said to be a server's address is none.
-    #[error("the engine: {address:?} {why}")]
+    #[error("the broker: {address:?} {why}")]
     Address {
         /// What was given.
         address: String,
         /// What is wrong with it.
         why: String,
     },
-    /// The engine does not let us in.
-    #[error("the engine: {0}")]
+    /// The broker does not let us in.
+    #[error("the broker: {0}")]
     Refused(String),
-    /// The engine is not there, or something went wrong.
-    #[error("the engine: {0}")]
+    /// The broker is not there, or something went wrong.
+    #[error("the broker: {0}")]
     Failed(String),
-}
-
-/// What is published in a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Records.
-    Records,
-    /// Deltas of seen counts.
-    Seen,
 }
 
 impl From<Kind> for Stream {
     fn from(kind: Kind) -> Self {
         match kind {
             Kind::Records => Stream::Records,
-            Kind::Seen => Stream::Seen,
+            Kind::Sightings => Stream::Seen,
         }
     }
 }
 
 /// Where in a stream something was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct StreamPosition {
     /// Which stream.
     pub stream: Stream,
     /// When that stream was made, in nanoseconds since the Unix epoch: one that was made anew counts anew.
@@ -133,7 +125,7 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReplyTo(pub u64);
 
-/// What the engine has to say.
+/// What the broker has to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrived {
     /// Bytes of somebody: a message, a paper, a beat, a question, an answer.
@@ -143,7 +135,7 @@ pub enum Arrived {
         /// Whom to answer, if they are a question.
         reply: Option<ReplyTo>,
         /// Where they are kept, if they are.
-        place: Option<Place>,
+        place: Option<StreamPosition>,
     },
     /// What became of something published.
     Published {
@@ -188,7 +180,7 @@ pub enum Published {
     Failed(String),
 }
 
-/// What the engine is told to do.
+/// What the broker is told to do.
 #[derive(Debug)]
 enum Command {
     Publish { kind: Kind, wanted: publish::Wanted },
@@ -196,9 +188,9 @@ enum Command {
     Object(objects::Wanted),
 }
 
-/// The engine has no room for another command: it is to be given again later.
+/// The broker has no room for another command: it is to be given again later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the engine is busy")]
+#[error("the broker is busy")]
 pub struct Busy;
 
 /// What was lost because it was too much.
@@ -220,14 +212,14 @@ impl Dropped {
     }
 }
 
-/// What commands the engine. When the last one is dropped, the engine ends.
+/// What commands the broker. When the last one is dropped, the broker ends.
 #[derive(Clone, Debug)]
-pub struct EngineHandle {
+pub struct BrokerHandle {
     commands: mpsc::Sender<Command>,
     dropped: Arc<Dropped>,
 }
 
-impl EngineHandle {
+impl BrokerHandle {
     /// Publishes in a stream, if the site's last message there has this number (0: if there is none).
     pub fn publish(&self, ticket: u64, kind: Kind, bytes: Vec<u8>, expected: u64) -> Result<(), Busy> {
         let wanted = publish::Wanted { ticket, bytes: bytes.into(), expected };
@@ -274,7 +266,7 @@ impl EngineHandle {
     }
 }
 
-/// What all tasks of an engine share.
+/// What all tasks of a broker share.
 #[derive(Clone)]
 struct Shared {
     client: Client,
@@ -285,52 +277,46 @@ struct Shared {
     dropped: Arc<Dropped>,
 }
 
-/// The engine of one site.
-#[derive(Debug)]
-pub enum Engine {}
-
-impl Engine {
-    /// Starts it, whether a server is there or not. Only files that cannot be used are an error.
-    pub fn start(config: EngineConfig, runtime: &Handle) -> Result<(EngineHandle, Arrivals), EngineError> {
-        let options = config.servers.options(&config.site.to_string())?;
-        let (commands, to_do) = mpsc::channel(COMMANDS_MAX);
-        let (sender, arrived) = arrivals::queue();
-        let dropped = Arc::new(Dropped::default());
-        let handle = EngineHandle { commands, dropped: dropped.clone() };
-        runtime.spawn(async move {
-            // One that was invited and is not admitted yet could only be refused.
-            if let Login::Site(site) = &config.servers.login {
-                site.wait(&config.servers, &sender).await;
+/// Starts the tasks that speak to the broker, whether it is there or not. Only files that cannot be used are an error.
+pub fn start(config: BrokerConfig, runtime: &Handle) -> Result<(BrokerHandle, Arrivals), BrokerError> {
+    let options = config.servers.options(&config.site.to_string())?;
+    let (commands, to_do) = mpsc::channel(COMMANDS_MAX);
+    let (sender, arrived) = arrivals::queue();
+    let dropped = Arc::new(Dropped::default());
+    let handle = BrokerHandle { commands, dropped: dropped.clone() };
+    runtime.spawn(async move {
+        // One that was invited and is not admitted yet could only be refused.
+        if let Login::Site(site) = &config.servers.login {
+            site.wait(&config.servers, &sender).await;
+        }
+        let (client, events) = match config.servers.connect(options).await {
+            Ok(connected) => connected,
+            // Addresses that are none: the configuration checks them before.
+            Err(error) => {
+                let _ = sender.send(Arrived::Down(error.to_string())).await;
+                return;
             }
-            let (client, events) = match config.servers.connect(options).await {
-                Ok(connected) => connected,
-                // Addresses that are none: the configuration checks them before.
-                Err(error) => {
-                    let _ = sender.send(Arrived::Down(error.to_string())).await;
-                    return;
-                }
-            };
-            let mut context = jetstream::new(client.clone());
-            context.set_timeout(ANSWER_TIME);
-            let names = Names::of(&config.network);
-            let shared = Shared { client, context, names, site: config.site, arrived: sender, dropped };
-            run(shared, &config, to_do, events).await;
-        });
-        Ok((handle, arrived))
-    }
+        };
+        let mut context = jetstream::new(client.clone());
+        context.set_timeout(ANSWER_TIME);
+        let names = Names::of(&config.network);
+        let shared = Shared { client, context, names, site: config.site, arrived: sender, dropped };
+        run(shared, &config, to_do, events).await;
+    });
+    Ok((handle, arrived))
 }
 
 /// Runs until nobody commands any more; all tasks end with it.
 async fn run(
     shared: Shared,
-    config: &EngineConfig,
+    config: &BrokerConfig,
     mut commands: mpsc::Receiver<Command>,
     mut events: mpsc::Receiver<Event>,
 ) {
     let mut tasks = JoinSet::new();
     let news = read::start(&mut tasks, &shared, &config.after);
     let records = publish::start(&mut tasks, &shared, Kind::Records);
-    let seen = publish::start(&mut tasks, &shared, Kind::Seen);
+    let seen = publish::start(&mut tasks, &shared, Kind::Sightings);
     let objects = objects::start(&mut tasks, &shared);
     let talk = talk::start(&mut tasks, &shared);
     if let Login::Site(site) = config.servers.login.clone() {
@@ -350,7 +336,7 @@ async fn run(
             Command::Publish { kind: Kind::Records, wanted } => {
                 publish::give(&shared, &records, wanted).await
             }
-            Command::Publish { kind: Kind::Seen, wanted } => publish::give(&shared, &seen, wanted).await,
+            Command::Publish { kind: Kind::Sightings, wanted } => publish::give(&shared, &seen, wanted).await,
             Command::Say(said) => talk.say(said).await,
             Command::Object(wanted) => objects::give(&shared, &objects, wanted).await,
         }
@@ -361,7 +347,7 @@ async fn run(
 async fn told(shared: &Shared, event: Event, news: &read::News, why: &mut Option<String>) {
     let arrived = match event {
         Event::Connected => {
-            tracing::info!("the engine is connected");
+            tracing::info!("the broker is connected");
             news.look();
             *why = None;
             Arrived::Up
@@ -370,18 +356,18 @@ async fn told(shared: &Shared, event: Event, news: &read::News, why: &mut Option
         // Each attempt to connect fails in the same way: once is enough.
         Event::ClientError(error) if why.as_ref() == Some(&connect::plainly(&error)) => return,
         Event::ClientError(error) => down(connect::plainly(&error), why),
-        Event::ServerError(error) => return tracing::warn!(%error, "the engine complains"),
+        Event::ServerError(error) => return tracing::warn!(%error, "the broker complains"),
         Event::SlowConsumer(_) => {
             shared.dropped.heard.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        other => return tracing::debug!(event = %other, "the engine"),
+        other => return tracing::debug!(event = %other, "the broker"),
     };
     let _ = shared.arrived.send(arrived).await;
 }
 
 fn down(now: String, why: &mut Option<String>) -> Arrived {
-    tracing::warn!(why = now, "the engine is not there");
+    tracing::warn!(why = now, "the broker is not there");
     *why = Some(now.clone());
     Arrived::Down(now)
 }

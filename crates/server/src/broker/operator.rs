@@ -9,14 +9,14 @@ use async_nats::jetstream::stream::{
 };
 use async_nats::jetstream::{self, Context, ErrorCode};
 use async_nats::{Client, HeaderMap};
-use seenit_sites::key::{AdminKey, EngineKey, SiteKey};
+use seenit_sites::key::{AdminKey, BrokerKey, SiteKey};
 use seenit_sites::message::MESSAGE_BYTES_MAX;
 use seenit_sites::roster::{ROSTER_BYTES_MAX, Roster};
 use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
 
 use super::objects::OBJECT_BYTES_MAX;
-use super::{ANSWER_TIME, EngineError, Names, Servers, Stream};
+use super::{ANSWER_TIME, BrokerError, Names, Servers, Stream};
 
 /// Bytes of a message's headers, at most.
 const HEADER_BYTES_MAX: usize = 4096;
@@ -116,7 +116,7 @@ pub struct Operator {
 
 impl Operator {
     /// Connects, or says why not.
-    pub fn connect(servers: &Servers, network: AdminKey) -> Result<Self, EngineError> {
+    pub fn connect(servers: &Servers, network: AdminKey) -> Result<Self, BrokerError> {
         let (runtime, client) = connect(servers, &network.to_string())?;
         // What is made here has tasks of its own.
         let entered = runtime.enter();
@@ -127,13 +127,13 @@ impl Operator {
     }
 
     /// Makes the streams, and a bucket for each site, or changes them to these limits.
-    pub fn make(&self, sites: &[SiteKey], limits: &Limits) -> Result<Vec<Made>, EngineError> {
+    pub fn make(&self, sites: &[SiteKey], limits: &Limits) -> Result<Vec<Made>, BrokerError> {
         let streams = Stream::ALL.into_iter().map(|stream| self.stream(stream, limits));
         let buckets = sites.iter().map(|site| self.bucket(site, limits));
         streams.chain([self.door(limits)]).chain(buckets).map(|config| self.make_one(config)).collect()
     }
 
-    fn make_one(&self, config: Config) -> Result<Made, EngineError> {
+    fn make_one(&self, config: Config) -> Result<Made, BrokerError> {
         let name = config.name.clone();
         let failed = |error: String| {
             let hint = if error.contains("insufficient") {
@@ -141,7 +141,7 @@ impl Operator {
             } else {
                 ""
             };
-            EngineError::Failed(format!("{name}: {error}{hint}"))
+            BrokerError::Failed(format!("{name}: {error}{hint}"))
         };
         self.runtime.block_on(async {
             let held = match self.context.get_stream(&name).await {
@@ -219,7 +219,7 @@ impl Operator {
     }
 
     /// Publishes those papers that are not there yet, and says how many.
-    pub fn publish(&self, papers: &[Paper]) -> Result<usize, EngineError> {
+    pub fn publish(&self, papers: &[Paper]) -> Result<usize, BrokerError> {
         self.runtime.block_on(async {
             let mut published = 0;
             for paper in papers {
@@ -235,26 +235,26 @@ impl Operator {
         })
     }
 
-    async fn publish_one(&self, paper: &Paper) -> Result<(), EngineError> {
+    async fn publish_one(&self, paper: &Paper) -> Result<(), BrokerError> {
         let mut headers = HeaderMap::new();
         headers.insert(NATS_MESSAGE_ID, const_hex::encode(Sha256::digest(&paper.bytes)));
         self.send(paper, headers).await
     }
 
-    async fn send(&self, paper: &Paper, headers: HeaderMap) -> Result<(), EngineError> {
+    async fn send(&self, paper: &Paper, headers: HeaderMap) -> Result<(), BrokerError> {
         let bytes = paper.bytes.clone().into();
         let sent = self.context.publish_with_headers(paper.subject.clone(), headers, bytes);
         let acknowledged = async { sent.await?.await };
-        acknowledged.await.map(drop).map_err(EngineError::of)
+        acknowledged.await.map(drop).map_err(BrokerError::of)
     }
 
     /// The paper at a subject.
-    async fn held(&self, subject: &str) -> Result<Option<Vec<u8>>, EngineError> {
+    async fn held(&self, subject: &str) -> Result<Option<Vec<u8>>, BrokerError> {
         last(&self.context, self.names.stream(Stream::Papers), subject).await
     }
 
     /// Lays the JWTs of sites at the door, those that are not there yet, and says how many these are.
-    pub fn admit(&self, users: &[(SiteKey, String)]) -> Result<usize, EngineError> {
+    pub fn admit(&self, users: &[(SiteKey, String)]) -> Result<usize, BrokerError> {
         self.runtime.block_on(async {
             let mut published = 0;
             for (site, jwt) in users {
@@ -271,7 +271,7 @@ impl Operator {
     }
 
     /// What holders of invites left at the door, as bytes that nobody has looked at, and by which invite.
-    pub fn pending(&self, invites: &[EngineKey]) -> Result<Vec<(EngineKey, Vec<u8>)>, EngineError> {
+    pub fn pending(&self, invites: &[BrokerKey]) -> Result<Vec<(BrokerKey, Vec<u8>)>, BrokerError> {
         self.runtime.block_on(async {
             let mut found = Vec::new();
             for invite in invites.iter().take(PENDING_MAX) {
@@ -284,21 +284,21 @@ impl Operator {
     }
 
     /// Takes what is at subjects of the door away: an introduction that was taken, a JWT of a site that is removed.
-    pub fn clear(&self, subjects: &[String]) -> Result<(), EngineError> {
+    pub fn clear(&self, subjects: &[String]) -> Result<(), BrokerError> {
         self.runtime.block_on(async {
-            let held = self.context.get_stream_no_info(self.names.door()).await.map_err(EngineError::of)?;
+            let held = self.context.get_stream_no_info(self.names.door()).await.map_err(BrokerError::of)?;
             for subject in subjects {
-                held.purge().filter(subject).await.map_err(EngineError::of)?;
+                held.purge().filter(subject).await.map_err(BrokerError::of)?;
             }
             Ok(())
         })
     }
 
     /// An older roster in place of a newer one would come from a folder that was restored, or copied.
-    fn check_newer(&self, paper: &Paper, held: Option<&[u8]>) -> Result<(), EngineError> {
+    fn check_newer(&self, paper: &Paper, held: Option<&[u8]>) -> Result<(), BrokerError> {
         let read = |bytes: &[u8]| Roster::decode(bytes, &self.network).ok().map(|roster| roster.version());
         match (read(&paper.bytes), held.and_then(read)) {
-            (Some(own), Some(held)) if held >= own => Err(EngineError::Failed(format!(
+            (Some(own), Some(held)) if held >= own => Err(BrokerError::Failed(format!(
                 "the broker has another roster of version {held}, and this folder has version {own}: \
                  the folder is an older copy; use the one that signed last"
             ))),
@@ -307,7 +307,7 @@ impl Operator {
     }
 
     /// How the streams and buckets are.
-    pub fn states(&self, sites: &[SiteKey]) -> Result<Vec<StreamState>, EngineError> {
+    pub fn states(&self, sites: &[SiteKey]) -> Result<Vec<StreamState>, BrokerError> {
         let streams = Stream::ALL.into_iter().map(|stream| self.names.stream(stream));
         let buckets = sites.iter().map(|site| self.names.bucket_stream(site));
         streams
@@ -317,8 +317,8 @@ impl Operator {
             .collect()
     }
 
-    async fn state(&self, name: &str) -> Result<StreamState, EngineError> {
-        let failed = |error: String| EngineError::Failed(format!("{name}: {error}"));
+    async fn state(&self, name: &str) -> Result<StreamState, BrokerError> {
+        let failed = |error: String| BrokerError::Failed(format!("{name}: {error}"));
         let held = self.context.get_stream_no_info(name).await;
         let info = held.map_err(|error| failed(error.to_string()))?.get_info().await;
         let hint = "`seenit network up` makes again what is missing";
@@ -335,25 +335,25 @@ pub struct System {
 
 impl System {
     /// Connects, or says why not.
-    pub fn connect(servers: &Servers) -> Result<Self, EngineError> {
+    pub fn connect(servers: &Servers) -> Result<Self, BrokerError> {
         let (runtime, client) = connect(servers, "system")?;
         Ok(System { runtime, client })
     }
 
     /// Has the broker know this account, and says whether that changed anything. All servers of a cluster take it.
-    pub fn push(&self, account: &str, jwt: &str) -> Result<bool, EngineError> {
+    pub fn push(&self, account: &str, jwt: &str) -> Result<bool, BrokerError> {
         self.runtime.block_on(async {
             let subject = format!("$SYS.REQ.ACCOUNT.{account}.CLAIMS.LOOKUP");
-            let held = self.client.request(subject, "".into()).await.map_err(EngineError::of)?;
+            let held = self.client.request(subject, "".into()).await.map_err(BrokerError::of)?;
             if held.payload == jwt.as_bytes() {
                 return Ok(false);
             }
             let pushed = self.client.request("$SYS.REQ.CLAIMS.UPDATE", jwt.to_owned().into()).await;
-            let answer = pushed.map_err(EngineError::of)?.payload;
+            let answer = pushed.map_err(BrokerError::of)?.payload;
             let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap_or_default();
             match answer["data"]["code"].as_u64() {
                 Some(200) => Ok(true),
-                _ => Err(EngineError::Failed(format!(
+                _ => Err(BrokerError::Failed(format!(
                     "the broker does not take the network's account: {answer}"
                 ))),
             }
@@ -361,11 +361,11 @@ impl System {
     }
 }
 
-fn connect(servers: &Servers, who: &str) -> Result<(Runtime, Client), EngineError> {
+fn connect(servers: &Servers, who: &str) -> Result<(Runtime, Client), BrokerError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let options = servers.options(who)?.max_reconnects(1);
     let connected = runtime.block_on(options.connect(servers.addresses.clone()));
-    let client = connected.map_err(|error| EngineError::connecting(&servers.addresses, &error))?;
+    let client = connected.map_err(|error| BrokerError::connecting(&servers.addresses, &error))?;
     Ok((runtime, client))
 }
 
@@ -374,12 +374,12 @@ pub(super) async fn last(
     context: &Context,
     stream: String,
     subject: &str,
-) -> Result<Option<Vec<u8>>, EngineError> {
-    let held = context.get_stream_no_info(&stream).await.map_err(EngineError::of)?;
+) -> Result<Option<Vec<u8>>, BrokerError> {
+    let held = context.get_stream_no_info(&stream).await.map_err(BrokerError::of)?;
     match held.get_last_raw_message_by_subject(subject).await {
         Ok(message) => Ok(Some(message.payload.to_vec())),
         Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
-        Err(error) => Err(EngineError::Failed(format!("{stream}: {error}"))),
+        Err(error) => Err(BrokerError::Failed(format!("{stream}: {error}"))),
     }
 }
 

@@ -13,7 +13,7 @@ const ITEMS_MAX: usize = 1024;
 /// Bytes of them: some sixty of the largest messages.
 const BYTES_MAX: u32 = 32 << 20;
 
-/// The engine is not needed any more.
+/// The broker is not needed any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("nobody takes what arrives")]
 pub struct Gone;
@@ -60,7 +60,7 @@ impl Arriving {
 }
 
 impl Arrivals {
-    /// The next, as soon as there is one; nothing when the engine has ended.
+    /// The next, as soon as there is one; nothing when the broker has ended.
     pub async fn recv(&mut self) -> Option<Arrived> {
         let arrived = self.queue.recv().await;
         self.taken(arrived)

@@ -14,11 +14,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use seenit_sites::key::{AdminKey, AdminSecret, EngineKey, EngineSecret, KEY_BYTES, SIGNATURE_BYTES};
+use seenit_sites::key::{AdminKey, AdminSecret, BrokerKey, BrokerSecret, KEY_BYTES, SIGNATURE_BYTES};
 use seenit_sites::roster::Name;
 use sha2::{Digest, Sha256};
 
-use super::EngineError;
+use super::BrokerError;
 use super::jwt::{self, Authority, User};
 
 /// What an invite begins with: what it is, and the version of its format.
@@ -99,7 +99,7 @@ pub struct Invite {
 
 /// What an invite says of the broker.
 #[derive(Clone, Debug, Default)]
-pub struct Broker {
+pub struct BrokerAddress {
     /// Its addresses.
     pub addresses: Vec<String>,
     /// Whether it may be spoken to without TLS.
@@ -108,10 +108,10 @@ pub struct Broker {
     pub authority: Vec<Vec<u8>>,
 }
 
-impl Broker {
+impl BrokerAddress {
     /// The same with the certificates of a PEM file.
-    pub fn with_authority(mut self, path: &Path) -> Result<Self, EngineError> {
-        let failed = |error: rustls::pki_types::pem::Error| EngineError::file(path, error);
+    pub fn with_authority(mut self, path: &Path) -> Result<Self, BrokerError> {
+        let failed = |error: rustls::pki_types::pem::Error| BrokerError::file(path, error);
         for certificate in CertificateDer::pem_file_iter(path).map_err(failed)? {
             self.authority.push(certificate.map_err(failed)?.to_vec());
         }
@@ -125,11 +125,11 @@ impl Invite {
         admin: &AdminSecret,
         name: Name,
         expires_secs: u64,
-        broker: Broker,
+        broker: BrokerAddress,
         seed: [u8; SEED_BYTES],
     ) -> Result<Self, InviteError> {
         let signature = Authority::of(admin).invite(&secret_of(&seed).public(), expires_secs);
-        let Broker { addresses, insecure_plaintext, authority } = broker;
+        let BrokerAddress { addresses, insecure_plaintext, authority } = broker;
         let network = admin.public();
         let invite =
             Invite { network, name, expires_secs, addresses, insecure_plaintext, authority, seed, signature };
@@ -156,7 +156,7 @@ impl Invite {
     }
 
     /// The key of its holder, as the broker knows it.
-    pub fn key(&self) -> EngineKey {
+    pub fn key(&self) -> BrokerKey {
         secret_of(&self.seed).public()
     }
 
@@ -284,8 +284,8 @@ impl<'a> Rest<'a> {
     }
 }
 
-fn secret_of(seed: &[u8; SEED_BYTES]) -> EngineSecret {
-    EngineSecret::from_bytes(blake3::derive_key(SECRET_CONTEXT, seed))
+fn secret_of(seed: &[u8; SEED_BYTES]) -> BrokerSecret {
+    BrokerSecret::from_bytes(blake3::derive_key(SECRET_CONTEXT, seed))
 }
 
 fn push(bytes: &mut Vec<u8>, text: &[u8]) {
@@ -338,7 +338,7 @@ mod tests {
 
     fn invite(authority: Vec<Vec<u8>>) -> Invite {
         let addresses = vec!["tls://nats.example.org:4222".to_owned()];
-        let broker = Broker { addresses, insecure_plaintext: false, authority };
+        let broker = BrokerAddress { addresses, insecure_plaintext: false, authority };
         let name = "mail.example.org".parse().expect("a name");
         Invite::sign(&AdminSecret::from_bytes([1; 32]), name, 1_800_000_000, broker, [7; 16])
             .expect("it fits")
@@ -384,9 +384,10 @@ mod tests {
     fn what_is_too_much_for_an_invite_is_said_when_it_is_made() {
         let admin = AdminSecret::from_bytes([1; 32]);
         let made = |broker| Invite::sign(&admin, "a".parse().expect("a name"), 0, broker, [0; 16]);
-        let long = Broker { addresses: vec!["x".repeat(256)], ..Broker::default() };
+        let long = BrokerAddress { addresses: vec!["x".repeat(256)], ..BrokerAddress::default() };
         assert!(matches!(made(long), Err(InviteError::TooMuch(_))));
-        let heavy = Broker { authority: vec![vec![0; AUTHORITY_BYTES_MAX + 1]], ..Broker::default() };
+        let heavy =
+            BrokerAddress { authority: vec![vec![0; AUTHORITY_BYTES_MAX + 1]], ..BrokerAddress::default() };
         assert!(matches!(made(heavy), Err(InviteError::TooMuch(_))));
     }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use seenit_server::engine::{Arrived, Kind, Names, Paper, Published, Stream};
+use seenit_link::Kind;
+use seenit_server::broker::{Arrived, Names, Paper, Published, Stream};
 
 use crate::nats::Nats;
 use crate::site::{PATIENCE, Running, admin, make, operator, site, users};
@@ -24,7 +25,7 @@ fn what_is_published_arrives_once_and_in_its_place() {
     assert_eq!(one.publish(Kind::Records, b"second", 0), Published::Fenced { last: last.clone() });
     assert_eq!(one.publish(Kind::Records, b"second", 7), Published::Fenced { last });
     assert_eq!(one.publish(Kind::Records, b"second", 1), Published::Stored(3));
-    assert_eq!(one.publish(Kind::Seen, b"seen", 9), Published::Fenced { last: None });
+    assert_eq!(one.publish(Kind::Sightings, b"seen", 9), Published::Fenced { last: None });
     let mut late = Running::start(&nats.urls(), 2, vec![]);
     let heard: Vec<_> = (0..3).map(|_| late.read()).collect();
     let bytes: Vec<_> = heard.iter().map(|(bytes, place)| (bytes.as_slice(), place.sequence)).collect();

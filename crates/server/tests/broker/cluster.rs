@@ -1,6 +1,7 @@
 //! A cluster of three whose servers fall away: what was acknowledged stays, each once and in order.
 
-use seenit_server::engine::{Kind, Published};
+use seenit_link::Kind;
+use seenit_server::broker::Published;
 
 use crate::nats::Nats;
 use crate::site::{Running, make, users};

@@ -1,4 +1,4 @@
-//! Connecting to the engine: where, as whom, and how it is told when the connection comes and goes.
+//! Connecting to the broker: where, as whom, and how it is told when the connection comes and goes.
 
 use std::io;
 use std::net::IpAddr;
@@ -16,13 +16,13 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use seenit_ledger::private as private_file;
-use seenit_sites::key::EngineSecret;
+use seenit_sites::key::BrokerSecret;
 use tokio::sync::mpsc;
 use zeroize::Zeroizing;
 
 use super::admission::SiteLogin;
 use super::jwt::User;
-use super::{EngineError, nkey};
+use super::{BrokerError, nkey};
 
 /// The most bytes of a file of credentials: one has about 1 kB.
 const CREDENTIALS_BYTES_MAX: u64 = 64 * 1024;
@@ -48,7 +48,7 @@ const EVENTS_MAX: usize = 256;
 /// The longest pause between two attempts to connect.
 const RETRY_SECS_MAX: u64 = 4;
 
-/// Where the engine is, and as whom to speak to it.
+/// Where the broker is, and as whom to speak to it.
 #[derive(Clone, Debug)]
 pub struct Servers {
     /// Addresses, such as `tls://nats.example.org:4222`. No other ones are tried, whatever a server names.
@@ -65,7 +65,7 @@ pub struct Servers {
 #[derive(Clone, Debug)]
 pub enum Login {
     /// With a key of one's own, which the broker's configuration knows.
-    Key(EngineSecret),
+    Key(BrokerSecret),
     /// With a JWT that the network's admin signed.
     User(User),
     /// As a site does: with a JWT if it has one, else with its key alone.
@@ -81,10 +81,10 @@ impl Servers {
         login: Login,
         ca: Option<PathBuf>,
         insecure_plaintext: bool,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self, BrokerError> {
         let mut may_be_plain = true;
         for address in &addresses {
-            let wrong = |why| EngineError::Address { address: address.clone(), why };
+            let wrong = |why| BrokerError::Address { address: address.clone(), why };
             may_be_plain &= is_local(address).map_err(wrong)?;
         }
         may_be_plain |= insecure_plaintext;
@@ -92,7 +92,7 @@ impl Servers {
     }
 
     /// All that connecting takes, every file read. `events` is told of what happens to the connection.
-    pub(super) fn options(&self, who: &str) -> Result<ConnectOptions, EngineError> {
+    pub(super) fn options(&self, who: &str) -> Result<ConnectOptions, BrokerError> {
         let options = self.login.options()?;
         let options = options
             .name(format!("seenit {who}"))
@@ -114,7 +114,7 @@ impl Servers {
     pub(super) async fn connect(
         &self,
         options: ConnectOptions,
-    ) -> Result<(Client, mpsc::Receiver<Event>), EngineError> {
+    ) -> Result<(Client, mpsc::Receiver<Event>), BrokerError> {
         let (sender, events) = mpsc::channel(EVENTS_MAX);
         let options = options.retry_on_initial_connect().event_callback(move |event| {
             let sender = sender.clone();
@@ -123,7 +123,7 @@ impl Servers {
                 let _ = sender.try_send(event);
             }
         });
-        let client = options.connect(self.addresses.clone()).await.map_err(EngineError::of)?;
+        let client = options.connect(self.addresses.clone()).await.map_err(BrokerError::of)?;
         Ok((client, events))
     }
 }
@@ -150,12 +150,12 @@ pub(crate) fn check_address(address: &str, insecure_plaintext: bool) -> Result<(
 }
 
 /// Refuses a file of credentials that cannot be used.
-pub(crate) fn check_credentials(path: &Path) -> Result<(), EngineError> {
+pub(crate) fn check_credentials(path: &Path) -> Result<(), BrokerError> {
     Login::File(path.to_owned()).options().map(drop)
 }
 
 /// Refuses a file that holds no authority's certificate.
-pub(crate) fn check_authority(path: &Path) -> Result<(), EngineError> {
+pub(crate) fn check_authority(path: &Path) -> Result<(), BrokerError> {
     tls(Some(path)).map(drop)
 }
 
@@ -177,7 +177,7 @@ fn pause(attempts: usize) -> Duration {
 }
 
 impl Login {
-    fn options(&self) -> Result<ConnectOptions, EngineError> {
+    fn options(&self) -> Result<ConnectOptions, BrokerError> {
         let options = ConnectOptions::new();
         let path = match self {
             Login::Key(secret) => return Ok(options.nkey(nkey::seed(secret))),
@@ -192,13 +192,13 @@ impl Login {
             }
             Login::File(path) => path,
         };
-        let text = private_file::read(path, CREDENTIALS_BYTES_MAX).map_err(EngineError::of)?;
-        let text = text.ok_or_else(|| EngineError::file(path, "there is no such file"))?;
+        let text = private_file::read(path, CREDENTIALS_BYTES_MAX).map_err(BrokerError::of)?;
+        let text = text.ok_or_else(|| BrokerError::file(path, "there is no such file"))?;
         let text = Zeroizing::new(text);
-        let text = std::str::from_utf8(&text).map_err(|_| EngineError::file(path, "it is no text"))?;
+        let text = std::str::from_utf8(&text).map_err(|_| BrokerError::file(path, "it is no text"))?;
         let line = text.trim_end();
         if text.contains("-----BEGIN") {
-            return options.credentials(text).map_err(|error| EngineError::file(path, error));
+            return options.credentials(text).map_err(|error| BrokerError::file(path, error));
         }
         if line.starts_with("SU") && line.bytes().all(|letter| letter.is_ascii_alphanumeric()) {
             return Ok(options.nkey(line.to_owned()));
@@ -210,14 +210,14 @@ impl Login {
             _ => {
                 let why =
                     "it holds neither credentials of NATS, nor the secret of an nkey, nor user:password";
-                Err(EngineError::file(path, why))
+                Err(BrokerError::file(path, why))
             }
         }
     }
 }
 
 /// Signs the broker's challenge. A broker that knows JWTs looks at the JWT, one that knows keys at the key.
-fn proving(secret: EngineSecret, jwt: impl Fn() -> Option<String> + Send + Sync + 'static) -> ConnectOptions {
+fn proving(secret: BrokerSecret, jwt: impl Fn() -> Option<String> + Send + Sync + 'static) -> ConnectOptions {
     ConnectOptions::with_auth_callback(move |challenge| {
         let signature = SigningKey::from_bytes(&secret.to_bytes()).sign(&challenge).to_bytes();
         let mut auth = Auth::new();
@@ -229,17 +229,17 @@ fn proving(secret: EngineSecret, jwt: impl Fn() -> Option<String> + Send + Sync 
 }
 
 /// Built here, so that it is the same cryptography as everywhere.
-fn tls(ca: Option<&Path>) -> Result<ClientConfig, EngineError> {
+fn tls(ca: Option<&Path>) -> Result<ClientConfig, BrokerError> {
     let mut roots = RootCertStore::empty();
     match ca {
         Some(path) => {
-            let failed = |error: rustls::pki_types::pem::Error| EngineError::file(path, error);
+            let failed = |error: rustls::pki_types::pem::Error| BrokerError::file(path, error);
             for certificate in CertificateDer::pem_file_iter(path).map_err(failed)? {
                 let added = roots.add(certificate.map_err(failed)?);
-                added.map_err(|error| EngineError::file(path, error))?;
+                added.map_err(|error| BrokerError::file(path, error))?;
             }
             if roots.is_empty() {
-                return Err(EngineError::file(path, "there is no certificate in it"));
+                return Err(BrokerError::file(path, "there is no certificate in it"));
             }
         }
         // A system without certificates can still have a server without TLS.
@@ -247,17 +247,17 @@ fn tls(ca: Option<&Path>) -> Result<ClientConfig, EngineError> {
     }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(EngineError::of)?;
+        .map_err(BrokerError::of)?;
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-impl EngineError {
+impl BrokerError {
     pub(super) fn file(path: &Path, why: impl std::fmt::Display) -> Self {
-        EngineError::File { path: path.to_owned(), why: why.to_string() }
+        BrokerError::File { path: path.to_owned(), why: why.to_string() }
     }
 
     pub(super) fn of(error: impl std::fmt::Display) -> Self {
-        EngineError::Failed(error.to_string())
+        BrokerError::Failed(error.to_string())
     }
 
     /// Why nobody could be connected to at these addresses.
@@ -265,16 +265,16 @@ impl EngineError {
         let why = format!("{}: {error}", addresses.join(", "));
         match error.kind() {
             ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
-                EngineError::Refused(why)
+                BrokerError::Refused(why)
             }
-            _ => EngineError::Failed(why),
+            _ => BrokerError::Failed(why),
         }
     }
 }
 
-impl From<io::Error> for EngineError {
+impl From<io::Error> for BrokerError {
     fn from(error: io::Error) -> Self {
-        EngineError::of(error)
+        BrokerError::of(error)
     }
 }
 
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(is_local("nats://localhost.example.org"), Ok(false));
         assert!(is_local("ws://127.0.0.1").is_err() && is_local("").is_err());
         let servers = |address: &str, insecure| {
-            let login = Login::Key(EngineSecret::from_bytes([1; 32]));
+            let login = Login::Key(BrokerSecret::from_bytes([1; 32]));
             Servers::new(vec![address.to_owned()], login, None, insecure).expect("an address").may_be_plain
         };
         assert!(servers("127.0.0.1", false) && servers("192.0.2.1", true) && !servers("192.0.2.1", false));
@@ -313,7 +313,7 @@ mod tests {
             Login::File(path.clone()).options().map(|_| ())
         };
         read("user:pass:word\n").expect("a user");
-        read(&nkey::seed(&EngineSecret::from_bytes([1; 32]))).expect("a key");
+        read(&nkey::seed(&BrokerSecret::from_bytes([1; 32]))).expect("a key");
         assert!(read("nothing of that\n").expect_err("no login").to_string().contains("user:password"));
         assert!(read("-----BEGIN NATS USER JWT-----\n").is_err());
         let missing = Login::File(folder.path().join("none")).options();

@@ -16,7 +16,7 @@ use seenit_sites::key::SiteKey;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::{Arrived, EngineError, Shared};
+use super::{Arrived, BrokerError, Shared};
 
 /// The largest object that is read or written.
 pub(super) const OBJECT_BYTES_MAX: usize = 64 << 20;
@@ -95,65 +95,65 @@ async fn done(shared: &Shared, wanted: Wanted) -> Option<Arrived> {
     }
 }
 
-fn logged<T>(done: &str, name: &str, result: Result<T, EngineError>) -> Option<T> {
+fn logged<T>(done: &str, name: &str, result: Result<T, BrokerError>) -> Option<T> {
     result.inspect_err(|error| tracing::warn!(object = name, %error, "an object could not be {done}")).ok()
 }
 
-async fn in_time<T>(work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
-    let late = |_| EngineError::Failed(format!("no end after {OBJECT_SECS} s"));
+async fn in_time<T>(work: impl Future<Output = Result<T, BrokerError>>) -> Result<T, BrokerError> {
+    let late = |_| BrokerError::Failed(format!("no end after {OBJECT_SECS} s"));
     tokio::time::timeout(Duration::from_secs(OBJECT_SECS), work).await.map_err(late)?
 }
 
 /// Takes away what a put that was cut short has left: chunks that no object names.
-async fn sweep(context: &Context, bucket: &str) -> Result<(), EngineError> {
-    let held = context.get_stream(format!("OBJ_{bucket}")).await.map_err(EngineError::of)?;
+async fn sweep(context: &Context, bucket: &str) -> Result<(), BrokerError> {
+    let held = context.get_stream(format!("OBJ_{bucket}")).await.map_err(BrokerError::of)?;
     let (metas, chunks) = (format!("$O.{bucket}.M.*"), format!("$O.{bucket}.C."));
     let mut named = HashSet::new();
-    let mut subjects = held.info_with_subjects(metas).await.map_err(EngineError::of)?;
-    while let Some((subject, _)) = subjects.try_next().await.map_err(EngineError::of)? {
-        let meta = held.get_last_raw_message_by_subject(&subject).await.map_err(EngineError::of)?;
-        let meta: ObjectInfo = serde_json::from_slice(&meta.payload).map_err(EngineError::of)?;
+    let mut subjects = held.info_with_subjects(metas).await.map_err(BrokerError::of)?;
+    while let Some((subject, _)) = subjects.try_next().await.map_err(BrokerError::of)? {
+        let meta = held.get_last_raw_message_by_subject(&subject).await.map_err(BrokerError::of)?;
+        let meta: ObjectInfo = serde_json::from_slice(&meta.payload).map_err(BrokerError::of)?;
         named.insert(format!("{chunks}{}", meta.nuid));
     }
-    let mut subjects = held.info_with_subjects(format!("{chunks}*")).await.map_err(EngineError::of)?;
-    while let Some((subject, _)) = subjects.try_next().await.map_err(EngineError::of)? {
+    let mut subjects = held.info_with_subjects(format!("{chunks}*")).await.map_err(BrokerError::of)?;
+    while let Some((subject, _)) = subjects.try_next().await.map_err(BrokerError::of)? {
         if !named.contains(&subject) {
-            held.purge().filter(subject).await.map_err(EngineError::of)?;
+            held.purge().filter(subject).await.map_err(BrokerError::of)?;
         }
     }
     Ok(())
 }
 
-async fn put(context: &Context, bucket: &str, name: &str, bytes: &[u8]) -> Result<(), EngineError> {
+async fn put(context: &Context, bucket: &str, name: &str, bytes: &[u8]) -> Result<(), BrokerError> {
     check_name(name)?;
     if bytes.len() > OBJECT_BYTES_MAX {
         return Err(too_large(bytes.len()));
     }
-    let store = context.get_object_store(bucket).await.map_err(EngineError::of)?;
+    let store = context.get_object_store(bucket).await.map_err(BrokerError::of)?;
     let chunk_size = Some(CHUNK_BYTES);
     let meta = ObjectMetadata { name: name.to_owned(), chunk_size, ..ObjectMetadata::default() };
-    store.put(meta, &mut &*bytes).await.map(drop).map_err(EngineError::of)
+    store.put(meta, &mut &*bytes).await.map(drop).map_err(BrokerError::of)
 }
 
-async fn remove(context: &Context, bucket: &str, name: &str) -> Result<(), EngineError> {
-    let store = context.get_object_store(bucket).await.map_err(EngineError::of)?;
+async fn remove(context: &Context, bucket: &str, name: &str) -> Result<(), BrokerError> {
+    let store = context.get_object_store(bucket).await.map_err(BrokerError::of)?;
     match store.delete(name).await {
-        Err(error) if error.kind() != DeleteErrorKind::NotFound => Err(EngineError::of(error)),
+        Err(error) if error.kind() != DeleteErrorKind::NotFound => Err(BrokerError::of(error)),
         _ => Ok(()),
     }
 }
 
 /// Reads an object; nothing if there is none.
-async fn get(context: &Context, bucket: &str, name: &str) -> Result<Option<Vec<u8>>, EngineError> {
+async fn get(context: &Context, bucket: &str, name: &str) -> Result<Option<Vec<u8>>, BrokerError> {
     check_name(name)?;
-    let held = context.get_stream_no_info(format!("OBJ_{bucket}")).await.map_err(EngineError::of)?;
+    let held = context.get_stream_no_info(format!("OBJ_{bucket}")).await.map_err(BrokerError::of)?;
     let subject = format!("$O.{bucket}.M.{}", URL_SAFE.encode(name));
     let meta = match held.get_last_raw_message_by_subject(&subject).await {
         Ok(meta) => meta.payload,
         Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => return Ok(None),
-        Err(error) => return Err(EngineError::of(error)),
+        Err(error) => return Err(BrokerError::of(error)),
     };
-    let meta: ObjectInfo = serde_json::from_slice(&meta).map_err(EngineError::of)?;
+    let meta: ObjectInfo = serde_json::from_slice(&meta).map_err(BrokerError::of)?;
     if meta.deleted || meta.options.as_ref().is_some_and(|options| options.link.is_some()) {
         return Ok(None);
     }
@@ -161,33 +161,33 @@ async fn get(context: &Context, bucket: &str, name: &str) -> Result<Option<Vec<u
         return Err(too_large(meta.size));
     }
     if !meta.nuid.bytes().all(|letter| letter.is_ascii_alphanumeric()) {
-        return Err(EngineError::Failed("it says to be where no object is".to_owned()));
+        return Err(BrokerError::Failed("it says to be where no object is".to_owned()));
     }
     chunks(&held, &format!("$O.{bucket}.C.{}", meta.nuid), meta.size).await.map(Some)
 }
 
 /// All messages of a subject, which must have so many bytes.
-async fn chunks(held: &Held<()>, subject: &str, size: usize) -> Result<Vec<u8>, EngineError> {
+async fn chunks(held: &Held<()>, subject: &str, size: usize) -> Result<Vec<u8>, BrokerError> {
     let (mut bytes, mut next) = (Vec::new(), 1);
     for _ in 0..CHUNKS_MAX {
         if bytes.len() >= size {
             break;
         }
-        let chunk = held.get_first_raw_message_by_subject(subject, next).await.map_err(EngineError::of)?;
+        let chunk = held.get_first_raw_message_by_subject(subject, next).await.map_err(BrokerError::of)?;
         bytes.extend_from_slice(&chunk.payload);
         next = chunk.sequence + 1;
     }
     let found = bytes.len();
-    let wrong = || EngineError::Failed(format!("it has {found} bytes and says to have {size}"));
+    let wrong = || BrokerError::Failed(format!("it has {found} bytes and says to have {size}"));
     if found == size { Ok(bytes) } else { Err(wrong()) }
 }
 
-fn check_name(name: &str) -> Result<(), EngineError> {
+fn check_name(name: &str) -> Result<(), BrokerError> {
     let is_plain = |letter: u8| letter.is_ascii_alphanumeric() || letter == b'-' || letter == b'.';
     let is_name = (1..=NAME_LETTERS_MAX).contains(&name.len()) && name.bytes().all(is_plain);
-    if is_name { Ok(()) } else { Err(EngineError::Failed("it has a name that no object has".to_owned())) }
+    if is_name { Ok(()) } else { Err(BrokerError::Failed("it has a name that no object has".to_owned())) }
 }
 
-fn too_large(bytes: usize) -> EngineError {
-    EngineError::Failed(format!("{bytes} bytes are more than the {OBJECT_BYTES_MAX} of an object"))
+fn too_large(bytes: usize) -> BrokerError {
+    BrokerError::Failed(format!("{bytes} bytes are more than the {OBJECT_BYTES_MAX} of an object"))
 }

@@ -1,8 +1,8 @@
-//! TLS to the engine: a must where it is asked for, and only with a certificate that is trusted.
+//! TLS to the broker: a must where it is asked for, and only with a certificate that is trusted.
 
 use std::fs;
 
-use seenit_server::engine::{Login, Operator, Servers, SiteLogin, nkey};
+use seenit_server::broker::{Login, Operator, Servers, SiteLogin, nkey};
 
 use crate::nats::Nats;
 use crate::site::{Running, admin, admin_user, make, site, users};
@@ -40,7 +40,7 @@ fn a_server_without_tls_is_left_alone_where_tls_is_a_must() {
 
 #[test]
 fn a_broker_from_before_jwts_lets_in_whom_it_knows_by_key() {
-    let [key, other] = [admin().engine().public(), site(1).engine().public()].map(|key| nkey(&key));
+    let [key, other] = [admin().broker_key().public(), site(1).broker_key().public()].map(|key| nkey(&key));
     let users = format!(
         "accounts {{ SEENIT {{ jetstream: enabled, users: [ {{ nkey: {key} }}, {{ nkey: {other} }} ] }} }}"
     );

@@ -1,10 +1,11 @@
-//! A network of a few sites, and the engine of one of them.
+//! A network of a few sites, and the broker of one of them.
 
 use std::time::Duration;
 
-use seenit_server::engine::{
-    Arrivals, Arrived, Authority, Engine, EngineConfig, EngineHandle, Kind, Limits, Login, Operator, Place,
-    Published, Servers, User, nkey_account,
+use seenit_link::Kind;
+use seenit_server::broker::{
+    Arrivals, Arrived, Authority, BrokerConfig, BrokerHandle, Limits, Login, Operator, Published, Servers,
+    StreamPosition, User, nkey_account,
 };
 use seenit_sites::key::{AdminSecret, SiteSecret};
 use tokio::runtime::Runtime;
@@ -41,8 +42,8 @@ pub(crate) fn admin_user() -> User {
 /// A site that the admin let in.
 pub(crate) fn site_user(seed: u8) -> User {
     let secret = site(seed);
-    let jwt = Authority::of(&admin()).site(&secret.public(), &secret.engine().public());
-    User { jwt, secret: secret.engine() }
+    let jwt = Authority::of(&admin()).site(&secret.public(), &secret.broker_key().public());
+    User { jwt, secret: secret.broker_key() }
 }
 
 pub(crate) fn servers(urls: &[String], login: Login) -> Servers {
@@ -51,7 +52,7 @@ pub(crate) fn servers(urls: &[String], login: Login) -> Servers {
 
 pub(crate) fn operator(urls: &[String]) -> Operator {
     let servers = servers(urls, Login::User(admin_user()));
-    Operator::connect(&servers, admin().public()).expect("the engine is there")
+    Operator::connect(&servers, admin().public()).expect("the broker is there")
 }
 
 /// Makes the streams, and buckets for sites 1 and 2.
@@ -63,24 +64,25 @@ pub(crate) fn make(urls: &[String], replicas: usize) -> Operator {
     operator
 }
 
-/// The engine of a site, and all that arrived there.
+/// The broker of a site, and all that arrived there.
 pub(crate) struct Running {
-    pub(crate) handle: EngineHandle,
+    pub(crate) handle: BrokerHandle,
     arrived: Arrivals,
     runtime: Runtime,
     tickets: u64,
 }
 
 impl Running {
-    pub(crate) fn start(urls: &[String], seed: u8, after: Vec<Place>) -> Self {
+    pub(crate) fn start(urls: &[String], seed: u8, after: Vec<StreamPosition>) -> Self {
         Running::start_as(urls, seed, Login::User(site_user(seed)), after)
     }
 
-    pub(crate) fn start_as(urls: &[String], seed: u8, login: Login, after: Vec<Place>) -> Self {
+    pub(crate) fn start_as(urls: &[String], seed: u8, login: Login, after: Vec<StreamPosition>) -> Self {
         let runtime = Runtime::new().expect("a runtime");
         let servers = servers(urls, login);
-        let config = EngineConfig { network: admin().public(), site: site(seed).public(), servers, after };
-        let (handle, arrived) = Engine::start(config, runtime.handle()).expect("the engine starts");
+        let config = BrokerConfig { network: admin().public(), site: site(seed).public(), servers, after };
+        let (handle, arrived) =
+            seenit_server::broker::start(config, runtime.handle()).expect("the broker starts");
         Running { handle, arrived, runtime, tickets: 0 }
     }
 
@@ -105,7 +107,7 @@ impl Running {
     }
 
     /// The next message of a stream, and its place.
-    pub(crate) fn read(&mut self) -> (Vec<u8>, Place) {
+    pub(crate) fn read(&mut self) -> (Vec<u8>, StreamPosition) {
         self.find("a message", |arrived| match arrived {
             Arrived::Bytes { bytes, place: Some(place), .. } => Some((bytes.to_vec(), place)),
             _ => None,
