@@ -111,12 +111,12 @@ fn read_text(path: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use seenit_wire::dcc::Kind;
+    use seenit_wire::dcc::SumKind;
 
     use super::*;
 
     fn body(byte: u8) -> Sum {
-        Sum { kind: Kind::Body, digest: [byte; 16] }
+        Sum { kind: SumKind::Body, digest: [byte; 16] }
     }
 
     #[test]

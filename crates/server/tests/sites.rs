@@ -138,7 +138,7 @@ fn a_site_alone_says_so_in_the_same_shape() {
 }
 
 #[test]
-fn an_engine_that_is_away_is_an_alarm_and_nothing_worse() {
+fn a_broker_that_is_away_is_an_alarm_and_nothing_worse() {
     let mut away = config();
     away.network.key = Some(AdminSecret::from_bytes([7; 32]).public().to_string());
     away.network.nats = vec![format!("nats://127.0.0.1:{}", nats::free_ports(1)[0])];

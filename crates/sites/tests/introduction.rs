@@ -35,7 +35,7 @@ fn what_is_read_is_what_was_signed() {
 }
 
 #[test]
-fn the_key_for_the_engine_is_no_other_key_of_the_site() {
+fn the_key_for_the_broker_is_no_other_key_of_the_site() {
     let (site, engine) = (site(1), site(1).broker_key());
     assert_ne!(engine.public().to_bytes(), site.public().to_bytes());
     assert_ne!(engine.public().to_bytes(), site.sealing().public().to_bytes());

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_written_as_the_engines_own_library_writes_them() {
+    fn keys_are_written_as_the_brokers_own_library_writes_them() {
         for byte in [0, 1, 77, 255] {
             let secret = BrokerSecret::from_bytes([byte; 32]);
             let theirs = nkeys::KeyPair::new_from_raw(nkeys::KeyPairType::User, [byte; 32]).expect("a key");

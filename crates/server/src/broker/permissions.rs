@@ -30,7 +30,7 @@ pub(super) struct Permissions {
     #[serde(rename = "sub", skip_serializing_if = "Option::is_none")]
     subscribe: Option<Allow>,
     #[serde(rename = "resp", skip_serializing_if = "Option::is_none")]
-    answer: Option<Answer>,
+    answer: Option<ResponseLimits>,
     subs: i64,
     data: i64,
     payload: i64,
@@ -45,7 +45,7 @@ struct Allow {
 }
 
 #[derive(Debug, Serialize)]
-struct Answer {
+struct ResponseLimits {
     max: u32,
     ttl: u64,
 }
@@ -72,7 +72,7 @@ impl Permissions {
         Permissions {
             publish: Some(Allow { allow: says(names, site) }),
             subscribe: Some(Allow { allow: hears }),
-            answer: Some(Answer { max: ANSWERS_MAX, ttl: ANSWER_NANOS }),
+            answer: Some(ResponseLimits { max: ANSWERS_MAX, ttl: ANSWER_NANOS }),
             ..Permissions::all()
         }
     }

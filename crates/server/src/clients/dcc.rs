@@ -351,11 +351,11 @@ impl Dcc {
 }
 
 /// What a checksum is counted as, if it is.
-fn kind_of(kind: dcc::Kind) -> Option<Kind> {
+fn kind_of(kind: dcc::SumKind) -> Option<Kind> {
     match kind {
-        dcc::Kind::Body => Some(Kind::DccBody),
-        dcc::Kind::Fuz1 => Some(Kind::DccFuz1),
-        dcc::Kind::Fuz2 => Some(Kind::DccFuz2),
+        dcc::SumKind::Body => Some(Kind::DccBody),
+        dcc::SumKind::Fuz1 => Some(Kind::DccFuz1),
+        dcc::SumKind::Fuz2 => Some(Kind::DccFuz2),
         _ => None,
     }
 }

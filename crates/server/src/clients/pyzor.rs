@@ -8,7 +8,8 @@ use seenit_ledger::signature::Case;
 use seenit_ledger::verdict::Verdict;
 use seenit_signature::Kind;
 use seenit_wire::pyzor::{
-    Answer, Counts, DATAGRAM_BYTES_MAX, DecodeError, EMPTY_DIGEST, HashedKey, Op, Refusal, Request, Signature,
+    Counts, DATAGRAM_BYTES_MAX, DecodeError, EMPTY_DIGEST, HashedKey, Op, PyzorAnswer, Refusal, Request,
+    Signature,
 };
 
 use super::desk::{Desk, case_of};
@@ -45,7 +46,7 @@ impl Datagrams for Pyzor {
     fn answer(&self, asked: &Asked<'_>, out: &mut Vec<u8>) {
         let (thread, answer) = match Request::decode(asked.datagram) {
             Ok(request) => (request.thread, self.serve(&request, asked)),
-            Err(DecodeError::Refused { thread, refusal }) => (thread, Some(Answer::Refused(refusal))),
+            Err(DecodeError::Refused { thread, refusal }) => (thread, Some(PyzorAnswer::Refused(refusal))),
             Err(DecodeError::NotARequest) => return,
         };
         if let Some(answer) = answer {
@@ -56,24 +57,24 @@ impl Datagrams for Pyzor {
 
 impl Pyzor {
     /// The answer to a request; none where it comes later, or where a copy of the request gets it.
-    fn serve(&self, request: &Request<'_>, asked: &Asked<'_>) -> Option<Answer> {
+    fn serve(&self, request: &Request<'_>, asked: &Asked<'_>) -> Option<PyzorAnswer> {
         let who = match self.who(request, asked) {
             Ok(who) => who,
-            Err(refusal) => return Some(Answer::Refused(refusal)),
+            Err(refusal) => return Some(PyzorAnswer::Refused(refusal)),
         };
         match request.op {
-            Op::Ping => Some(Answer::Done),
-            Op::Pong => Some(Answer::Pong),
+            Op::Ping => Some(PyzorAnswer::Done),
+            Op::Pong => Some(PyzorAnswer::Pong),
             Op::Check => {
                 let counts = self.counts(request, &who, asked);
                 if counts.is_ok() {
                     self.see(request, &who, asked);
                 }
-                Some(counts.map_or_else(Answer::Refused, Answer::Counts))
+                Some(counts.map_or_else(PyzorAnswer::Refused, PyzorAnswer::Counts))
             }
             Op::Info => {
                 let counts = self.counts(request, &who, asked);
-                Some(counts.map_or_else(Answer::Refused, |counts| Answer::Info(None, counts)))
+                Some(counts.map_or_else(PyzorAnswer::Refused, |counts| PyzorAnswer::Info(None, counts)))
             }
             Op::Report => self.say(Verb::Report, Role::Report, request, &who, asked),
             Op::Whitelist => self.say(Verb::Revoke, Role::Revoke, request, &who, asked),
@@ -144,10 +145,10 @@ impl Pyzor {
         request: &Request<'_>,
         who: &Who,
         asked: &Asked<'_>,
-    ) -> Option<Answer> {
+    ) -> Option<PyzorAnswer> {
         if !who.may_say(role) {
             self.desk.refused(asked.origin(FrontEnd::Pyzor), who.name(), "role-missing");
-            return Some(Answer::Refused(Refusal::Forbidden));
+            return Some(PyzorAnswer::Refused(Refusal::Forbidden));
         }
         let cases: Vec<Case> = request
             .digests()
@@ -157,12 +158,16 @@ impl Pyzor {
             .collect();
         if cases.is_empty() {
             let is_none = request.digests().next().is_none();
-            return Some(Answer::Refused(if is_none { Refusal::BadDigest } else { Refusal::EmptyMessage }));
+            return Some(PyzorAnswer::Refused(if is_none {
+                Refusal::BadDigest
+            } else {
+                Refusal::EmptyMessage
+            }));
         }
         let is_within =
             cases.len() <= DIGESTS_MAX && self.desk.may(who, asked.from.ip(), Spending::Writes, cases.len());
         if !is_within {
-            return Some(Answer::Refused(Refusal::TooMany));
+            return Some(PyzorAnswer::Refused(Refusal::TooMany));
         }
         if self.said.is_copy(asked.from, asked.datagram) {
             return None;
@@ -172,10 +177,10 @@ impl Pyzor {
         let (thread, way_back) = (request.thread, asked.way_back());
         self.desk.say(verb, speaker, asked.origin(FrontEnd::Pyzor), cases, move |result| {
             let answer = match result {
-                Ok(_) => Answer::Done,
-                Err(WriteError::Empty) => Answer::Refused(Refusal::EmptyMessage),
-                Err(error) if error.is_too_much() => Answer::Refused(Refusal::TooMany),
-                Err(_) => Answer::Refused(Refusal::Internal),
+                Ok(_) => PyzorAnswer::Done,
+                Err(WriteError::Empty) => PyzorAnswer::Refused(Refusal::EmptyMessage),
+                Err(error) if error.is_too_much() => PyzorAnswer::Refused(Refusal::TooMany),
+                Err(_) => PyzorAnswer::Refused(Refusal::Internal),
             };
             let mut out = Vec::new();
             answer.write(thread, &mut out);

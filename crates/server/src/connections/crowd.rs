@@ -81,7 +81,7 @@ pub(crate) enum Doing {
 
 /// Whose connection it is: those of the first kind are closed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum GuestKind {
     /// Somebody beyond this machine who has shown no account.
     Stranger,
     /// Somebody of this machine without an account: most often the filter of the mail server.
@@ -101,7 +101,7 @@ struct Order {
     /// networks would make that as small as it likes, and close the connections of this machine's mail server.
     is_within_share: bool,
     /// Strangers go before those of this machine.
-    kind: Kind,
+    kind: GuestKind,
     /// Newcomers of the same kind have a moment to show who they are, unless their network has more than half.
     is_newcomer: bool,
     /// Idle ones go before busy ones.
@@ -197,7 +197,7 @@ impl Crowd {
         let ((kind, since_millis), of_network) = (guest.rank(), guests.of_network(guest));
         let is_within_share = of_network <= self.most / 2;
         Order {
-            is_known: kind == Kind::Known,
+            is_known: kind == GuestKind::Known,
             is_within_share,
             kind,
             is_newcomer: is_within_share && guest.is_newcomer(),
@@ -275,16 +275,16 @@ impl Guest {
         }
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> GuestKind {
         match (self.is_known.load(Relaxed), self.network) {
-            (true, _) => Kind::Known,
-            (false, None) => Kind::Local,
-            (false, Some(_)) => Kind::Stranger,
+            (true, _) => GuestKind::Known,
+            (false, None) => GuestKind::Local,
+            (false, Some(_)) => GuestKind::Stranger,
         }
     }
 
     /// Which of two that hold something goes first: the one of the lower kind, then the one that is silent for longer.
-    pub(crate) fn rank(&self) -> (Kind, u64) {
+    pub(crate) fn rank(&self) -> (GuestKind, u64) {
         (self.kind(), self.since_millis.load(Relaxed))
     }
 

@@ -167,7 +167,7 @@ fn strangers_do_not_connect() {
 }
 
 #[test]
-fn an_engine_that_comes_later_is_found() {
+fn a_broker_that_comes_later_is_found() {
     let Some(mut nats) = Nats::prepare(1, &users()) else { return };
     let mut one = Running::start(&nats.urls(), 1, vec![]);
     assert!(matches!(one.publish(Kind::Records, b"first", 0), Published::Failed(_)));

@@ -10,8 +10,8 @@ use seenit_ledger::verdict::Verdict;
 use seenit_signature::Kind;
 use seenit_signature::razor::{self, E4, Ep4};
 use seenit_wire::razor::{
-    Answer, Batch, Command, ErrorCode, Listing, Malformed, Query, Request, Servers, Signature, State,
-    Subject, Upload, write_batch, write_greeting, write_line, write_servers, write_state,
+    Command, ErrorCode, Listing, Malformed, Query, QueryBatch, RazorAnswer, Request, ServerSettings, Servers,
+    Signature, Subject, Upload, write_batch, write_greeting, write_line, write_servers, write_state,
 };
 use tokio::sync::oneshot;
 
@@ -94,8 +94,8 @@ impl Conversation {
         Ok(Said::Answer)
     }
 
-    fn state(&self) -> State<'_> {
-        State { average_confidence: AVERAGE_CONFIDENCE, ep4: &self.ep4, revision: REVISION }
+    fn state(&self) -> ServerSettings<'_> {
+        ServerSettings { average_confidence: AVERAGE_CONFIDENCE, ep4: &self.ep4, revision: REVISION }
     }
 
     fn describe(&self, subject: Subject, out: &mut Vec<u8>) -> io::Result<()> {
@@ -111,18 +111,22 @@ impl Conversation {
     }
 
     /// A query that is answered at once. A message is asked about by its parts, and all of them together name it.
-    fn answer_one(&mut self, query: Result<Command<'_>, Malformed>, message: Option<E4>) -> Answer<'static> {
+    fn answer_one(
+        &mut self,
+        query: Result<Command<'_>, Malformed>,
+        message: Option<E4>,
+    ) -> RazorAnswer<'static> {
         match query {
             Ok(Command::Check(query)) => self.check(&query, message),
             Ok(Command::Report(_)) => self.ask_for_the_mail(),
             Ok(Command::Authenticate { response }) => self.login.authenticate(&response),
-            _ => Answer::Error(ErrorCode::Malformed),
+            _ => RazorAnswer::Error(ErrorCode::Malformed),
         }
     }
 
     /// The checks of one batch are of one mail, since clients ask about each mail when it arrives, and so are its
     /// revocations. Who asks about several at once is told of none of them: that one part is known says nothing.
-    async fn answer_batch(&mut self, batch: Batch<'_>, out: &mut Vec<u8>) -> io::Result<()> {
+    async fn answer_batch(&mut self, batch: QueryBatch<'_>, out: &mut Vec<u8>) -> io::Result<()> {
         let revoked: Vec<Query<'_>> = batch
             .queries()
             .filter_map(|query| match query {
@@ -176,9 +180,9 @@ impl Conversation {
         }
     }
 
-    fn check(&self, query: &Query<'_>, message: Option<E4>) -> Answer<'static> {
+    fn check(&self, query: &Query<'_>, message: Option<E4>) -> RazorAnswer<'static> {
         if !self.desk.may(&self.who(), self.login.address, Spending::Checks, 1) {
-            return Answer::Error(ErrorCode::TooMany);
+            return RazorAnswer::Error(ErrorCode::TooMany);
         }
         let signature = match (query.signature, message) {
             (Signature::E4(_), Some(message)) => Signature::E4(message),
@@ -188,25 +192,25 @@ impl Conversation {
         let verdict = self.desk.look_up(kind, digest).verdict;
         self.desk.backend.metrics.verdicts.count(FrontEnd::Razor, verdict);
         match verdict {
-            Verdict::Spam => Answer::Listed(Listing { confidence: 100, contested: false }),
-            _ => Answer::Unlisted,
+            Verdict::Spam => RazorAnswer::Listed(Listing { confidence: 100, contested: false }),
+            _ => RazorAnswer::Unlisted,
         }
     }
 
     /// Engine 4 alone would be known of a report; from the mail all signatures follow.
-    fn ask_for_the_mail(&self) -> Answer<'static> {
+    fn ask_for_the_mail(&self) -> RazorAnswer<'static> {
         match (self.login.who(), self.takes_messages()) {
-            (None, _) => Answer::Error(ErrorCode::NotAuthenticated),
-            (_, false) => Answer::Error(ErrorCode::Forbidden),
-            (_, true) => Answer::Error(ErrorCode::SendMail),
+            (None, _) => RazorAnswer::Error(ErrorCode::NotAuthenticated),
+            (_, false) => RazorAnswer::Error(ErrorCode::Forbidden),
+            (_, true) => RazorAnswer::Error(ErrorCode::SendMail),
         }
     }
 
-    async fn report(&self, upload: &Upload<'_>) -> Answer<'static> {
+    async fn report(&self, upload: &Upload<'_>) -> RazorAnswer<'static> {
         let mail = upload::message(upload);
         let who = self.login.who().unwrap_or_else(|| Who::at(self.login.address));
         if !self.desk.may(&who, self.login.address, Spending::Checks, cost_of_bytes(mail.len())) {
-            return Answer::Error(ErrorCode::TooMany);
+            return RazorAnswer::Error(ErrorCode::TooMany);
         }
         let (backend, network) = (&self.desk.backend, self.desk.backend.budget(self.login.address));
         let budget = match &who {
@@ -216,14 +220,14 @@ impl Conversation {
         let sign = move |_: &_| Case::of_message(&mail, &Ep4::default());
         let signed = blocking::sign(backend, budget, sign).await;
         match signed {
-            Ok(case) if case.is_empty() => Answer::Rejected,
+            Ok(case) if case.is_empty() => RazorAnswer::Rejected,
             Ok(case) => self.say(Verb::Report, Role::Report, case).await,
-            Err(_) => Answer::Error(ErrorCode::Internal),
+            Err(_) => RazorAnswer::Error(ErrorCode::Internal),
         }
     }
 
     /// The ledger puts the parts together: they name one mail.
-    async fn revoke(&self, queries: &[Query<'_>]) -> Answer<'static> {
+    async fn revoke(&self, queries: &[Query<'_>]) -> RazorAnswer<'static> {
         let mut case = Case::new();
         for query in queries {
             let (kind, digest) = named(&query.signature);
@@ -234,16 +238,16 @@ impl Conversation {
     }
 
     /// Has it remembered, and waits until it is durable.
-    async fn say(&self, verb: Verb, role: Role, case: Case) -> Answer<'static> {
+    async fn say(&self, verb: Verb, role: Role, case: Case) -> RazorAnswer<'static> {
         let Some(who) = self.login.who() else {
-            return Answer::Error(ErrorCode::NotAuthenticated);
+            return RazorAnswer::Error(ErrorCode::NotAuthenticated);
         };
         let Some(speaker) = self.login.speaker(role) else {
-            return Answer::Error(ErrorCode::Forbidden);
+            return RazorAnswer::Error(ErrorCode::Forbidden);
         };
         let cases = vec![case];
         if !self.desk.may(&who, self.login.address, Spending::Writes, cost_of(&cases)) {
-            return Answer::Error(ErrorCode::TooMany);
+            return RazorAnswer::Error(ErrorCode::TooMany);
         }
         let (done, durable) = oneshot::channel();
         self.desk.say(verb, speaker, self.login.origin(), cases, move |result| {
@@ -251,9 +255,9 @@ impl Conversation {
             let _ = done.send(result);
         });
         match durable.await {
-            Ok(Ok(_)) => Answer::Accepted,
-            Ok(Err(_)) => Answer::Rejected,
-            Err(_) => Answer::Error(ErrorCode::Internal),
+            Ok(Ok(_)) => RazorAnswer::Accepted,
+            Ok(Err(_)) => RazorAnswer::Rejected,
+            Err(_) => RazorAnswer::Error(ErrorCode::Internal),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use seenit_wire::razor::{Answer, ErrorCode, proves, write_line};
+use seenit_wire::razor::{ErrorCode, RazorAnswer, proves, write_line};
 
 use super::registration::{Refused, Registrations, account_of, registered};
 use crate::accounts::{Account, Role};
@@ -87,19 +87,19 @@ impl RazorLogin {
             return write_line(&answer, out).map_err(io::Error::other);
         }
         let challenge = random_text()?;
-        write_line(&Answer::Challenge(&challenge), out).map_err(io::Error::other)?;
+        write_line(&RazorAnswer::Challenge(&challenge), out).map_err(io::Error::other)?;
         self.claim = Some((user, challenge));
         Ok(())
     }
 
     /// Whoever answers to the challenge of an account is that account. On this machine any other name will do: it is
     /// the operator or the built-in `local`, by the user that the connection belongs to.
-    pub(super) fn authenticate(&mut self, response: &[u8]) -> Answer<'static> {
+    pub(super) fn authenticate(&mut self, response: &[u8]) -> RazorAnswer<'static> {
         let Some((user, challenge)) = self.claim.take() else {
-            return Answer::Error(ErrorCode::NotAuthenticated);
+            return RazorAnswer::Error(ErrorCode::NotAuthenticated);
         };
         let Ok(known) = self.account(&user) else {
-            return Answer::Error(ErrorCode::Internal);
+            return RazorAnswer::Error(ErrorCode::Internal);
         };
         self.proved = match known {
             Some((account, secret)) if proves(response, &secret, challenge.as_bytes()) => {
@@ -113,18 +113,18 @@ impl RazorLogin {
             _ => None,
         };
         if self.proved.is_some() {
-            return Answer::Accepted;
+            return RazorAnswer::Accepted;
         }
         self.unproved(&user, "bad-signature", ErrorCode::NotAuthenticated)
     }
 
     /// Refuses whoever is not who they say, and tells the log of it unless it happens too often.
-    fn unproved(&self, user: &str, why: &'static str, code: ErrorCode) -> Answer<'static> {
+    fn unproved(&self, user: &str, why: &'static str, code: ErrorCode) -> RazorAnswer<'static> {
         if !self.desk.may_fail(self.address) {
-            return Answer::Error(ErrorCode::TooMany);
+            return RazorAnswer::Error(ErrorCode::TooMany);
         }
         self.desk.refused(self.origin(), user, why);
-        Answer::Error(code)
+        RazorAnswer::Error(code)
     }
 
     /// On this machine everybody gets what they ask for: a name means nothing there. Beyond it a network gets a few
@@ -139,14 +139,14 @@ impl RazorLogin {
         let user = user.unwrap_or(made_user.as_bytes());
         let password = password.unwrap_or(made_password.as_bytes());
         let answer = match self.made(account_of(user), password.to_vec()).await? {
-            Ok(()) => Answer::Registered { user, password },
-            Err(Refused::Taken) => Answer::Error(ErrorCode::UserExists),
-            Err(Refused::Forbidden) => Answer::Error(ErrorCode::Forbidden),
-            Err(Refused::Internal) => Answer::Error(ErrorCode::Internal),
+            Ok(()) => RazorAnswer::Registered { user, password },
+            Err(Refused::Taken) => RazorAnswer::Error(ErrorCode::UserExists),
+            Err(Refused::Forbidden) => RazorAnswer::Error(ErrorCode::Forbidden),
+            Err(Refused::Internal) => RazorAnswer::Error(ErrorCode::Internal),
         };
         // What the client would not read to its end is no name or password.
         write_line(&answer, out)
-            .or_else(|_| write_line(&Answer::Error(ErrorCode::Malformed), out))
+            .or_else(|_| write_line(&RazorAnswer::Error(ErrorCode::Malformed), out))
             .map_err(io::Error::other)
     }
 

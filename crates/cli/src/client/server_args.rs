@@ -19,7 +19,7 @@ pub(crate) const CONFIG_FILE: &str = "seenit.toml";
 
 /// Which server is asked, and by whom.
 #[derive(Args, Clone)]
-pub(crate) struct Place {
+pub(crate) struct ServerArgs {
     /// The server to ask
     #[arg(long, value_name = "URL", env = "SEENIT_SERVER", default_value = "http://127.0.0.1:8025")]
     server: String,
@@ -74,7 +74,7 @@ impl Url {
     }
 }
 
-impl Place {
+impl ServerArgs {
     pub(super) fn url(&self) -> Result<Url, Problem> {
         let wrong = |why: &str| Problem::Server { server: self.server.clone(), why: why.to_owned() };
         let uri: Uri = self.server.parse().map_err(|_| wrong("is no URL"))?;
@@ -158,8 +158,8 @@ fn check_token(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn place(server: &str) -> Place {
-        Place { server: server.to_owned(), token_file: None, ca: None }
+    fn place(server: &str) -> ServerArgs {
+        ServerArgs { server: server.to_owned(), token_file: None, ca: None }
     }
 
     #[test]
