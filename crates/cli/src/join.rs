@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use seenit_ledger::{Clock, SystemClock, private};
-use seenit_server::engine::{INVITE_LETTERS_MAX, Invite, Login, Servers, SiteLogin, deposit, is_admitted};
+use seenit_server::broker::{INVITE_LETTERS_MAX, Invite, Login, Servers, SiteLogin, deposit, is_admitted};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::SiteSecret;
 use serde_json::json;
@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::client::{CONFIG_FILE, DATA_FOLDER};
 use crate::network::site_config::{self, Section};
 use crate::network::tell;
+use crate::plural::counted;
 use crate::problem::Problem;
 
 /// The authority of the broker's certificate, in the data folder.
@@ -125,8 +126,8 @@ fn check_time(invite: &Invite) -> Result<(), Problem> {
     if invite.expires_secs > now {
         return Ok(());
     }
-    let days = (now - invite.expires_secs) / 86_400;
-    Err(Problem::Refused(format!("the invite ended {days} days ago: ask the admin for another one")))
+    let days = counted((now - invite.expires_secs) / 86_400, "day");
+    Err(Problem::Refused(format!("the invite ended {days} ago: ask the admin for another one")))
 }
 
 /// Writes the certificates of the broker's authority, and says where.

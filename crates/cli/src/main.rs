@@ -16,8 +16,10 @@ mod network_key;
 #[cfg(any(test, not(feature = "lab")))]
 mod no_lab;
 mod output;
+mod plural;
 mod problem;
 mod progress;
+mod range;
 mod shown;
 mod sign;
 mod site;

@@ -110,7 +110,7 @@ fn accounts_do_what_their_roles_say_and_no_more() {
     assert_ne!(renewed.out, added.out);
     assert_eq!(as_mx1("report a.eml").code, 77, "the old token is nobody's");
     assert!(serving.run("account weight mx1 3").out.contains("weight 3 (fixed)"));
-    assert_eq!(serving.run("account undo mx1").out, "1 words of mx1 are taken back\n");
+    assert_eq!(serving.run("account undo mx1").out, "1 opinion of mx1 is taken back\n");
     assert_eq!(serving.verdict("a.eml").0, "unknown");
     assert_eq!(serving.run("account remove mx1").code, 0);
     serving.run("account remove mx1").refused(77, "mx1");
@@ -253,6 +253,56 @@ fn a_journal_without_its_keys_is_not_served_with_new_ones() {
     let log = String::from_utf8(folder.read("log")).expect("text");
     assert!(log.contains("accounts.json is missing, but these reporters have spoken"), "{log}");
     assert!(log.contains("mx1"), "{log}");
+}
+
+#[test]
+fn the_operator_s_account_is_built_in_and_says_so() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    for name in ["operator", "local"] {
+        let said = format!("{name} is built in and cannot be removed");
+        serving.run(&format!("account remove {name}")).refused(77, &said);
+    }
+    serving.run("account weight operator 3").refused(65, "the operator's opinion always weighs 10");
+    assert_eq!(serving.run("account weight operator 10").code, 0);
+}
+
+#[test]
+fn a_number_out_of_its_range_is_refused_in_words() {
+    let folder = Folder::new();
+    for (command, says) in [
+        ("check --see -1 a.eml", "must be a number from 0 to "),
+        ("account weight mx1 -1", "must be a number from 0 to 10"),
+        ("account weight mx1 11", "must be a number from 0 to 10"),
+        ("account add mx1 --weight many", "must be a number from 0 to 10"),
+        ("see --recipients 0 a.eml", "must be a number, 1 or more"),
+        ("network admit one --spam -1", "must be a number from 0 to "),
+    ] {
+        folder.run(command).refused(2, says);
+    }
+}
+
+#[test]
+fn a_stale_token_is_named_by_where_it_came_from() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    folder.write("stale", "seenit_stale\n");
+    serving.run("stats --token-file stale").refused(77, "the token is from --token-file stale");
+    let mut command = folder.command(&format!("stats --server {}", serving.url()));
+    let ran = command.env("SEENIT_TOKEN", "seenit_stale").output().expect("seenit runs");
+    let said = String::from_utf8(ran.stderr).expect("text");
+    assert!(said.contains("the token is from SEENIT_TOKEN"), "{said}");
+    assert!(said.contains("a restart of the server makes a new operator token"), "{said}");
+}
+
+#[test]
+fn a_pyzor_secret_comes_with_the_line_that_a_client_needs() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    assert_eq!(serving.run("account add mx1").code, 0);
+    let ran = serving.run("account secret mx1 pyzor");
+    assert!(ran.err.contains("HOST : PORT : mx1 : ,SECRET"), "{}", ran.err);
+    assert_eq!(ran.out.lines().count(), 1, "the secret alone: {}", ran.out);
 }
 
 #[test]

@@ -148,7 +148,10 @@ pub enum WriteError {
     #[error("the journal cannot be written: {0}")]
     Journal(String),
     /// The tally holds as many signatures as it was made for.
-    #[error("the ledger is full: {held} signatures of {capacity}; raise `capacity` and run `seenit rebuild`")]
+    #[error(
+        "the tally is full: {held} of {capacity} signatures, and too few of them are of earlier generations, which could \
+         be forgotten; set [ledger] capacity higher and restart the server: what was reported so far is kept"
+    )]
     Full {
         /// Signatures it holds.
         held: u64,

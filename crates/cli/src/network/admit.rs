@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use clap::Args;
-use seenit_server::engine::Names;
+use seenit_server::broker::Names;
 use seenit_sites::introduction::Introduction;
 use seenit_sites::roster::{Caps, Member, Name, Roster};
 use serde_json::{Value, json};
@@ -14,6 +14,7 @@ use super::session::Session;
 use super::stuck::{Stuck, stuck};
 use super::{Common, broker, documents};
 use crate::problem::Problem;
+use crate::range::within;
 
 /// How far a site is believed unless told otherwise. Nobody is believed alone: with 5 points a site alone does not
 /// reach a quorum of 10, and two of them do. And with 2 points of ham nobody vetoes a full report alone: spam needs
@@ -53,13 +54,13 @@ pub(crate) struct Arguments {
 #[derive(Args)]
 struct Wanted {
     /// Most points of spam that its opinions add to a signature at another site [default: 5, half a quorum]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(0..=u32::MAX))]
     spam: Option<u32>,
     /// Most points of ham [default: 2]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(0..=u32::MAX))]
     ham: Option<u32>,
     /// Most recipients that it counts for at another site [default: 1000000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(0..=u64::MAX))]
     seen: Option<u64>,
 }
 

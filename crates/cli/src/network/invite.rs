@@ -4,13 +4,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use seenit_ledger::{Clock, SystemClock};
-use seenit_server::engine::{Broker, Invite};
+use seenit_server::broker::{BrokerAddress, Invite};
 use seenit_sites::roster::Name;
 use serde_json::json;
 
 use super::Common;
 use super::folder::{Open, random};
 use crate::problem::Problem;
+use crate::range::within;
 
 const DAY_SECS: u64 = 86_400;
 
@@ -27,7 +28,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "NAME")]
     name: Name,
     /// Days until the invite ends
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u64).range(1..=366))]
+    #[arg(long, value_name = "N", default_value_t = 7, allow_negative_numbers = true,
+        value_parser = within(1..=366_u64))]
     days: u64,
 }
 
@@ -35,7 +37,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (common, name) = (&arguments.common, &arguments.name);
     let folder = common.open()?;
     let settings = folder.known_settings()?;
-    let mut broker = Broker {
+    let mut broker = BrokerAddress {
         addresses: settings.nats.clone(),
         insecure_plaintext: settings.insecure_plaintext,
         authority: Vec::new(),

@@ -1,8 +1,8 @@
 //! The admin at the broker: connected, and whatever the folder says made true there.
 
 use seenit_filter::readable;
-use seenit_server::engine::{
-    Authority, Change, EngineError, Limits, Login, Made, Names, Operator, Paper, Servers, StreamState,
+use seenit_server::broker::{
+    Authority, BrokerError, Change, Limits, Login, Made, Names, Operator, Paper, Servers, StreamState,
     System, nkey_account,
 };
 use seenit_sites::key::SiteKey;
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::folder::Folder;
 use super::folder::settings::Settings;
+use crate::plural::counted;
 use crate::problem::Problem;
 
 /// A connection of the admin's.
@@ -37,7 +38,7 @@ impl<'a> Session<'a> {
             if own { Some(System::connect(&servers(Login::User(authority.system_admin()))?)) } else { None };
         let system = match system.transpose() {
             // A broker from before JWTs lets the admin in by a key alone, and has no system account.
-            Err(EngineError::Refused(_)) => None,
+            Err(BrokerError::Refused(_)) => None,
             other => other?,
         };
         Ok(Session { folder, limits: settings.limits(), operator, system })
@@ -63,23 +64,23 @@ impl<'a> Session<'a> {
         changes.extend(self.operator.make(&sites(&roster), &self.limits)?.iter().filter_map(change));
         let published = self.operator.publish(&documents(folder, &roster)?)?;
         if published > 0 {
-            changes.push(format!("published {published} signed documents"));
+            changes.push(format!("published {}", counted(published as u64, "signed document")));
         }
         let admitted = self.operator.admit(&users(folder, &roster, &authority)?)?;
         if admitted > 0 {
-            changes.push(format!("published the broker's JWTs of {admitted} sites"));
+            changes.push(format!("published the broker's JWTs of {}", counted(admitted as u64, "site")));
         }
         Ok(changes)
     }
 }
 
-fn refused(error: EngineError, folder: &Folder) -> Problem {
-    let EngineError::Refused(why) = error else { return error.into() };
+fn refused(error: BrokerError, folder: &Folder) -> Problem {
+    let BrokerError::Refused(why) = error else { return error.into() };
     let start = format!(
         "{why}: the broker does not know this network; start it with `nats-server -c {}`, on a port that is free",
         folder.broker_conf().display()
     );
-    EngineError::Refused(start).into()
+    BrokerError::Refused(start).into()
 }
 
 /// Manifests first, because a roster names those who need them.
@@ -98,7 +99,7 @@ fn documents(folder: &Folder, roster: &Roster) -> Result<Vec<Paper>, Problem> {
 fn users(folder: &Folder, roster: &Roster, authority: &Authority) -> Result<Vec<(SiteKey, String)>, Problem> {
     let user = |site: SiteKey| {
         let introduction = folder.introduction(&site)?;
-        Ok((site, authority.site(&site, introduction.engine())))
+        Ok((site, authority.site(&site, introduction.broker_key())))
     };
     sites(roster).into_iter().map(user).collect()
 }
@@ -132,5 +133,6 @@ pub(super) fn states(states: &[StreamState]) -> Vec<Value> {
 pub(super) fn line(state: &StreamState) -> String {
     let of = state.bytes_max.map_or(String::new(), |bytes| format!(" of {}", readable::bytes(bytes)));
     let StreamState { name, messages, bytes, replicas, .. } = state;
-    format!("{name}: {messages} messages, {}{of}, {replicas} times\n", readable::bytes(*bytes))
+    let (messages, copies) = (counted(*messages, "message"), if *replicas == 1 { "copy" } else { "copies" });
+    format!("{name}: {messages}, {}{of}, {replicas} {copies}\n", readable::bytes(*bytes))
 }

@@ -1,6 +1,6 @@
 //! Who asks to be let in and cannot be: both sides would wait for ever if nobody said why.
 
-use seenit_server::engine::Names;
+use seenit_server::broker::Names;
 use seenit_sites::introduction::Introduction;
 use seenit_sites::roster::Roster;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use seenit_ledger::SystemClock;
-use seenit_server::engine::{Authority, Limits, SiteLogin};
+use seenit_server::broker::{Authority, Limits, SiteLogin};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::SiteSecret;
 use seenit_sites::manifest::{GENERATION_SECS_MAX, GENERATION_SECS_MIN};
@@ -21,6 +21,7 @@ use super::site_config::{self, Section};
 use super::{Common, broker, documents};
 use crate::client::CONFIG_FILE;
 use crate::problem::Problem;
+use crate::range::within;
 
 #[derive(Args)]
 #[command(
@@ -35,7 +36,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
-    place: Place,
+    place: BrokerArgs,
     /// Admit the site with this data folder, on this machine, and write its configuration
     #[arg(long, value_name = "DIR")]
     site: Option<PathBuf>,
@@ -50,13 +51,14 @@ pub(crate) struct Arguments {
     no_start: bool,
     /// Seconds of a generation of seen counts: said when the network is made, and for ever
     #[arg(long, value_name = "SECS", default_value_t = 86_400,
-        value_parser = clap::value_parser!(u64).range(GENERATION_SECS_MIN..=GENERATION_SECS_MAX))]
+        allow_negative_numbers = true,
+        value_parser = within(GENERATION_SECS_MIN..=GENERATION_SECS_MAX))]
     generation_secs: u64,
 }
 
 /// Where the broker is, and how much it keeps.
 #[derive(Args)]
-struct Place {
+struct BrokerArgs {
     /// A server of the broker; may be given more than once [default: nats://127.0.0.1:4222]
     #[arg(long, value_name = "URL")]
     nats: Vec<String>,
@@ -70,22 +72,25 @@ struct Place {
     #[arg(long, requires = "nats")]
     insecure_plaintext: bool,
     /// Servers that keep a copy: 3 in a cluster of three [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=5))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=5_u8))]
     replicas: Option<u8>,
     /// Bytes that each of the streams of records and seen counts may have; the oldest messages go first [default:
     /// 4 GiB]
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1 << 20..))]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
+        value_parser = within(1 << 20..=u64::MAX))]
     max_bytes: Option<u64>,
     /// Seconds that records and seen counts are kept [default: 7 days]
     #[arg(long, value_name = "SECS",
-        value_parser = clap::value_parser!(u64).range(Limits::AGE_SECS_MIN..=10 * 366 * 86_400))]
+        allow_negative_numbers = true,
+        value_parser = within(Limits::AGE_SECS_MIN..=10 * 366 * 86_400))]
     max_age: Option<u64>,
     /// Bytes of each site's bucket of snapshots [default: 512 MiB]
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1 << 20..))]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
+        value_parser = within(1 << 20..=u64::MAX))]
     bucket_bytes: Option<u64>,
 }
 
-impl Place {
+impl BrokerArgs {
     /// What is said here, and of the rest what was said before.
     fn over(&self, before: Settings) -> Settings {
         let (is_said, absolute) = (!self.nats.is_empty(), |path: &PathBuf| std::path::absolute(path).ok());
@@ -183,7 +188,8 @@ impl OwnSite {
     /// Gives the site its JWT and its configuration.
     fn configure(&self, folder: &Folder, settings: &Settings, config: &Path) -> Result<Vec<String>, Problem> {
         let (network, mut changes) = (folder.network(), Vec::new());
-        let jwt = Authority::of(folder.secret()).site(self.introduction.site(), self.introduction.engine());
+        let jwt =
+            Authority::of(folder.secret()).site(self.introduction.site(), self.introduction.broker_key());
         if SiteLogin::new(&self.secret, network, &self.data).keep_jwt(jwt.as_bytes())? {
             changes.push(format!("gave the site in {} its JWT for the broker", self.data.display()));
         }

@@ -13,10 +13,11 @@ use serde_json::Value;
 
 use super::messages::{Files, Questions};
 use super::reason::Judged;
-use crate::client::{AskError, Client, MESSAGE, Place};
+use crate::client::{AskError, Client, MESSAGE, ServerArgs};
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
+use crate::range::within;
 use crate::shown::shown;
 
 #[derive(Args)]
@@ -33,13 +34,13 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// Ask the last snapshot in this data folder, not a server
     #[arg(long, value_name = "DATA_DIR", conflicts_with_all = ["token_file"])]
     local: Option<PathBuf>,
     /// Also count that N recipients got each message; the verdict knows of them. 0 counts nothing
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "local")]
-    #[arg(value_parser = clap::value_parser!(u64).range(..=RECIPIENTS_MAX))]
+    #[arg(allow_negative_numbers = true, value_parser = within(0..=RECIPIENTS_MAX))]
     see: u64,
     /// List only messages with this verdict; may be given several times. Failures are listed all the same
     #[arg(long, value_name = "VERDICT", value_parser = verdict_of)]

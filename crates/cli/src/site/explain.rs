@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use super::messages::Questions;
 use super::reason::{self, Judged};
-use crate::client::{AskError, BINARY, Client, Place, escaped};
+use crate::client::{AskError, BINARY, Client, ServerArgs, escaped};
 use crate::output;
+use crate::plural::counted;
 use crate::problem::Problem;
 
 #[derive(Args)]
@@ -25,7 +26,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE", required_unless_present = "kind", conflicts_with_all = ["kind", "digest"])]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// Explain one signature: its kind
     #[arg(long, value_name = "KIND", requires = "digest", value_parser = kind)]
     kind: Option<Kind>,
@@ -180,11 +181,11 @@ fn signature(explanation: &Value) -> String {
             _ => "took back what they said",
         };
         lines += &format!(
-            "  {} {} {said} (weight {}, {} times that day; record {})\n",
+            "  {} {} {said} (weight {}, {} that day; record {})\n",
             text(&word["time"]),
             text(&word["reporter"]),
             word["weight"],
-            word["raw"],
+            counted(word["raw"].as_u64().unwrap_or(0), "time"),
             text(&word["record"])
         );
     }

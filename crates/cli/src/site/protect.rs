@@ -11,7 +11,7 @@ use seenit_signature::razor::Ep4;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::client::{AskError, BINARY, Client, Place};
+use crate::client::{AskError, BINARY, Client, ServerArgs};
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     undo: bool,
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// Print one JSON object: messages, passed_over, unchanged, still_protected, failed, and what became of each file
     #[arg(long)]
     json: bool,
@@ -120,7 +120,10 @@ fn told(undo: bool, done: &Done) -> String {
     let parts = [
         (done.unchanged, same),
         (done.still_protected, "of their signatures stay protected by other messages"),
-        (done.passed_over, "have too little text for a signature"),
+        (
+            done.passed_over,
+            if done.passed_over == 1 { "has too little text" } else { "have too little text" },
+        ),
         (done.failed, "failed"),
     ];
     for (count, what) in parts.iter().filter(|(count, _)| *count > 0) {

@@ -11,6 +11,7 @@ use seenit_server::config::Wrong;
 use super::serve::read_config;
 use crate::client::DATA_FOLDER;
 use crate::output;
+use crate::plural::counted;
 use crate::problem::Problem;
 use crate::progress::Progress;
 
@@ -47,8 +48,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         output::json(&stats)?;
     } else {
         let (signatures, capacity) = (stats.signatures, stats.capacity);
-        let mut text =
-            format!("{records} records read, {signatures} signatures of {capacity} in the tally\n");
+        let mut text = format!(
+            "{} read, {signatures} signatures of {capacity} in the tally\n",
+            counted(records, "record")
+        );
         if arguments.capacity.is_some() {
             text += &format!(
                 "Serve with `capacity = {capacity}` in [ledger], or it is made for another number.\n"

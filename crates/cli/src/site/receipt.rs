@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::Value;
 
-use crate::client::{Client, Place, escaped};
+use crate::client::{Client, ServerArgs, escaped};
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
+use crate::range::within;
 
 /// Who waits longer than a day asks again.
 const WAIT_SECS_MAX: u64 = 86_400;
@@ -29,10 +30,11 @@ pub(crate) struct Arguments {
     #[arg(value_name = "RECORD")]
     record: String,
     /// Wait until all sites of the network have applied it, at most so many seconds
-    #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(..=WAIT_SECS_MAX))]
+    #[arg(long, value_name = "SECS", allow_negative_numbers = true,
+        value_parser = within(0..=WAIT_SECS_MAX))]
     wait: Option<u64>,
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,

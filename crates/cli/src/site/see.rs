@@ -7,9 +7,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::messages::{Files, Questions};
-use crate::client::{Client, MESSAGE, Place};
+use crate::client::{Client, MESSAGE, ServerArgs};
 use crate::output;
 use crate::problem::Problem;
+use crate::range::within;
 
 #[derive(Args)]
 #[command(after_help = "Example: seenit see --recipients 25 newsletter.eml")]
@@ -17,9 +18,10 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// How many recipients got each of the messages
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true,
+        value_parser = within(1..=u64::MAX))]
     recipients: u64,
     /// Print one JSON array: file, accepted, problem
     #[arg(long)]

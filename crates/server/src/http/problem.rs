@@ -8,9 +8,10 @@ use seenit_ledger::error::{SignatureError, WriteError};
 use serde::Serialize;
 
 use super::answer::{self, Answered};
-use super::{CASES_MAX, SIGNATURES_MAX};
 use crate::accounts::AccountError;
-use crate::limits::UsedUp;
+use crate::backend::Unserved;
+use crate::limits::{CASES_MAX, SIGNATURES_MAX, UsedUp};
+use crate::memory::NoRoom;
 use crate::secrets::SecretError;
 
 /// How long to wait after a refused write, in seconds: disks are not freed, and queues are worked off, at once.
@@ -135,6 +136,22 @@ impl From<UsedUp> for Problem {
     }
 }
 
+impl From<Unserved> for Problem {
+    fn from(unserved: Unserved) -> Self {
+        match unserved {
+            Unserved::Busy => Problem::unavailable("status-busy", unserved.to_string()),
+            Unserved::Closing => Problem::unavailable("closing", unserved.to_string()),
+            Unserved::Panicked => Problem::broken(&unserved.to_string()),
+        }
+    }
+}
+
+impl From<NoRoom> for Problem {
+    fn from(no_room: NoRoom) -> Self {
+        Problem::unavailable("memory-busy", no_room.to_string())
+    }
+}
+
 /// Rounded up, so that whoever waits that long is let in.
 fn whole_secs(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
@@ -167,6 +184,11 @@ impl From<WriteError> for Problem {
             }
             WriteError::SeenFull { .. } => {
                 let problem = Problem::unavailable("seen-full", why);
+                Problem { retry_secs: Some(SHARE_RETRY_SECS), ..problem }
+            }
+            // Before the next generation only a larger capacity helps.
+            WriteError::Full { .. } => {
+                let problem = Problem::unavailable("writes-refused", why);
                 Problem { retry_secs: Some(SHARE_RETRY_SECS), ..problem }
             }
             _ => Problem::unavailable("writes-refused", why),
