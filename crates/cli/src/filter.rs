@@ -28,7 +28,7 @@ pub(crate) enum Command {
     Info(info::Arguments),
     /// Look keys up in a filter file
     Query(query::Arguments),
-    /// Take keys out of a filter file that hit and should not, at a stated price in members
+    /// Take keys out of a filter file that hit and should not, and say how many true members are lost
     Retouch(retouch::Arguments),
     /// Unite filter files built with one geometry and one key
     Union(union::Arguments),

@@ -28,7 +28,7 @@ const AUTHORITY_FILE: &str = "network-ca.pem";
     fails: it does the same again.\n\
     The server may be started before: it waits until the site is admitted.\n\
     Examples:\n  seenit join seenit-invite-1-0a1b...\n  \
-    seenit join --data /var/lib/seenit --config /etc/seenit.toml - < invite.txt"
+    seenit join --data /var/lib/seenit/data --config /etc/seenit.toml - < invite.txt"
 )]
 pub(crate) struct Arguments {
     /// The string that the admin sent, in as many pieces as it came, or - to read it from standard input

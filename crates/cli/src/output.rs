@@ -109,7 +109,11 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let temporary = builder.tempfile_in(folder_of(path))?;
+    let folder = folder_of(path);
+    if !folder.is_dir() {
+        return Err(io::Error::other(format!("there is no folder {}: make it first", folder.display())));
+    }
+    let temporary = builder.tempfile_in(folder)?;
     if let Ok(old) = path.metadata() {
         temporary.as_file().set_permissions(old.permissions())?;
     }

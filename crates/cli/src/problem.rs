@@ -24,7 +24,7 @@ use crate::exit::Exit;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     /// Exit 65: a damaged, foreign or future file.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}{}", path.display(), remedy(error))]
     Format { path: PathBuf, error: FormatError },
     /// Exit 65: filters that cannot be united.
     #[error("{} and {}: {error}", first.display(), path.display())]
@@ -204,6 +204,15 @@ impl Problem {
             Problem::Output { .. } | Problem::Private(_) => Exit::NoOutput,
             Problem::Io { .. } => Exit::BrokenOff,
         }
+    }
+}
+
+/// What to do about a filter file that is damaged.
+fn remedy(error: &FormatError) -> &'static str {
+    use FormatError::{HeaderDigest, Page, Table};
+    match error {
+        HeaderDigest | Table | Page(_) => "; copy it again or build it anew",
+        _ => "",
     }
 }
 

@@ -166,7 +166,7 @@ fn a_broker_whose_store_was_wiped_has_all_back_after_up() {
     fs::remove_dir_all(admin.folder.path("admin/broker-jwt")).expect("ours");
     let changes = admin.changes().join("\n");
     for told in
-        ["started a broker", "_records", "_door", "OBJ_", "published 3 signed documents", "JWTs of 1 sites"]
+        ["started a broker", "_records", "_door", "OBJ_", "published 3 signed documents", "JWTs of 1 site"]
     {
         assert!(changes.contains(told), "{told} is not in:\n{changes}");
     }

@@ -278,7 +278,9 @@ fn a_number_out_of_its_range_is_refused_in_words() {
         ("see --recipients 0 a.eml", "must be a number, 1 or more"),
         ("network admit one --spam -1", "must be a number from 0 to "),
     ] {
-        folder.run(command).refused(2, says);
+        let ran = folder.run(command);
+        ran.refused_as_usage();
+        assert!(ran.err.contains(says), "{command}: {}", ran.err);
     }
 }
 
@@ -303,6 +305,46 @@ fn a_pyzor_secret_comes_with_the_line_that_a_client_needs() {
     let ran = serving.run("account secret mx1 pyzor");
     assert!(ran.err.contains("HOST : PORT : mx1 : ,SECRET"), "{}", ran.err);
     assert_eq!(ran.out.lines().count(), 1, "the secret alone: {}", ran.out);
+}
+
+#[test]
+fn what_is_wrong_with_a_configuration_is_said_with_what_to_write() {
+    let folder = Folder::new();
+    for (text, says) in [
+        ("[http]\nlissten = []\n", "a.toml:2: http.lissten: unknown key: did you mean `listen`?"),
+        ("[http]\nquorum = 3\n", "a.toml:2: http.quorum: unknown key: `quorum` belongs in [ledger]"),
+        ("[legder]\n", "unknown section `legder`: did you mean [ledger]?"),
+        ("[ledger]\nquorum = \"ten\"\n", "ledger.quorum: must be a whole number, not text \"ten\""),
+        ("[http]\nlisten = [\"127.0.0.1\"]\n", "must be an address with a port"),
+    ] {
+        folder.write("a.toml", text);
+        folder.run("config check a.toml").refused(78, says);
+    }
+    folder.write("a.toml", b"[http]\n# \xff\n");
+    folder.run("config check a.toml").refused(78, "it is not UTF-8 text");
+}
+
+#[test]
+fn what_is_not_there_is_said_before_anybody_is_asked() {
+    let folder = Folder::new();
+    folder.write("keys", "a\nb\n");
+    folder.run("explain --kind pyzor --digest zz").refused(65, "a digest is hexadecimal digits");
+    folder.run("stats --server http://127.0.0.1:9 --ca nosuch.pem").refused(66, "cannot open nosuch.pem");
+    let filter = folder.run("filter build --keys keys -o nosuch/x.filter");
+    filter.refused(73, "cannot write nosuch/x.filter: there is no folder nosuch: make it first");
+    let no_network = "cannot open admin: there is no network in it; make one with `seenit network up`";
+    folder.run("network status").refused(66, no_network);
+}
+
+#[test]
+fn every_group_of_commands_has_an_example_and_each_verb_its_own() {
+    let folder = Folder::new();
+    for group in ["account", "network", "filter", "words", "config", "clock"] {
+        let help = folder.run(&format!("{group} --help")).out;
+        assert!(help.contains("Example") && help.contains(&format!("seenit {group} ")), "{help}");
+    }
+    assert!(!folder.run("revoke --help").out.contains("seenit report "));
+    assert!(folder.run("explain --help").out.contains("possible values: exact1, "));
 }
 
 #[test]

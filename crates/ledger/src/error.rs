@@ -62,8 +62,9 @@ pub enum OpenError {
     Locked(PathBuf),
     /// A journal whose keys are lost.
     #[error(
-        "cannot open the data folder {name}: identity.json is missing, but there is a journal; without its keys nothing \
-         in it can be read. Put identity.json back from a backup (seenit restore), or move {name} away to begin anew",
+        "cannot open the data folder {name}: identity.json is missing, but there is a journal; without its keys \
+         nothing in it can be read. Put identity.json back from a backup (seenit restore), or move {name} away to begin \
+         anew",
         name = .0.display()
     )]
     NoIdentity(PathBuf),
@@ -149,8 +150,8 @@ pub enum WriteError {
     Journal(String),
     /// The tally holds as many signatures as it was made for.
     #[error(
-        "the tally is full: {held} of {capacity} signatures, and too few of them are of earlier generations, which could \
-         be forgotten; set [ledger] capacity higher and restart the server: what was reported so far is kept"
+        "the tally is full: {held} of {capacity} signatures, and too few of them are of earlier generations, which \
+         could be forgotten; set [ledger] capacity higher and restart the server: what was reported so far is kept"
     )]
     Full {
         /// Signatures it holds.
@@ -230,7 +231,7 @@ pub enum WriteError {
     #[error("the ledger is being closed")]
     Closed,
     /// Nothing to write.
-    #[error("there is no signature in it that could be anybody's opinion")]
+    #[error("it has too little text to be told from other messages")]
     Empty,
     /// More than one write takes.
     #[error("a write has at most {most} cases, not {cases}")]

@@ -52,7 +52,8 @@ const KEY_FILE: &str = "secrets.key";
 
 /// What is wrong where only the key is gone, and what to do.
 const KEY_LOST: &str = "it is missing, but there is a secrets.json; without the key no secret in it can be read. Put \
-    secrets.key back from a backup, or move secrets.json away and give the accounts new secrets (seenit account secret)";
+    secrets.key back from a backup, or move secrets.json away and give the accounts new secrets \
+    (seenit account secret)";
 
 const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 24;

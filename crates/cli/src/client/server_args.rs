@@ -134,8 +134,8 @@ impl ServerArgs {
                 None => "the file that `seenit serve` wrote".into(),
             };
             return Some(format!(
-                "the token is from {from}: the account may have another one by now, and a restart of the server makes a \
-                 new operator token"
+                "the token is from {from}: the account may have another one by now, and a restart of the server \
+                 makes a new operator token"
             ));
         }
         let looked = self.operator_files().ok().and_then(|files| files.into_iter().next());

@@ -26,7 +26,7 @@ pub(super) fn tls(ca: Option<&Path>) -> Result<TlsConfig, Problem> {
 }
 
 /// The certificates in a file, each of which can be an authority.
-fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, Problem> {
+pub(super) fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, Problem> {
     let bytes = fs::read(path).map_err(Problem::input(path))?;
     let wrong = |why: String| Problem::Authority { path: path.to_owned(), why };
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();

@@ -40,10 +40,10 @@ pub(crate) struct Arguments {
     /// Show who asks to be let in, with six words each; admits nobody
     #[arg(long, conflicts_with_all = ["name", "all"])]
     pending: bool,
-    /// Let all in who ask
+    /// Admit all who ask; only if you compared the words of each
     #[arg(long, requires = "yes", conflicts_with = "name")]
     all: bool,
-    /// I compared the words, or need not: admits what was not shown with --pending first, too
+    /// Admit without --pending first; only if you compared the words yourself
     #[arg(long)]
     yes: bool,
     #[command(flatten)]

@@ -53,8 +53,8 @@ fn taken(roster: &Roster, introduction: &Introduction) -> Option<String> {
     let (site, name) = (introduction.site(), introduction.name());
     let member = roster.members().iter().find(|member| member.name == *name && member.site != *site)?;
     Some(format!(
-        "there is a member called {name} already, with key {}: if that site lost its data, remove it first with `seenit \
-         network remove {name}`; then, or by another name, invite this one again",
+        "there is a member called {name} already, with key {}: if that site lost its data, remove it first with \
+         `seenit network remove {name}`; then, or by another name, invite this one again",
         member.site
     ))
 }

@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     /// Do not start a broker
     #[arg(long)]
     no_start: bool,
-    /// Seconds of a generation of seen counts: said when the network is made, and for ever
+    /// Seconds of a generation of seen counts. It is chosen when the network is made and cannot be changed later
     #[arg(long, value_name = "SECS", default_value_t = 86_400,
         allow_negative_numbers = true,
         value_parser = within(GENERATION_SECS_MIN..=GENERATION_SECS_MAX))]
@@ -74,8 +74,8 @@ struct BrokerArgs {
     /// Servers that keep a copy: 3 in a cluster of three [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=5_u8))]
     replicas: Option<u8>,
-    /// Bytes that each of the streams of records and seen counts may have; the oldest messages go first [default:
-    /// 4 GiB]
+    /// Bytes that the broker keeps of records, and as many of seen counts; beyond that it deletes the oldest messages
+    /// [default: 4 GiB]
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
         value_parser = within(1 << 20..=u64::MAX))]
     max_bytes: Option<u64>,

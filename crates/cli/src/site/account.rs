@@ -37,7 +37,7 @@ pub(crate) enum Command {
     /// Give an account a new token, and show it, once
     #[command(after_help = "Example: seenit account token mx1")]
     Token(Named),
-    /// Choose how an account stands: vouched, known or stranger
+    /// Choose how far an account is believed: vouched (lists mail alone), known (earns weight) or stranger (weighs 0)
     #[command(
         after_help = "Examples:\n  seenit account standing abuse-desk vouched   # lists mail alone, judges others\n  \
         seenit account standing razor.alice known      # she registered; now she can earn weight"
@@ -53,7 +53,7 @@ pub(crate) enum Command {
         The account of DCC's client 32768 is called dcc-32768. For fuzzy (rspamd) a key of this server is made for the \
         account, and its public half is shown: the encryption_key of the account's rule.")]
     Secret(Secret),
-    /// Take back everything an account said; its word weighs nothing from then on (the operator keeps its weight)
+    /// Take back everything an account said, and its reports have weight 0 until you change that (not the operator's)
     #[command(after_help = "Example: seenit account undo mx1")]
     Undo(Named),
 }

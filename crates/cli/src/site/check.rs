@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// Ask the last snapshot in this data folder, not a server
     #[arg(long, value_name = "DATA_DIR", conflicts_with_all = ["token_file"])]
     local: Option<PathBuf>,
-    /// Also count that N recipients got each message; the verdict knows of them. 0 counts nothing
+    /// Also count that N recipients got each message; they are counted before the verdict. 0 counts nothing
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "local")]
     #[arg(allow_negative_numbers = true, value_parser = within(0..=RECIPIENTS_MAX))]
     see: u64,

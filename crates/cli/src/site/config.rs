@@ -26,7 +26,7 @@ pub(crate) enum Command {
     after_help = "Every file that the configuration names is opened and read as `serve` would: certificate, key, \
     whitelist, credentials, authority. All that is wrong with them is told, a line each: the line of the \
     configuration, the key, the path, the reason.\n\
-    Examples:\n  seenit config check seenit.toml\n  seenit config check --data /var/lib/seenit /etc/seenit.toml"
+    Examples:\n  seenit config check seenit.toml\n  seenit config check --data /var/lib/seenit/data /etc/seenit.toml"
 )]
 pub(crate) struct Check {
     /// The configuration

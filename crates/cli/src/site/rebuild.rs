@@ -16,8 +16,12 @@ use crate::problem::Problem;
 use crate::progress::Progress;
 
 #[derive(Args)]
-#[command(after_help = "No server may be running on the folder. Seen counts stay as they are.\n\
-    Example: seenit rebuild --data seenit-data --capacity 10000000")]
+#[command(
+    after_help = "No server may be running on the folder. Without --config or --capacity the tallies are made for \
+    the default capacity. For another size a restart with another `capacity` is enough: this is for tallies that are \
+    damaged or in doubt. Seen counts stay as they are.\n\
+    Example: seenit rebuild --data seenit-data --capacity 10000000"
+)]
 pub(crate) struct Arguments {
     /// The data folder
     #[arg(long, value_name = "DIR", default_value = DATA_FOLDER)]

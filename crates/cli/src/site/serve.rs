@@ -22,9 +22,9 @@ use crate::problem::Problem;
 #[derive(Args)]
 #[command(
     after_help = "Stops on SIGINT (Ctrl-C), SIGTERM or SIGQUIT once requests under way are answered; a second signal \
-    ends it at once. SIGHUP reads the configuration, DCC's whitelist and the certificate again; the log says what \
-    holds from the next start on only.\n\
-    Examples:\n  seenit serve\n  seenit serve --data /var/lib/seenit --config /etc/seenit.toml\n  \
+    ends it at once. SIGHUP reads the configuration, DCC's whitelist and the certificate again; the log names the \
+    keys that take effect only after a restart.\n\
+    Examples:\n  seenit serve\n  seenit serve --data /var/lib/seenit/data --config /etc/seenit.toml\n  \
     seenit serve --http 127.0.0.1:0 --json"
 )]
 pub(crate) struct Arguments {

@@ -284,8 +284,8 @@ impl Operator {
         })
     }
 
-    /// What was left at the door in all, as bytes that nobody has looked at, and at which subject: by holders of invites
-    /// that are open, and of those that are not any more.
+    /// What was left at the door in all, as bytes that nobody has looked at, and at which subject: by holders of
+    /// invites that are open, and of those that are not any more.
     pub fn deposits(&self) -> Result<Vec<(String, Vec<u8>)>, BrokerError> {
         self.runtime.block_on(async {
             let door = self.context.get_stream_no_info(self.names.door()).await.map_err(BrokerError::of)?;
