@@ -296,7 +296,7 @@ fn a_network_from_before_jwts_goes_on_and_moves_to_a_broker_with_jwts() {
     let mut secret = [0; 32];
     hex::decode_to_slice(admin.folder.read("admin/admin.key").trim_ascii_end(), &mut secret).expect("a key");
     let secret = AdminSecret::from_bytes(secret);
-    let [key, other] = [secret.engine().public(), site_secret(&site).engine().public()].map(|key| nkey(&key));
+    let [key, other] = [secret.broker().public(), site_secret(&site).broker().public()].map(|key| nkey(&key));
     let users = format!(
         "accounts {{ SEENIT {{ jetstream: enabled, users: [ {{ nkey: {key} }}, {{ nkey: {other} }} ] }} }}"
     );

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use seenit_filter::sightings;
+use seenit_sites::FormatError;
 use seenit_sites::ask::Ask;
 use seenit_sites::chain::Chain;
 use seenit_sites::key::SiteKey;
 use seenit_sites::list;
-use seenit_sites::message::{HEAD_BYTES, Head, Message, MessageError, Stream, StreamId};
+use seenit_sites::message::{HEAD_BYTES, Head, Message, Stream, StreamId};
 use seenit_sites::number::{Generation, Sequence};
 
 use crate::action::Action;
@@ -15,7 +16,7 @@ use crate::checker::Checked;
 use crate::following::Following;
 use crate::link::Link;
 use crate::position::Position;
-use crate::store::{Heard, HeldStream};
+use crate::store::{HeardItems, HeldStream};
 
 /// How far ahead a peer's generation may be: its clock is ahead of ours, or ours behind.
 const SKEW_GENERATIONS: u64 = 1;
@@ -40,17 +41,16 @@ impl Link {
 
     /// A message of a member, checked in full.
     pub(crate) fn take_message(&mut self, head: &Head, bytes: &[u8]) {
-        let id = StreamId::of(head);
-        let is_head_alone = head.previous() == head.state().sequence;
-        if !self.note_head(head) || is_head_alone {
+        let id = head.id;
+        if !self.note_head(head) || head.is_alone() {
             return;
         }
         let Some(following) = self.streams.get_mut(&id) else { return };
         let applied = following.applied();
-        if head.previous() <= applied && applied < head.state().sequence {
+        if head.previous <= applied && applied < head.sequence {
             // Whatever waits: what can be applied is applied.
             self.apply(&id, bytes);
-        } else if head.previous() > applied {
+        } else if head.previous > applied {
             self.waiting_bytes -= following.waiting_bytes;
             following.wait(head, bytes);
             self.waiting_bytes += following.waiting_bytes;
@@ -61,10 +61,10 @@ impl Link {
     }
 
     /// Takes note of something that no member signed.
-    pub(crate) fn not_of_members(&mut self, error: MessageError) {
+    pub(crate) fn not_of_members(&mut self, error: FormatError) {
         match error {
-            MessageError::OtherNetwork { found, .. } => self.foreign = Some(found),
-            MessageError::NoMember(site) => self.unknown = Some((self.now, site)),
+            FormatError::OtherNetwork { found, .. } => self.foreign = Some(found),
+            FormatError::NoMember(site) => self.unknown = Some((self.now, site)),
             _ => {}
         }
     }
@@ -88,13 +88,13 @@ impl Link {
 
     /// Takes note of what a site signed to have; whether it is a stream that is followed.
     pub(crate) fn note_head(&mut self, head: &Head) -> bool {
-        let id = StreamId::of(head);
+        let id = head.id;
         if id.site == self.key && id.incarnation >= self.own.latest.incarnation {
-            self.said_by_us(head);
+            self.said_by_us(id, head.chain(), head.time_secs);
             return false;
         }
         if let Stream::Sightings { generation } = id.stream
-            && !self.is_countable(&id.site, generation, head.state().manifest)
+            && !self.is_countable(&id.site, generation, head.manifest)
         {
             return false;
         }
@@ -135,9 +135,7 @@ impl Link {
                 return None;
             }
             let start = if id.site == self.key { self.own_start(&id)? } else { Chain::begin(&id) };
-            let mut position = Position::begin(start.value());
-            position.applied = start.sequence();
-            self.streams.insert(id, Following::new(slot, position));
+            self.streams.insert(id, Following::new(slot, Position::new(start)));
         }
         self.streams.get_mut(&id)
     }
@@ -198,16 +196,17 @@ impl Link {
         let Some(roster) = self.documents.roster.as_ref() else { return false };
         let Some(following) = self.streams.get(id) else { return false };
         let Ok(message) = Message::reread(bytes, roster) else { return false };
-        let (previous, state) = (message.head().previous(), *message.head().state());
+        let Head { previous, sequence, value, .. } = message.head;
         let after = following.applied();
-        let Ok(items) = list::items(message.payload(), state.sequence.0 - previous.0) else {
+        let Ok(items) = list::items(message.payload, sequence.0 - previous.0) else {
             return self.unreadable(id, "a message of it is no list of items");
         };
         let items = items.get((after.0 - previous.0) as usize..).unwrap_or_default();
-        let chain = Chain::resume(after, following.position.value);
-        if items.iter().fold(chain, |chain, item| chain.then(item)).value() != state.value {
+        let at = following.position.at.then_all(items);
+        if at.value != value {
             return self.mismatched(id);
         }
+        debug_assert_eq!(at.sequence, sequence, "the first n items, as the publishing site had them");
         if let Stream::Sightings { .. } = id.stream
             && let Some(error) = items.iter().find_map(|item| sightings::decode(item).err())
         {
@@ -215,11 +214,9 @@ impl Link {
         }
         let stream = self.held(id, following);
         let items = items.iter().map(|item| item.to_vec()).collect();
-        self.batch.heard.push(Heard { stream, after, items, message: Some(bytes.to_vec()) });
+        self.batch.heard.push(HeardItems { stream, after, items, message: Some(bytes.to_vec()) });
         let head = bytes.get(..HEAD_BYTES).map(<[u8]>::to_vec);
-        let position =
-            Position { applied: state.sequence, value: state.value, head, ..following.position.clone() };
-        self.advance(id, position);
+        self.advance(id, Position { at, head, ..following.position.clone() });
         true
     }
 

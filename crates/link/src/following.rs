@@ -106,7 +106,7 @@ impl Following {
     }
 
     pub(crate) fn applied(&self) -> Sequence {
-        self.position.applied
+        self.position.at.sequence
     }
 
     /// The farthest that its site is known to have signed.
@@ -171,10 +171,7 @@ impl Following {
 
     /// Takes note of a head that its site signed.
     pub(crate) fn note(&mut self, head: &Head) {
-        let (sequence, time_secs) = (head.state().sequence, head.state().time_secs);
-        if self.newest.is_none_or(|newest| (sequence, time_secs) > newest) {
-            self.newest = Some((sequence, time_secs));
-        }
+        self.newest = self.newest.max(Some((head.sequence, head.time_secs)));
     }
 
     /// Takes note of how far somebody claims to be.
@@ -194,7 +191,7 @@ impl Following {
 
     /// Lets a message wait that does not follow on what is applied. The farthest make room.
     pub(crate) fn wait(&mut self, head: &Head, bytes: &[u8]) {
-        let place = (head.previous(), head.state().sequence);
+        let place = (head.previous, head.sequence);
         if self.waiting.insert(place, bytes.to_vec()).is_none() {
             self.waiting_bytes += bytes.len();
         }

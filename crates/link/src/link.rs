@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seenit_sites::Arrival;
-use seenit_sites::ask::{Answer, Ask};
+use seenit_sites::ask::{Ask, AskAnswer};
 use seenit_sites::key::{AdminKey, SiteKey, SiteSecret};
-use seenit_sites::message::StreamId;
+use seenit_sites::message::{Head, StreamId};
 use seenit_sites::number::Generation;
+use seenit_sites::{Arrival, FormatError};
 
-use crate::action::{Action, BrokerState, Kind, Millis, Note, Place, ReplyTo};
+use crate::action::{Action, BrokerPosition, BrokerState, BrokerStream, Millis, Note, ReplyTo};
 use crate::answer::Patience;
 use crate::checker::Checked;
 use crate::documents::{Documents, Taken};
@@ -23,7 +23,7 @@ use crate::position::Position;
 use crate::read::Reads;
 use crate::rows;
 use crate::snapshot::Snapshots;
-use crate::store::{Batch, Committed, HeldStream, Loaded, Own, StoreError};
+use crate::store::{Committed, HeldStream, LinkBatch, Loaded, Own, StoreError};
 
 /// How often places are journalled.
 const PLACES_MILLIS: u64 = 2_000;
@@ -49,8 +49,8 @@ pub struct LocalCap {
 /// How far the broker's streams were read, and what is journalled of that.
 #[derive(Debug, Default)]
 struct Places {
-    now: [Place; 2],
-    saved: [Place; 2],
+    now: [BrokerPosition; 2],
+    saved: [BrokerPosition; 2],
     saved_at: Millis,
 }
 
@@ -86,7 +86,7 @@ pub struct Link {
     pub(crate) trouble: Option<String>,
     /// A commit failed, and may be durable all the same: nothing is done until the store is read again.
     is_unsure: bool,
-    pub(crate) batch: Batch,
+    pub(crate) batch: LinkBatch,
     pub(crate) out: Vec<Action>,
     /// The time of the call that is being worked on.
     pub(crate) now: Millis,
@@ -123,7 +123,7 @@ impl Link {
             pending_documents: Vec::new(),
             trouble: None,
             is_unsure: false,
-            batch: Batch::default(),
+            batch: LinkBatch::default(),
             out: Vec::new(),
             now,
         };
@@ -143,7 +143,7 @@ impl Link {
     }
 
     fn load(&mut self, loaded: Loaded) {
-        (self.batch, self.waiting_bytes) = (Batch::default(), 0);
+        (self.batch, self.waiting_bytes) = (LinkBatch::default(), 0);
         (self.due, self.dirty) = (BTreeSet::new(), BTreeSet::new());
         let mut before = std::mem::take(&mut self.streams);
         for (key, value) in &loaded.rows {
@@ -151,7 +151,7 @@ impl Link {
                 Some(b'f') => self.load_position(&mut before, key, value),
                 Some(b'e') => self.load_place(key, value),
                 Some(b'p') => self.snapshots.load(value),
-                Some(b'c' | b'n') => self.own.load(key, value),
+                Some(b'c' | b'n') => self.own.load(self.key, key, value),
                 _ => {}
             }
         }
@@ -177,12 +177,11 @@ impl Link {
             return;
         };
         let id = StreamId { site, incarnation, stream };
-        let time_secs =
-            position.head.as_ref().zip(self.documents.roster.as_ref()).and_then(|(head, roster)| {
-                seenit_sites::message::Message::reread(head, roster)
-                    .ok()
-                    .map(|one| one.head().state().time_secs)
-            });
+        let time_secs = position
+            .head
+            .as_ref()
+            .zip(self.documents.roster.as_ref())
+            .and_then(|(head, roster)| Head::reread(head, roster).ok().map(|head| head.time_secs));
         let mut following = Following::new(slot, position);
         following.mark(time_secs.unwrap_or(u64::MAX).min(self.now.secs()));
         following.newest = before.remove(&id).and_then(|old| old.newest);
@@ -223,7 +222,7 @@ impl Link {
             }
             Some(Arrival::Answer) => {
                 let roster = self.documents.roster.as_ref();
-                if let Some(Ok(answer)) = roster.map(|roster| Answer::decode(bytes, roster)) {
+                if let Some(Ok(answer)) = roster.map(|roster| AskAnswer::decode(bytes, roster)) {
                     self.hear_answer(answer);
                 }
             }
@@ -243,7 +242,7 @@ impl Link {
             return;
         }
         self.turn();
-        if self.own.is_settled && self.own.fenced.is_none() {
+        if self.may_publish() {
             self.read_tips();
             self.publish();
             self.plan_heartbeat();
@@ -256,7 +255,7 @@ impl Link {
 
     /// What is to last: to be committed, unless it is empty, and reported with [`committed`](Self::committed) or
     /// [`failed`](Self::failed) before anything else is called.
-    pub fn take_batch(&mut self) -> Batch {
+    pub fn take_batch(&mut self) -> LinkBatch {
         for id in std::mem::take(&mut self.dirty) {
             let Some(following) = self.streams.get(&id) else { continue };
             let key = rows::position(&self.held(&id, following));
@@ -307,12 +306,12 @@ impl Link {
     }
 
     /// How far a stream of the broker was read.
-    pub fn place(&self, kind: Kind) -> Place {
+    pub fn place(&self, kind: BrokerStream) -> BrokerPosition {
         self.places.now[kind as usize]
     }
 
     /// A message of the broker's stream was heard: so far it is read.
-    pub fn set_place(&mut self, kind: Kind, place: Place) {
+    pub fn set_place(&mut self, kind: BrokerStream, place: BrokerPosition) {
         // What was not heard, because the store failed, is to be read again after a restart.
         if !self.is_unsure {
             self.places.now[kind as usize] = place;
@@ -320,13 +319,13 @@ impl Link {
     }
 
     fn load_place(&mut self, key: &[u8], value: &[u8]) {
-        for kind in Kind::ALL.into_iter().filter(|kind| rows::place(*kind) == key) {
+        for kind in BrokerStream::ALL.into_iter().filter(|kind| rows::place(*kind) == key) {
             if let Some((born, sequence)) = value.split_first_chunk::<8>()
                 && let Ok(sequence) = sequence.try_into()
             {
                 let (born, sequence) = (u64::from_be_bytes(*born), u64::from_be_bytes(sequence));
-                self.places.now[kind as usize] = Place { born, sequence };
-                self.places.saved[kind as usize] = Place { born, sequence };
+                self.places.now[kind as usize] = BrokerPosition { born, sequence };
+                self.places.saved[kind as usize] = BrokerPosition { born, sequence };
             }
         }
     }
@@ -336,7 +335,7 @@ impl Link {
             return;
         }
         self.places.saved_at = self.now;
-        for kind in Kind::ALL {
+        for kind in BrokerStream::ALL {
             let place = self.places.now[kind as usize];
             if place != self.places.saved[kind as usize] {
                 let value = [place.born.to_be_bytes(), place.sequence.to_be_bytes()].concat();
@@ -375,28 +374,35 @@ impl Link {
     }
 
     fn hear_roster(&mut self, bytes: &[u8]) {
-        match self.documents.take_roster(&mut self.batch, bytes) {
-            Taken::Old => self.foreign = None,
-            Taken::New => {
-                (self.foreign, self.unknown) = (None, None);
-                let version = self.documents.roster.as_ref().map_or(0, |roster| roster.version());
-                self.note(format!("roster {version}: {} sites", self.documents.members()));
-                self.enrol();
-                self.agree();
-            }
-            Taken::Foreign(network) => self.foreign = Some(network),
-            Taken::Refused(why) => self.warn(format!("a roster was refused: {why}")),
+        let taken = self.documents.take_roster(&mut self.batch, bytes);
+        if taken.is_ok() {
+            self.foreign = None;
+        }
+        if self.is_new("roster", taken) {
+            self.unknown = None;
+            let version = self.documents.roster.as_ref().map_or(0, |roster| roster.version);
+            self.note(format!("roster {version}: {} sites", self.documents.members()));
+            self.enrol();
+            self.agree();
         }
     }
 
     fn hear_manifest(&mut self, bytes: &[u8]) {
         let begun = self.own.has_terms.then_some(self.own.latest.generation);
-        match self.documents.take_manifest(&mut self.batch, bytes, begun) {
-            Taken::Old => {}
-            Taken::New => self.agree(),
-            Taken::Foreign(network) => self.foreign = Some(network),
-            Taken::Refused(why) => self.warn(format!("a manifest was refused: {why}")),
+        let taken = self.documents.take_manifest(&mut self.batch, bytes, begun);
+        if self.is_new("manifest", taken) {
+            self.agree();
         }
+    }
+
+    /// Whether a document counts from now on.
+    fn is_new(&mut self, what: &str, taken: Result<Taken, FormatError>) -> bool {
+        match taken {
+            Ok(taken) => return matches!(taken, Taken::New),
+            Err(FormatError::OtherNetwork { found, .. }) => self.foreign = Some(found),
+            Err(error) => self.warn(format!("a {what} was refused: {error}")),
+        }
+        false
     }
 
     /// Passes the network's terms to the store, once this site is a member and can open a manifest.

@@ -6,11 +6,10 @@ use seenit_sites::Digest;
 use seenit_sites::heartbeat::{Heartbeat, Holding};
 use seenit_sites::key::SiteKey;
 use seenit_sites::message::StreamId;
-use seenit_sites::number::{Generation, Incarnation, Sequence};
+use seenit_sites::number::{Generation, Incarnation};
 
 use crate::action::Millis;
 use crate::link::Link;
-use crate::own::OwnId;
 
 /// Two incarnations of a site that were both heard within this time both run.
 const ALIVE_MILLIS: u64 = 30_000;
@@ -20,14 +19,6 @@ const NUMBERS_MAX: usize = 8;
 
 /// Own streams of which it is remembered how far a neighbour is.
 const HOLDS_MAX: usize = 1024;
-
-/// What a site holds of one of our streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Held {
-    pub(crate) sequence: Sequence,
-    pub(crate) uncounted: u64,
-    pub(crate) uncounted_last: Sequence,
-}
 
 /// What is known of another site.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +34,7 @@ pub(crate) struct Neighbour {
     /// When two of its incarnations were last heard in turn.
     copied_at: Option<Millis>,
     /// How far it is with our streams.
-    pub(crate) holds: BTreeMap<OwnId, Held>,
+    pub(crate) holds: BTreeMap<StreamId, Holding>,
     /// Its newest snapshot.
     pub(crate) snapshot: Option<Digest>,
     /// A generation of its that was refused.
@@ -91,8 +82,7 @@ impl Neighbour {
 
     /// Takes note of what it holds of ours.
     pub(crate) fn holds(&mut self, holding: &Holding) {
-        let Holding { id, sequence, uncounted, uncounted_last, .. } = *holding;
-        self.holds.insert((id.incarnation, id.stream), Held { sequence, uncounted, uncounted_last });
+        self.holds.insert(holding.id, *holding);
         while self.holds.len() > HOLDS_MAX {
             self.holds.pop_first();
         }

@@ -1,7 +1,7 @@
 //! Repair: what was missed is asked for, first of its own site, then of others who have more. Whatever is answered must
 //! lead to a value that its site signed.
 
-use seenit_sites::ask::{Answer, Ask};
+use seenit_sites::ask::{Ask, AskAnswer};
 use seenit_sites::key::SiteKey;
 use seenit_sites::message::{Message, StreamId};
 use seenit_sites::number::Sequence;
@@ -52,14 +52,14 @@ impl Link {
         other.or((id.site != self.key).then_some(id.site))
     }
 
-    pub(crate) fn hear_answer(&mut self, answer: Answer) {
+    pub(crate) fn hear_answer(&mut self, answer: AskAnswer) {
         match answer {
-            Answer::Message(bytes) => {
+            AskAnswer::Message(bytes) => {
                 let Some(roster) = self.documents.roster.as_ref() else { return };
-                let Ok(message) = Message::decode(&bytes, roster) else { return };
-                let id = StreamId::of(message.head());
+                let Ok(Message { head, .. }) = Message::decode(&bytes, roster) else { return };
+                let id = head.id;
                 let before = self.applied(&id);
-                self.take_message(message.head(), &bytes);
+                self.take_message(&head, &bytes);
                 let now = self.now;
                 if let Some(following) = self.streams.get_mut(&id)
                     && following.applied() > before
@@ -69,7 +69,7 @@ impl Link {
                     self.refresh(&id);
                 }
             }
-            Answer::Expired { id, first } => self.hear_expired(&id, first),
+            AskAnswer::Expired { id, first } => self.hear_expired(&id, first),
         }
     }
 

@@ -3,7 +3,7 @@
 use seenit_sites::key::SiteKey;
 use seenit_sites::message::{Stream, StreamId};
 
-use crate::action::{BrokerState, Kind, Millis};
+use crate::action::{BrokerState, BrokerStream, Millis};
 use crate::apply::{INCARNATIONS_MAX, described};
 use crate::following::Following;
 use crate::link::Link;
@@ -25,27 +25,27 @@ impl Link {
     pub fn status(&self, now: Millis) -> NetworkStatus {
         let now = self.now.max(now);
         let roster = self.documents.roster.as_ref();
-        let others = roster.into_iter().flat_map(|roster| roster.members());
+        let others = roster.into_iter().flat_map(|roster| &roster.members);
         let others = others.filter(|member| member.site != self.key);
         let sites: Vec<SiteStatus> = others.map(|member| self.site_status(&member.site, now)).collect();
-        let records = self.own.present(Stream::Records);
+        let records = self.own_in(BrokerStream::Records).next().map(|(_, one)| one);
         let (state, since) = &self.broker;
         let why = match state {
             BrokerState::Up => None,
             BrokerState::Down { why } => Some(why.clone()),
         };
         let since_secs = now.since(*since) / 1000;
-        let waiting = self.own.publishers[Kind::Records as usize].waiting_since;
+        let waiting = self.own.publishers[BrokerStream::Records as usize].waiting_since;
         let alarms = self.alarms(&sites, now);
         NetworkStatus {
             network: self.documents.network.to_string(),
             member: self.is_member(),
-            roster: roster.map_or(0, |roster| roster.version()),
+            roster: roster.map_or(0, |roster| roster.version),
             incarnation: self.own.latest.incarnation.0,
             records: records.map_or(0, |one| one.last.0),
             published: records.and_then(|one| one.published).map_or(0, |published| published.0),
-            records_bytes: self.own.publishers[Kind::Records as usize].bytes,
-            seen_bytes: self.own.publishers[Kind::Sightings as usize].bytes,
+            records_bytes: self.own.publishers[BrokerStream::Records as usize].bytes,
+            seen_bytes: self.own.publishers[BrokerStream::Sightings as usize].bytes,
             broker: BrokerStatus { up: why.is_none(), why, since_secs },
             waiting_secs: waiting.map_or(0, |since| now.since(since) / 1000),
             fenced: self.own.fenced.clone(),
@@ -250,19 +250,19 @@ impl Link {
 
     /// Own items wait, and the broker stores none of them.
     fn waiting_alarm(&self, now: Millis) -> Option<String> {
-        let late = |kind: &Kind| {
+        let late = |kind: &BrokerStream| {
             let since = self.own.publishers[*kind as usize].waiting_since;
             since.is_some_and(|since| now.since(since) >= WAITING_MILLIS)
         };
-        let kind = Kind::ALL.into_iter().find(late)?;
+        let kind = BrokerStream::ALL.into_iter().find(late)?;
         let publisher = &self.own.publishers[kind as usize];
         let waiting = |kind| {
-            let streams = self.own_of_kind(kind);
+            let streams = self.own_in(kind);
             streams
                 .map(|(_, one)| one.last.0 - one.published.unwrap_or_default().min(one.last).0)
                 .sum::<u64>()
         };
-        let (records, deltas) = (waiting(Kind::Records), waiting(Kind::Sightings));
+        let (records, deltas) = (waiting(BrokerStream::Records), waiting(BrokerStream::Sightings));
         let secs = publisher.waiting_since.map_or(0, |since| now.since(since) / 1000);
         let why = publisher.why.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
         Some(format!(
@@ -291,10 +291,10 @@ impl Link {
 }
 
 fn held_of_ours(neighbour: &Neighbour) -> Vec<HoldsOfOurs> {
-    let records = neighbour.holds.iter().filter(|((_, stream), _)| *stream == Stream::Records);
+    let records = neighbour.holds.values().filter(|held| held.id.stream == Stream::Records);
     records
-        .map(|((incarnation, _), held)| HoldsOfOurs {
-            incarnation: incarnation.0,
+        .map(|held| HoldsOfOurs {
+            incarnation: held.id.incarnation.0,
             sequence: held.sequence.0,
             uncounted: held.uncounted,
             uncounted_last: held.uncounted_last.0,
@@ -320,7 +320,7 @@ fn stream_status(id: &StreamId, following: &Following) -> StreamStatus {
         known: following.known().0,
         applied: following.applied().0,
         verified: following.applied().0,
-        root: following.position.value.to_string(),
+        root: following.position.at.value.to_string(),
         mismatch: following.mismatch.clone(),
     }
 }

@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 use double::{Disk, Double};
 use seenit_filter::sightings::{Fingerprint, Sighting, encode};
 use seenit_link::store::Store;
-use seenit_link::{Action, BrokerState, Kind, Link, LocalCaps, Millis, Published};
+use seenit_link::{Action, BrokerState, BrokerStream, Link, LocalCaps, Millis, Published};
 use seenit_sites::Digest;
 use seenit_sites::chain::Chain;
 use seenit_sites::heartbeat::{HOLDINGS_MAX, Heartbeat, Holding};
 use seenit_sites::key::{AdminSecret, SiteSecret};
 use seenit_sites::list;
-use seenit_sites::manifest::{HashKey, Manifest, Terms};
-use seenit_sites::message::{Message, State, Stream, StreamId};
+use seenit_sites::manifest::{HashKey, Manifest, ManifestTerms};
+use seenit_sites::message::{Head, Message, Statement, Stream, StreamId};
 use seenit_sites::number::{Generation, Incarnation, Sequence};
 use seenit_sites::roster::{Caps, Member, Roster};
 
@@ -61,7 +61,7 @@ struct Other {
     secret: SiteSecret,
     chains: [(Stream, Chain); 2],
     number: u64,
-    heads: Vec<Vec<u8>>,
+    heads: Vec<Head>,
 }
 
 impl Other {
@@ -74,9 +74,15 @@ impl Other {
     }
 
     fn sign(&self, stream: Stream, previous: Sequence, at: Chain, payload: &[u8], now: u64) -> Vec<u8> {
-        let (sequence, value, time_secs) = (at.sequence(), at.value(), now / 1000);
-        let state = State { incarnation: INCARNATION, stream, sequence, manifest: 1, value, time_secs };
-        Message::sign(&self.secret, &admin().public(), state, previous, payload).expect("a message")
+        let (incarnation, time_secs) = (INCARNATION, now / 1000);
+        let statement = Statement { incarnation, stream, previous, at, manifest: 1, time_secs };
+        Message::sign(&self.secret, &admin().public(), statement, payload).expect("a message")
+    }
+
+    fn head(&self, stream: Stream, at: Chain, now: u64) -> Head {
+        let (incarnation, previous, time_secs) = (INCARNATION, at.sequence, now / 1000);
+        let statement = Statement { incarnation, stream, previous, at, manifest: 1, time_secs };
+        Head::sign(&self.secret, &admin().public(), statement, &[]).expect("a head")
     }
 
     /// One more record, and one more delta.
@@ -94,31 +100,30 @@ impl Other {
             };
             let (mut payload, next) = (Vec::new(), chain.then(&item));
             list::push(&mut payload, &item);
-            messages.push(self.sign(stream, chain.sequence(), next, &payload, now));
-            self.heads.push(self.sign(stream, next.sequence(), next, &[], now));
+            messages.push(self.sign(stream, chain.sequence, next, &payload, now));
+            self.heads.push(self.head(stream, next, now));
             self.chains[place].1 = next;
         }
         messages
     }
 
     /// A heartbeat with holdings, beginning with some stream.
-    fn heartbeat(&mut self, streams: &[(StreamId, Chain)], roster: &Roster, now: u64) -> Vec<u8> {
+    fn heartbeat(&mut self, streams: &[(StreamId, Chain)], now: u64) -> Vec<u8> {
         self.number += 1;
         let from = self.number as usize * HOLDINGS_MAX;
         let holding = |place: usize| {
             let (id, chain) = streams[(from + place) % streams.len()];
-            let value = *chain.value().0.first_chunk().expect("32 bytes");
+            let value = *chain.value.0.first_chunk().expect("32 bytes");
             let (uncounted, uncounted_last) = (0, Sequence::START);
-            Holding { id, sequence: chain.sequence(), value, uncounted, uncounted_last }
+            Holding { id, sequence: chain.sequence, value, uncounted, uncounted_last }
         };
-        let head = |bytes: &Vec<u8>| (*Message::decode(bytes, roster).expect("a head").head(), bytes.clone());
         let heartbeat = Heartbeat {
             site: self.secret.public(),
             incarnation: INCARNATION,
             number: self.number,
             time_secs: now / 1000,
             snapshot: Digest([0; 32]),
-            heads: self.heads.iter().map(head).collect(),
+            heads: self.heads.clone(),
             holdings: (0..streams.len().min(HOLDINGS_MAX)).map(holding).collect(),
         };
         heartbeat.sign(&self.secret, &admin().public()).expect("a heartbeat")
@@ -170,7 +175,7 @@ fn sites() -> usize {
 fn what_a_site_hears_in_a_large_network_is_bounded() {
     let count = sites();
     let roster = Roster::sign(&admin(), 1, (0..count).map(member).collect()).expect("a roster");
-    let terms = Terms { first_generation: Generation(0), generation_secs: GENERATION_SECS };
+    let terms = ManifestTerms { first_generation: Generation(0), generation_secs: GENERATION_SECS };
     let manifest = Manifest::sign(&admin(), 1, terms, &roster, &HashKey::from_bytes([9; 16]), [8; 32]);
     let store = Double::open(secret(0).public(), Disk::default(), BEGINNING / 1000, GENERATION_SECS);
     let loaded = store.load().expect("it loads");
@@ -178,9 +183,9 @@ fn what_a_site_hears_in_a_large_network_is_bounded() {
     let (busy, committing) = (Duration::ZERO, Duration::ZERO);
     let mut site = Site { link, store, busy, commits: 0, committing };
     site.link.broker(Millis(BEGINNING), BrokerState::Up);
-    let documents = [roster.bytes().to_vec(), manifest.expect("a manifest").bytes().to_vec()];
+    let documents = [roster.bytes.to_vec(), manifest.expect("a manifest").bytes];
     site.drain(BEGINNING, &documents);
-    Kind::ALL.into_iter().for_each(|kind| site.link.resume(Millis(BEGINNING), kind, None));
+    BrokerStream::ALL.into_iter().for_each(|kind| site.link.resume(Millis(BEGINNING), kind, None));
     let mut others: Vec<Other> = (1..count).map(Other::new).collect();
     let heartbeat_millis = 2_000 * (count as u64).div_ceil(100);
     let (mut heard, mut bytes, mut looks, mut looking) = (0u64, 0u64, 0u64, Duration::ZERO);
@@ -202,14 +207,14 @@ fn what_a_site_hears_in_a_large_network_is_bounded() {
                     .chains
                     .map(|(stream, chain)| (StreamId { site, incarnation: INCARNATION, stream }, chain))
             })
-            .filter(|(_, chain)| chain.sequence() > Sequence::START)
+            .filter(|(_, chain)| chain.sequence > Sequence::START)
             .collect();
         for (place, other) in others.iter_mut().enumerate() {
             if is_due(place, MESSAGE_MILLIS) {
                 arrived.extend(other.says(now));
             }
             if is_due(place, heartbeat_millis) && !streams.is_empty() {
-                arrived.push(other.heartbeat(&streams, &roster, now));
+                arrived.push(other.heartbeat(&streams, now));
             }
         }
         heard += arrived.len() as u64;

@@ -16,7 +16,7 @@ use seenit_server::Config;
 use seenit_server::engine::{Limits, Login, Names, Operator, Paper, Servers};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::{AdminSecret, SiteSecret};
-use seenit_sites::manifest::{HashKey, Manifest, Terms};
+use seenit_sites::manifest::{HashKey, Manifest, ManifestTerms};
 use seenit_sites::number::Generation;
 use seenit_sites::roster::{Caps, Member, Roster};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ impl Network {
         });
         let roster = Roster::sign(&admin, 1, members.collect()).expect("a roster");
         let generation_secs = config().ledger.generation_secs;
-        let terms = Terms { first_generation: Generation(0), generation_secs };
+        let terms = ManifestTerms { first_generation: Generation(0), generation_secs };
         let key = HashKey::from_bytes([5; 16]);
         let manifest = Manifest::sign(&admin, 1, terms, &roster, &key, [6; 32]).expect("a manifest");
         let network = Network { nats, admin, folders };
@@ -65,15 +65,14 @@ impl Network {
     }
 
     fn publish(&self, roster: &Roster, manifest: &Manifest) {
-        let login = Login::Key(self.admin.engine());
+        let login = Login::Key(self.admin.broker());
         let servers = Servers { addresses: self.nats.urls(), login, ca: None, may_be_plain: true };
         let operator = Operator::connect(&servers, self.admin.public()).expect("the engine is there");
-        let sites: Vec<_> = roster.members().iter().map(|member| member.site).collect();
+        let sites: Vec<_> = roster.members.iter().map(|member| member.site).collect();
         let limits = Limits { stream_bytes: 64 << 20, bucket_bytes: 64 << 20, ..Limits::default() };
         operator.make(&sites, &limits).expect("streams");
         let names = Names::of(&self.admin.public());
-        let papers =
-            [(names.manifest(manifest.number()), manifest.bytes()), (names.roster(), roster.bytes())];
+        let papers = [(names.manifest(manifest.number), manifest.bytes), (names.roster(), roster.bytes)];
         let papers = papers.map(|(subject, bytes)| Paper { subject, bytes: bytes.to_vec() });
         assert_eq!(operator.publish(&papers).expect("published"), 2);
     }

@@ -101,7 +101,7 @@ fn documents_of_another_network_raise_an_alarm() {
     site.hear(&signed(2, &heartbeat(2, 1)));
     assert!(site.status().alarms.is_empty());
     let other = AdminSecret::from_bytes([8; 32]);
-    site.hear(roster_of(&other, 9, &[1, 2, 3]).bytes());
+    site.hear(&roster_of(&other, 9, &[1, 2, 3]).bytes);
     let alarms = site.status().alarms;
     assert!(
         alarms[0].contains(&other.public().to_string()) && alarms[0].contains("network key"),

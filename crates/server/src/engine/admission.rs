@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use async_nats::jetstream::{self, Context};
 use seenit_ledger::private as private_file;
 use seenit_sites::introduction::Introduction;
-use seenit_sites::key::{AdminKey, EngineSecret, SiteKey, SiteSecret};
+use seenit_sites::key::{AdminKey, BrokerSecret, SiteKey, SiteSecret};
 use tokio::runtime::Runtime;
 
 use super::arrivals::Arriving;
@@ -31,7 +31,7 @@ const REFRESH: Duration = Duration::from_secs(60);
 /// A site as the broker knows it: by a key made from its own, and by the JWT that the admin signed for it.
 #[derive(Clone, Debug)]
 pub struct SiteLogin {
-    pub(super) secret: EngineSecret,
+    pub(super) secret: BrokerSecret,
     site: SiteKey,
     network: AdminKey,
     data: PathBuf,
@@ -40,7 +40,7 @@ pub struct SiteLogin {
 impl SiteLogin {
     /// That of the site with this secret and this data folder, in this network.
     pub fn new(secret: &SiteSecret, network: AdminKey, data: &Path) -> Self {
-        SiteLogin { secret: secret.engine(), site: secret.public(), network, data: data.to_owned() }
+        SiteLogin { secret: secret.broker(), site: secret.public(), network, data: data.to_owned() }
     }
 
     /// The JWT, if the site has one of this network. A network that knows its sites by their keys alone has none.

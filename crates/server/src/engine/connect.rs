@@ -16,7 +16,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use seenit_ledger::private as private_file;
-use seenit_sites::key::EngineSecret;
+use seenit_sites::key::BrokerSecret;
 use tokio::sync::mpsc;
 use zeroize::Zeroizing;
 
@@ -65,7 +65,7 @@ pub struct Servers {
 #[derive(Clone, Debug)]
 pub enum Login {
     /// With a key of one's own, which the broker's configuration knows.
-    Key(EngineSecret),
+    Key(BrokerSecret),
     /// With a JWT that the network's admin signed.
     User(User),
     /// As a site does: with a JWT if it has one, else with its key alone.
@@ -217,7 +217,7 @@ impl Login {
 }
 
 /// Signs the broker's challenge. A broker that knows JWTs looks at the JWT, one that knows keys at the key.
-fn proving(secret: EngineSecret, jwt: impl Fn() -> Option<String> + Send + Sync + 'static) -> ConnectOptions {
+fn proving(secret: BrokerSecret, jwt: impl Fn() -> Option<String> + Send + Sync + 'static) -> ConnectOptions {
     ConnectOptions::with_auth_callback(move |challenge| {
         let signature = SigningKey::from_bytes(&secret.to_bytes()).sign(&challenge).to_bytes();
         let mut auth = Auth::new();
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(is_local("nats://localhost.example.org"), Ok(false));
         assert!(is_local("ws://127.0.0.1").is_err() && is_local("").is_err());
         let servers = |address: &str, insecure| {
-            let login = Login::Key(EngineSecret::from_bytes([1; 32]));
+            let login = Login::Key(BrokerSecret::from_bytes([1; 32]));
             Servers::new(vec![address.to_owned()], login, None, insecure).expect("an address").may_be_plain
         };
         assert!(servers("127.0.0.1", false) && servers("192.0.2.1", true) && !servers("192.0.2.1", false));
@@ -313,7 +313,7 @@ mod tests {
             Login::File(path.clone()).options().map(|_| ())
         };
         read("user:pass:word\n").expect("a user");
-        read(&nkey::seed(&EngineSecret::from_bytes([1; 32]))).expect("a key");
+        read(&nkey::seed(&BrokerSecret::from_bytes([1; 32]))).expect("a key");
         assert!(read("nothing of that\n").expect_err("no login").to_string().contains("user:password"));
         assert!(read("-----BEGIN NATS USER JWT-----\n").is_err());
         let missing = Login::File(folder.path().join("none")).options();

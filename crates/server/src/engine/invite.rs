@@ -14,7 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use seenit_sites::key::{AdminKey, AdminSecret, EngineKey, EngineSecret, KEY_BYTES, SIGNATURE_BYTES};
+use seenit_sites::key::{AdminKey, AdminSecret, BrokerKey, BrokerSecret, KEY_BYTES, SIGNATURE_BYTES};
 use seenit_sites::roster::Name;
 use sha2::{Digest, Sha256};
 
@@ -156,7 +156,7 @@ impl Invite {
     }
 
     /// The key of its holder, as the broker knows it.
-    pub fn key(&self) -> EngineKey {
+    pub fn key(&self) -> BrokerKey {
         secret_of(&self.seed).public()
     }
 
@@ -284,8 +284,8 @@ impl<'a> Rest<'a> {
     }
 }
 
-fn secret_of(seed: &[u8; SEED_BYTES]) -> EngineSecret {
-    EngineSecret::from_bytes(blake3::derive_key(SECRET_CONTEXT, seed))
+fn secret_of(seed: &[u8; SEED_BYTES]) -> BrokerSecret {
+    BrokerSecret::from_bytes(blake3::derive_key(SECRET_CONTEXT, seed))
 }
 
 fn push(bytes: &mut Vec<u8>, text: &[u8]) {

@@ -12,7 +12,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
-use seenit_sites::key::{AdminKey, AdminSecret, EngineKey, EngineSecret, SIGNATURE_BYTES, SiteKey};
+use seenit_sites::key::{AdminKey, AdminSecret, BrokerKey, BrokerSecret, SIGNATURE_BYTES, SiteKey};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ pub struct User {
     /// What the account signed.
     pub jwt: String,
     /// What the user signs the broker's challenge with.
-    pub secret: EngineSecret,
+    pub secret: BrokerSecret,
 }
 
 /// What the admin's secret can sign for the broker.
@@ -43,9 +43,9 @@ pub struct User {
 pub struct Authority {
     operator: SigningKey,
     system: SigningKey,
-    system_user: EngineSecret,
+    system_user: BrokerSecret,
     account: SigningKey,
-    admin: EngineSecret,
+    admin: BrokerSecret,
     network: AdminKey,
 }
 
@@ -68,10 +68,10 @@ impl Authority {
         Authority {
             operator: SigningKey::from_bytes(&derived(OPERATOR_CONTEXT)),
             system: SigningKey::from_bytes(&derived(SYSTEM_CONTEXT)),
-            system_user: EngineSecret::from_bytes(derived(SYSTEM_USER_CONTEXT)),
+            system_user: BrokerSecret::from_bytes(derived(SYSTEM_USER_CONTEXT)),
             // What it signs begins with a header of a JWT, and no signed document of a network begins so.
             account: SigningKey::from_bytes(&secret),
-            admin: admin.engine(),
+            admin: admin.broker(),
             network: admin.public(),
         }
     }
@@ -94,14 +94,14 @@ impl Authority {
     }
 
     /// The network's account with this roster. Users with these keys are not let in any more.
-    pub fn account(&self, roster_version: u64, removed: &[EngineKey]) -> String {
+    pub fn account(&self, roster_version: u64, removed: &[BrokerKey]) -> String {
         let name = Names::of(&self.network).network().to_owned();
         let claims = account_claims(removed, true);
         self.by_operator(ISSUED + roster_version, &name, nkey::account(&self.network), claims)
     }
 
     /// A site that may speak under its name.
-    pub fn site(&self, site: &SiteKey, key: &EngineKey) -> String {
+    pub fn site(&self, site: &SiteKey, key: &BrokerKey) -> String {
         let names = Names::of(&self.network);
         let claims = user_claims(&self.network, key, &site.to_string(), Permissions::of_site(&names, site));
         signed(&self.account, &claims)
@@ -123,7 +123,7 @@ impl Authority {
     }
 
     /// The signature of an invite with this key, which ends then.
-    pub(super) fn invite(&self, key: &EngineKey, expires_secs: u64) -> [u8; SIGNATURE_BYTES] {
+    pub(super) fn invite(&self, key: &BrokerKey, expires_secs: u64) -> [u8; SIGNATURE_BYTES] {
         self.account.sign(invite_text(&self.network, key, expires_secs).as_bytes()).to_bytes()
     }
 
@@ -137,7 +137,7 @@ impl Authority {
 /// The JWT of an invite, rebuilt from what the invite has of it; nothing if the network's admin did not sign it so.
 pub(super) fn invited(
     network: &AdminKey,
-    key: &EngineKey,
+    key: &BrokerKey,
     expires_secs: u64,
     signature: &[u8; SIGNATURE_BYTES],
 ) -> Option<String> {
@@ -147,7 +147,7 @@ pub(super) fn invited(
 
 /// Whether this is a JWT for the user with this key, signed by the network's admin. Whoever passed it on need not be
 /// trusted.
-pub(super) fn is_for(jwt: &str, network: &AdminKey, key: &EngineKey) -> bool {
+pub(super) fn is_for(jwt: &str, network: &AdminKey, key: &BrokerKey) -> bool {
     let check = || {
         let (text, signature) = jwt.rsplit_once('.')?;
         let signature = URL_SAFE_NO_PAD.decode(signature).ok()?.try_into().ok()?;
@@ -165,7 +165,7 @@ fn is_signed(network: &AdminKey, text: &[u8], signature: &[u8; SIGNATURE_BYTES])
 }
 
 /// What an account may do: everything. The system account has no streams, which a broker insists on.
-fn account_claims(removed: &[EngineKey], has_streams: bool) -> Value {
+fn account_claims(removed: &[BrokerKey], has_streams: bool) -> Value {
     let kept = if has_streams { -1 } else { 0 };
     let limits = json!({
         "subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": true, "conn": -1,
@@ -179,7 +179,7 @@ fn account_claims(removed: &[EngineKey], has_streams: bool) -> Value {
 
 fn user_claims(
     network: &AdminKey,
-    key: &EngineKey,
+    key: &BrokerKey,
     name: &str,
     permissions: Permissions,
 ) -> Claims<Permissions> {
@@ -193,7 +193,7 @@ fn user_claims(
     }
 }
 
-fn invite_text(network: &AdminKey, key: &EngineKey, expires_secs: u64) -> String {
+fn invite_text(network: &AdminKey, key: &BrokerKey, expires_secs: u64) -> String {
     let permissions = Permissions::of_invited(&Names::of(network), key);
     text(&Claims { exp: Some(expires_secs), ..user_claims(network, key, "invited", permissions) })
 }
@@ -228,10 +228,10 @@ mod tests {
     #[test]
     fn a_users_jwt_is_for_that_user_of_that_network_alone() {
         let (site, other) = (SiteSecret::from_bytes([2; 32]), SiteSecret::from_bytes([3; 32]));
-        let key = site.engine().public();
+        let key = site.broker().public();
         let jwt = Authority::of(&admin()).site(&site.public(), &key);
         assert!(is_for(&jwt, &admin().public(), &key));
-        assert!(!is_for(&jwt, &admin().public(), &other.engine().public()));
+        assert!(!is_for(&jwt, &admin().public(), &other.broker().public()));
         assert!(!is_for(&jwt, &AdminSecret::from_bytes([4; 32]).public(), &key));
         for text in ["", ".", "..", "a.b.c", &jwt[..jwt.len() - 1], &jwt.replace("ey", "fy")] {
             assert!(!is_for(text, &admin().public(), &key), "{text}");

@@ -1,6 +1,6 @@
 //! What everything of a network is called on the engine.
 
-use seenit_sites::key::{AdminKey, EngineKey, SiteKey};
+use seenit_sites::key::{AdminKey, BrokerKey, SiteKey};
 
 /// Letters of a network's key in names: enough that no two networks of one engine meet by chance.
 const NETWORK_LETTERS: usize = 16;
@@ -100,7 +100,7 @@ impl Names {
     }
 
     /// Where the holder of an invite leaves an introduction; `None` for those of all invites.
-    pub fn deposit(&self, invite: Option<&EngineKey>) -> String {
+    pub fn deposit(&self, invite: Option<&BrokerKey>) -> String {
         let letters = invite.map_or_else(|| "*".to_owned(), |key| first(&key.to_string(), SITE_LETTERS));
         format!("seenit.{}.door.in.{letters}", self.network)
     }

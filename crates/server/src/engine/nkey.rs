@@ -1,6 +1,6 @@
 //! Keys as nats-server writes them: a byte or two that say whose, the key, a checksum, in base 32.
 
-use seenit_sites::key::{AdminKey, EngineKey, EngineSecret, KEY_BYTES};
+use seenit_sites::key::{AdminKey, BrokerKey, BrokerSecret, KEY_BYTES};
 
 /// What a user's public key begins with: the letter U.
 const USER: u8 = 20 << 3;
@@ -14,7 +14,7 @@ const SEED: u8 = 18 << 3;
 const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 /// The public key of a user: `U...`.
-pub fn public(key: &EngineKey) -> String {
+pub fn public(key: &BrokerKey) -> String {
     encode(&[USER], &key.to_bytes())
 }
 
@@ -35,7 +35,7 @@ pub(super) fn operator(key: &[u8; KEY_BYTES]) -> String {
 }
 
 /// The secret of a user: `SU...`.
-pub(super) fn seed(secret: &EngineSecret) -> String {
+pub(super) fn seed(secret: &BrokerSecret) -> String {
     // Five bits of "secret", then five bits of "user", so that both are letters.
     encode(&[SEED | (USER >> 5), (USER & 31) << 3], &secret.to_bytes())
 }
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn keys_are_written_as_the_engines_own_library_writes_them() {
         for byte in [0, 1, 77, 255] {
-            let secret = EngineSecret::from_bytes([byte; 32]);
+            let secret = BrokerSecret::from_bytes([byte; 32]);
             let theirs = nkeys::KeyPair::new_from_raw(nkeys::KeyPairType::User, [byte; 32]).expect("a key");
             assert_eq!(public(&secret.public()), theirs.public_key());
             assert_eq!(seed(&secret), theirs.seed().expect("a secret"));

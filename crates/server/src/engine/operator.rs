@@ -9,7 +9,7 @@ use async_nats::jetstream::stream::{
 };
 use async_nats::jetstream::{self, Context, ErrorCode};
 use async_nats::{Client, HeaderMap};
-use seenit_sites::key::{AdminKey, EngineKey, SiteKey};
+use seenit_sites::key::{AdminKey, BrokerKey, SiteKey};
 use seenit_sites::message::MESSAGE_BYTES_MAX;
 use seenit_sites::roster::{ROSTER_BYTES_MAX, Roster};
 use sha2::{Digest, Sha256};
@@ -271,7 +271,7 @@ impl Operator {
     }
 
     /// What holders of invites left at the door, as bytes that nobody has looked at, and by which invite.
-    pub fn pending(&self, invites: &[EngineKey]) -> Result<Vec<(EngineKey, Vec<u8>)>, EngineError> {
+    pub fn pending(&self, invites: &[BrokerKey]) -> Result<Vec<(BrokerKey, Vec<u8>)>, EngineError> {
         self.runtime.block_on(async {
             let mut found = Vec::new();
             for invite in invites.iter().take(PENDING_MAX) {
@@ -296,7 +296,7 @@ impl Operator {
 
     /// An older roster in place of a newer one would come from a folder that was restored, or copied.
     fn check_newer(&self, paper: &Paper, held: Option<&[u8]>) -> Result<(), EngineError> {
-        let read = |bytes: &[u8]| Roster::decode(bytes, &self.network).ok().map(|roster| roster.version());
+        let read = |bytes: &[u8]| Roster::decode(bytes, &self.network).ok().map(|roster| roster.version);
         match (read(&paper.bytes), held.and_then(read)) {
             (Some(own), Some(held)) if held >= own => Err(EngineError::Failed(format!(
                 "the broker has another roster of version {held}, and this folder has version {own}: \

@@ -1,6 +1,6 @@
 //! Who may do what on the broker: the subjects of a site, of the holder of an invite, and of nobody else.
 
-use seenit_sites::key::{EngineKey, SiteKey};
+use seenit_sites::key::{BrokerKey, SiteKey};
 use serde::Serialize;
 
 use super::names::inbox_prefix;
@@ -78,7 +78,7 @@ impl Permissions {
     }
 
     /// The holder of an invite leaves one introduction, and looks whether it was admitted.
-    pub(super) fn of_invited(names: &Names, invite: &EngineKey) -> Self {
+    pub(super) fn of_invited(names: &Names, invite: &BrokerKey) -> Self {
         let says = vec![names.deposit(Some(invite)), format!("$JS.API.STREAM.MSG.GET.{}", names.door())];
         let hears = vec![format!("{}.>", inbox_prefix(&invite.to_string()))];
         Permissions {

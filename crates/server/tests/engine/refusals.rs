@@ -57,7 +57,7 @@ fn a_site_may_do_nothing_in_the_name_of_another() {
         names.roster(),
         names.manifest(1),
         names.user(&own),
-        names.deposit(Some(&site(1).engine().public())),
+        names.deposit(Some(&site(1).broker().public())),
         names.beat(Some(&other)),
         names.news(Some(Stream::Records)).replace('>', "x"),
         format!("$O.{bucket}.C.x"),
@@ -117,7 +117,7 @@ fn who_was_invited_may_knock_and_nothing_else() {
     let name: Name = "new".parse().expect("a name");
     let invite = |expires, seed| Invite::sign(&admin(), name.clone(), expires, broker.clone(), [seed; 16]);
     let [mine, other] = [1, 2].map(|seed| invite(LATER_SECS, seed).expect("an invite"));
-    let servers = servers(&nats.urls(), Login::Key(site(3).engine()));
+    let servers = servers(&nats.urls(), Login::Key(site(3).broker()));
     let introduction = Introduction::sign(&site(3), name.clone());
     deposit(&mine, &servers, &introduction).expect("it may knock");
     let left = operator.pending(&[mine.key(), other.key()]).expect("the door");
@@ -153,10 +153,10 @@ fn who_was_invited_may_knock_and_nothing_else() {
 #[test]
 fn strangers_do_not_connect() {
     let Some(nats) = Nats::start(1, &users()) else { return };
-    let servers = servers(&nats.urls(), Login::Key(site(3).engine()));
+    let servers = servers(&nats.urls(), Login::Key(site(3).broker()));
     let refused = Operator::connect(&servers, admin().public()).expect_err("a stranger").to_string();
     assert!(refused.contains("authorization violation"), "{refused}");
-    let mut stranger = Running::start_as(&nats.urls(), 3, Login::Key(site(3).engine()), vec![]);
+    let mut stranger = Running::start_as(&nats.urls(), 3, Login::Key(site(3).broker()), vec![]);
     let why = stranger.find("a refusal", |arrived| match arrived {
         Arrived::Down(why) => Some(why),
         _ => None,
@@ -248,7 +248,7 @@ fn what_a_put_that_was_cut_short_left_is_swept_away() {
 #[test]
 fn nobody_there_is_said_at_once() {
     let url = format!("nats://127.0.0.1:{}", free_ports(1)[0]);
-    let servers = servers(&[url], Login::Key(admin().engine()));
+    let servers = servers(&[url], Login::Key(admin().broker()));
     let refused = Operator::connect(&servers, admin().public()).expect_err("nobody there").to_string();
     assert!(refused.starts_with("the engine: nats://127.0.0.1:"), "{refused}");
 }

@@ -40,7 +40,7 @@ fn a_server_without_tls_is_left_alone_where_tls_is_a_must() {
 
 #[test]
 fn a_broker_from_before_jwts_lets_in_whom_it_knows_by_key() {
-    let [key, other] = [admin().engine().public(), site(1).engine().public()].map(|key| nkey(&key));
+    let [key, other] = [admin().broker().public(), site(1).broker().public()].map(|key| nkey(&key));
     let users = format!(
         "accounts {{ SEENIT {{ jetstream: enabled, users: [ {{ nkey: {key} }}, {{ nkey: {other} }} ] }} }}"
     );

@@ -41,8 +41,8 @@ pub(crate) fn admin_user() -> User {
 /// A site that the admin let in.
 pub(crate) fn site_user(seed: u8) -> User {
     let secret = site(seed);
-    let jwt = Authority::of(&admin()).site(&secret.public(), &secret.engine().public());
-    User { jwt, secret: secret.engine() }
+    let jwt = Authority::of(&admin()).site(&secret.public(), &secret.broker().public());
+    User { jwt, secret: secret.broker() }
 }
 
 pub(crate) fn servers(urls: &[String], login: Login) -> Servers {

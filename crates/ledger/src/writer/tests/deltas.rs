@@ -151,7 +151,7 @@ fn many_deltas_are_added_up_and_nothing_is_lost() {
     assert_eq!(shared.own_logs()[&stream], OwnLog { last: DELTAS, base: DELTAS - 8192 });
     let (run, end) = chain().run(&journal, 0, usize::MAX).expect("readable");
     assert_eq!((run.after.0, run.items.len()), (DELTAS - 8192, 8192));
-    assert_eq!(end.map(|end| end.sequence().0), Some(DELTAS));
+    assert_eq!(end.map(|end| end.sequence.0), Some(DELTAS));
     assert_eq!(
         chain().value_at(&journal, DELTAS - 5).expect("readable"),
         Some(value),

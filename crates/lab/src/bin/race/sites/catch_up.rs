@@ -136,9 +136,9 @@ fn spoken(ground: &Ground, cases: &[Case]) -> Result<Vec<Paper>, Box<dyn Error>>
     let subject = Names::of(&network).spoken(BrokerStream::Records, &site);
     let mut chain = Chain::begin(&StreamId { site, incarnation, stream });
     let message = |item: Vec<u8>| {
-        let previous = chain.sequence();
+        let previous = chain.sequence;
         chain = chain.then(&item);
-        let (sequence, value) = (chain.sequence(), chain.value());
+        let (sequence, value) = (chain.sequence, chain.value);
         let state = State { incarnation, stream, sequence, manifest: 1, value, time_secs };
         let mut payload = Vec::new();
         list::push(&mut payload, &item);

@@ -66,9 +66,9 @@ fn row(
         let encoded = sightings::encode(&list)?;
         let as_if_new: Vec<Sighting> =
             list.iter().map(|said| Sighting { count: said.increment, ..*said }).collect();
-        let previous = chain.sequence();
+        let previous = chain.sequence;
         chain = chain.then(&encoded);
-        let (sequence, value) = (chain.sequence(), chain.value());
+        let (sequence, value) = (chain.sequence, chain.value);
         let state = State { incarnation, stream, sequence, manifest: 1, value, time_secs: 1_800_000_000 };
         let mut payload = Vec::new();
         list::push(&mut payload, &encoded);
