@@ -73,7 +73,7 @@ fn agreeing_is_durable_when_it_returns_and_the_same_again_changes_nothing() {
     assert_eq!((again.network(), again.incarnation()), (ledger.network(), incarnation));
     agree(&again, terms(1, KEY)).expect("known");
     assert_eq!(again.incarnation(), incarnation);
-    let refused = agree(&ledger, seenit_link::store::Terms { generation_secs: 60, ..terms(1, KEY) });
+    let refused = agree(&ledger, seenit_link::store::NetworkTerms { generation_secs: 60, ..terms(1, KEY) });
     let refused = refused.expect_err("other days").to_string();
     assert!(
         refused.contains("the network's generations have 60 s, and ledger.generation_secs is 86400 here")

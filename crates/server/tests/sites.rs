@@ -49,9 +49,9 @@ impl Network {
         // Who may connect is tried with the broker alone.
         let nats = Nats::start(1, "")?;
         let members = introduced.iter().map(|one| Member {
-            site: *one.site(),
-            sealing: *one.sealing(),
-            name: one.name().clone(),
+            site: one.site,
+            sealing: one.sealing,
+            name: one.name.clone(),
             caps: Caps { spam: 10, ham: 10, seen: 1_000_000 },
         });
         let roster = Roster::sign(&admin, 1, members.collect()).expect("a roster");
@@ -72,8 +72,8 @@ impl Network {
         let limits = Limits { stream_bytes: 64 << 20, bucket_bytes: 64 << 20, ..Limits::default() };
         operator.make(&sites, &limits).expect("streams");
         let names = Names::of(&self.admin.public());
-        let papers = [(names.manifest(manifest.number), manifest.bytes), (names.roster(), roster.bytes)];
-        let papers = papers.map(|(subject, bytes)| Paper { subject, bytes: bytes.to_vec() });
+        let papers = [(names.manifest(manifest.number), &manifest.bytes), (names.roster(), &roster.bytes)];
+        let papers = papers.map(|(subject, bytes)| Paper { subject, bytes: bytes.clone() });
         assert_eq!(operator.publish(&papers).expect("published"), 2);
     }
 

@@ -23,7 +23,7 @@ pub fn network(number: u8) -> AdminKey {
     AdminSecret::from_bytes([number; 32]).public()
 }
 
-/// NetworkTerms of a network whose hash key holds from long ago on.
+/// Terms of a network whose hash key holds from long ago on.
 pub fn terms(number: u8, key: [u8; 16]) -> NetworkTerms {
     terms_from(number, &[(FIRST_DAY - 100, key)])
 }
