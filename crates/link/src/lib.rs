@@ -2,9 +2,9 @@
 //!
 //! A [`Link`] is one site's side of it. It has no clock, no socket and no file: bytes that arrived and the time go in
 //! ([`Link::hear`], [`Link::tick`]), [`Action`]s come out, and everything that must last goes into one
-//! [`LinkBatch`](store::LinkBatch) that the driver commits. So the very code that runs beside a ledger and a broker runs in
-//! the simulation (`tests/simulation`), on virtual time, with a broker that loses, repeats, reorders and cuts off, and
-//! with disks that forget.
+//! [`LinkBatch`](store::LinkBatch) that the driver commits. So the very code that runs beside a ledger and a broker
+//! runs in the simulation (`tests/simulation`), on virtual time, with a broker that loses, repeats, reorders and cuts
+//! off, and with disks that forget.
 //!
 //! # The way of an item
 //!

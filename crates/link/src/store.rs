@@ -1,8 +1,8 @@
 //! What the link asks of a site's memory. The ledger is a [`Store`]; so is a double in the simulation, which loses
 //! what was not synced.
 //!
-//! The link itself reads and writes nothing. What must last it puts into one [`LinkBatch`], which whoever drives it commits
-//! and reports on; what it must read it asks for ([`Read`]), and is given some time later ([`ReadDone`]).
+//! The link itself reads and writes nothing. What must last it puts into one [`LinkBatch`], which whoever drives it
+//! commits and reports on; what it must read it asks for ([`Read`]), and is given some time later ([`ReadDone`]).
 
 use std::error::Error;
 use std::fmt;
