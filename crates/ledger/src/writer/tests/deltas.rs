@@ -27,7 +27,7 @@ impl Bench {
     fn see(&self, case: &Case, recipients: u64) {
         let (memory, generation) = (&self.writer.shared.memory, self.writer.calendar.generation());
         let (signature, hash) = (case.iter().next().expect("one"), memory.keys_of(case)[0].hash);
-        memory.seen.add(generation, (signature, hash), recipients).expect("room");
+        memory.seen.add(generation, signature, hash, recipients).expect("room");
     }
 
     fn seen(&self, case: &Case) -> u64 {
