@@ -3,6 +3,7 @@
 use seenit_sites::ask::{Ask, AskAnswer};
 use seenit_sites::message::{Head, Message, StreamId};
 use seenit_sites::number::Sequence;
+use seenit_sites::roster::Roster;
 
 use crate::action::{Action, Millis, ReplyTo};
 use crate::link::Link;
@@ -38,16 +39,13 @@ impl Patience {
 }
 
 impl Link {
-    pub(crate) fn hear_ask(&mut self, ask: Ask, reply: Option<ReplyTo>) {
-        if !self.patience.take(self.now) {
+    pub(crate) fn hear_ask(&mut self, roster: &Roster, bytes: &[u8], reply: Option<ReplyTo>) {
+        let Some(ask) = Ask::decode(bytes, roster).ok().filter(|_| self.patience.take(self.now)) else {
             return;
-        }
+        };
         match (ask, reply) {
             (Ask::Said { head }, _) => {
-                let roster = self.documents.roster.as_ref();
-                if let Some(Ok(head)) = roster.map(|roster| Head::decode(&head, roster))
-                    && head.id.site == self.key
-                {
+                if let Some(head) = Head::decode(&head, roster).ok().filter(|head| head.id.site == self.key) {
                     self.note_head(&head);
                 }
             }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use seenit_sites::key::{AdminKey, SiteKey, SiteSecret};
-use seenit_sites::manifest::{HashKey, Manifest, Manifests};
+use seenit_sites::manifest::{Manifest, Manifests};
 use seenit_sites::number::Generation;
 use seenit_sites::roster::{Caps, Roster};
 use seenit_sites::{FormatError, Precedence};
@@ -125,18 +125,14 @@ impl Documents {
 
     /// The terms that this site can open.
     pub(crate) fn terms(&self, secret: &SiteSecret) -> Option<NetworkTerms> {
-        let (mut keys, mut generation_secs): (BTreeMap<Generation, (u64, HashKey)>, _) =
-            (BTreeMap::new(), None);
+        let (mut keys, mut generation_secs) = (BTreeMap::new(), None);
+        // They come in order: of one first generation the greatest number counts.
         for manifest in self.manifests.iter() {
             let Ok(key) = manifest.open(secret) else { continue };
-            let (terms, number) = (manifest.terms, manifest.number);
-            generation_secs = Some(terms.generation_secs);
-            // Of one first generation the greatest number counts.
-            if keys.get(&terms.first_generation).is_none_or(|(held, _)| *held < number) {
-                keys.insert(terms.first_generation, (number, key));
-            }
+            generation_secs = Some(manifest.terms.generation_secs);
+            keys.insert(manifest.terms.first_generation, key);
         }
-        let keys = keys.into_iter().map(|(first, (_, key))| (first, key)).collect();
+        let keys = keys.into_iter().collect();
         Some(NetworkTerms { network: self.network, generation_secs: generation_secs?, keys })
     }
 

@@ -186,8 +186,7 @@ impl Link {
         }
         let stream = self.held(&id, following);
         // It takes the place of what the batch has of the stream so far.
-        self.batch.heard.retain(|heard| heard.stream != stream);
-        self.batch.bases.retain(|base| base.stream != stream);
+        self.batch.leave_out(|one| *one == stream);
         let blocks = blocks.iter().map(|block| block.to_vec()).collect();
         self.batch.bases.push(Base { stream, sequence: end.sequence, blocks });
         self.advance(&id, Position::new(end));

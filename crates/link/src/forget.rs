@@ -55,8 +55,7 @@ impl Link {
         let Some(following) = self.streams.get(id) else { return };
         let stream = self.held(id, following);
         // What this very batch adds to it is dropped with it.
-        self.batch.heard.retain(|heard| heard.stream != stream);
-        self.batch.bases.retain(|base| base.stream != stream);
+        self.batch.leave_out(|one| *one == stream);
         self.batch.forgotten.push(stream);
         self.batch.rows.push((rows::position(&stream), None));
         self.unfollow(id);

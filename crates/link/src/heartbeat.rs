@@ -8,6 +8,7 @@ use seenit_sites::heartbeat::{HEADS_MAX, HOLDINGS_MAX, Heartbeat, Holding};
 use seenit_sites::key::{SIGNATURE_BYTES, SiteKey};
 use seenit_sites::message::{Head, StreamId};
 use seenit_sites::number::{Generation, Sequence};
+use seenit_sites::roster::Roster;
 
 use crate::action::Action;
 use crate::following::Following;
@@ -129,8 +130,7 @@ impl Link {
         ids.iter().filter_map(|id| self.streams.get(id).and_then(|one| holding(id, one))).collect()
     }
 
-    pub(crate) fn hear_heartbeat(&mut self, bytes: &[u8]) {
-        let Some(roster) = self.documents.roster.as_ref() else { return };
+    pub(crate) fn hear_heartbeat(&mut self, roster: &Roster, bytes: &[u8]) {
         let heartbeat = match Heartbeat::decode(bytes, roster) {
             Ok(heartbeat) => heartbeat,
             Err(error) => return self.not_of_members(error),
@@ -166,7 +166,6 @@ impl Link {
                 self.hear_claim(site, holding);
             }
         }
-        self.compared(&site);
         self.meet(site);
     }
 
@@ -207,7 +206,7 @@ impl Link {
             && is_live
             && let Some(following) = self.follow(id)
         {
-            following.is_urgent = true;
+            following.missing.is_urgent = true;
             following.claim(holder, sequence);
             self.refresh(&id);
         }

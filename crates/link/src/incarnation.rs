@@ -64,6 +64,7 @@ impl Link {
     /// Somebody else holds an own stream up to here, and it is what we said.
     fn confirm(&mut self, id: StreamId, sequence: Sequence) {
         let Some(one) = self.own.streams.get_mut(&id).filter(|one| sequence > one.confirmed) else { return };
+        debug_assert!(sequence <= one.last, "no other site knows more of a site than the site itself");
         one.confirmed = sequence;
         self.own.confirmed.insert(id, sequence);
         let key = rows::confirmed(id.incarnation, id.stream);
@@ -146,6 +147,7 @@ impl Link {
                 Stream::Sightings { generation } => renewal.sightings_after.push((generation, one.confirmed)),
             }
         }
+        debug_assert!(self.own.fenced.is_none(), "a fenced site does not begin an incarnation");
         self.batch.renewal = Some(renewal);
         self.own.is_settled = false;
         self.own.publishers.iter_mut().for_each(Publisher::begin_incarnation);

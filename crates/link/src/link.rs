@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seenit_sites::ask::{Ask, AskAnswer};
 use seenit_sites::key::{AdminKey, SiteKey, SiteSecret};
 use seenit_sites::message::{Head, StreamId};
 use seenit_sites::number::Generation;
@@ -66,8 +65,6 @@ pub struct Link {
     pub(crate) due: BTreeSet<(Millis, StreamId)>,
     /// Streams whose positions the next batch has.
     pub(crate) dirty: BTreeSet<StreamId>,
-    /// Bytes of messages that wait, of all streams.
-    pub(crate) waiting_bytes: usize,
     pub(crate) neighbours: BTreeMap<SiteKey, Neighbour>,
     pub(crate) patience: Patience,
     pub(crate) reads: Reads,
@@ -110,7 +107,6 @@ impl Link {
             streams: BTreeMap::new(),
             due: BTreeSet::new(),
             dirty: BTreeSet::new(),
-            waiting_bytes: 0,
             neighbours: BTreeMap::new(),
             patience: Patience::default(),
             reads: Reads::default(),
@@ -143,7 +139,7 @@ impl Link {
     }
 
     fn load(&mut self, loaded: Loaded) {
-        (self.batch, self.waiting_bytes) = (LinkBatch::default(), 0);
+        self.batch = LinkBatch::default();
         (self.due, self.dirty) = (BTreeSet::new(), BTreeSet::new());
         let mut before = std::mem::take(&mut self.streams);
         for (key, value) in &loaded.rows {
@@ -173,9 +169,8 @@ impl Link {
 
     fn load_position(&mut self, before: &mut BTreeMap<StreamId, Following>, key: &[u8], value: &[u8]) {
         let Some((HeldStream { slot, incarnation, stream }, [])) = rows::stream_of(key) else { return };
-        let Some((site, position)) = self.documents.site_of(slot).zip(Position::decode(value)) else {
-            return;
-        };
+        let found = self.documents.site_of(slot).zip(Position::decode(value));
+        let Some((site, position)) = found else { return };
         let id = StreamId { site, incarnation, stream };
         let time_secs = position
             .head
@@ -208,27 +203,17 @@ impl Link {
         if is_document && self.pending_documents.len() < DOCUMENTS_MAX {
             self.pending_documents.push(bytes.to_vec());
         }
-        if !self.begin(now) || !is_document && !self.is_member() {
+        if !self.begin(now) {
             return;
         }
-        match arrival {
-            Some(Arrival::Message) => self.hear_message(checked),
-            Some(Arrival::Heartbeat) => self.hear_heartbeat(bytes),
-            Some(Arrival::Ask) => {
-                let roster = self.documents.roster.as_ref();
-                if let Some(Ok(ask)) = roster.map(|roster| Ask::decode(bytes, roster)) {
-                    self.hear_ask(ask, reply);
-                }
-            }
-            Some(Arrival::Answer) => {
-                let roster = self.documents.roster.as_ref();
-                if let Some(Ok(answer)) = roster.map(|roster| AskAnswer::decode(bytes, roster)) {
-                    self.hear_answer(answer);
-                }
-            }
-            Some(Arrival::Roster) => self.hear_roster(bytes),
-            Some(Arrival::Manifest) => self.hear_manifest(bytes),
-            Some(Arrival::Snapshot) | None => {}
+        match (arrival, self.documents.roster.clone().filter(|_| self.is_member())) {
+            (Some(Arrival::Roster), _) => self.hear_roster(bytes),
+            (Some(Arrival::Manifest), _) => self.hear_manifest(bytes),
+            (Some(Arrival::Message), Some(roster)) => self.hear_message(&roster, checked),
+            (Some(Arrival::Heartbeat), Some(roster)) => self.hear_heartbeat(&roster, bytes),
+            (Some(Arrival::Ask), Some(roster)) => self.hear_ask(&roster, bytes, reply),
+            (Some(Arrival::Answer), Some(roster)) => self.hear_answer(&roster, bytes),
+            (Some(Arrival::Snapshot) | None, _) | (_, None) => {}
         }
     }
 
@@ -249,6 +234,7 @@ impl Link {
             self.snapshot();
         }
         self.repair();
+        self.compare_all();
         self.lose_reads();
         self.save_places();
     }
@@ -268,7 +254,7 @@ impl Link {
     pub fn committed(&mut self, now: Millis, outcome: Committed) {
         self.now = self.now.max(now);
         self.trouble = None;
-        self.own.committed();
+        self.own.is_committed = true;
         self.documents.freed.clear();
         self.pending_documents.clear();
         for (stream, sequence) in outcome.uncounted {
@@ -424,10 +410,7 @@ impl Link {
             let Some(slot) = self.documents.slots.remove(&site) else { continue };
             self.documents.freed.insert(slot);
             self.batch.rows.push((rows::slot(&site), None));
-            self.batch.heard.retain(|heard| heard.stream.slot != slot);
-            self.batch.bases.retain(|base| base.stream.slot != slot);
-            self.batch.forgotten.retain(|stream| stream.slot != slot);
-            self.batch.expired.retain(|(stream, _)| stream.slot != slot);
+            self.batch.leave_out(|stream| stream.slot == slot);
             let ids: Vec<StreamId> = self.streams_of(&site).map(|(id, _)| *id).collect();
             ids.iter().for_each(|id| self.unfollow(id));
             self.neighbours.remove(&site);

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seenit_sites::Digest;
 use seenit_sites::heartbeat::{Heartbeat, Holding};
-use seenit_sites::key::SiteKey;
 use seenit_sites::message::StreamId;
 use seenit_sites::number::{Generation, Incarnation};
 
@@ -43,8 +42,10 @@ pub(crate) struct Neighbour {
     pub(crate) unheard: Option<Incarnation>,
     /// Its streams of which something is missing here.
     pub(crate) behind: BTreeSet<StreamId>,
-    /// Since when we agree with it; `None` until that was found.
+    /// Since when we agree with it; `None` while we do not.
     pub(crate) agreed_since: Option<Millis>,
+    /// When that was last found.
+    pub(crate) agreed_at: Option<Millis>,
     /// Ranges of its streams that were asked for.
     pub(crate) repairs: u64,
 }
@@ -90,27 +91,20 @@ impl Neighbour {
 }
 
 impl Link {
-    /// A stream of a site has caught up after it had been late: if that was the last one, we agree from now on.
-    pub(crate) fn agreed_again(&mut self, site: &SiteKey) {
+    /// Compares what each site is known to have with what is held of it. We agree from when nothing was missing, until
+    /// something has been missing for too long: what is on its way is no disagreement, nor what nobody shows.
+    pub(crate) fn compare_all(&mut self) {
         let now = self.now;
-        let Some(neighbour) = self.neighbours.get(site) else { return };
-        let is_late =
-            |id: &StreamId| self.streams.get(id).is_some_and(|one| one.is_behind() && one.is_late(now));
-        let has_late = neighbour.behind.iter().any(is_late);
-        if let Some(neighbour) = self.neighbours.get_mut(site).filter(|_| !has_late) {
-            neighbour.agreed_since = Some(now);
-        }
-    }
-
-    /// A site was compared with what is held of it.
-    pub(crate) fn compared(&mut self, site: &SiteKey) {
-        let now = self.now;
-        if let Some(neighbour) = self.neighbours.get_mut(site)
-            && neighbour.agreed_since.is_none()
-            && neighbour.heard_at.is_some()
-            && neighbour.behind.is_empty()
-        {
-            neighbour.agreed_since = Some(now);
+        for neighbour in self.neighbours.values_mut() {
+            let behind = || neighbour.behind.iter().filter_map(|id| self.streams.get(id));
+            if behind().any(|one| one.is_late(now)) {
+                neighbour.agreed_since = None;
+            } else if neighbour.heard_at.is_some()
+                && (neighbour.agreed_at.is_some() || behind().all(|one| one.is_unshown(now)))
+            {
+                neighbour.agreed_since.get_or_insert(now);
+                neighbour.agreed_at = Some(now);
+            }
         }
     }
 }

@@ -69,6 +69,7 @@ impl OwnStream {
 }
 
 /// What this site has said.
+#[derive(Default)]
 pub(crate) struct OwnSide {
     /// As of the last tick.
     pub(crate) latest: Own,
@@ -82,7 +83,7 @@ pub(crate) struct OwnSide {
     pub(crate) has_terms: bool,
     /// Whether peers, terms and renewals that were passed on are committed, and own streams looked at since.
     pub(crate) is_settled: bool,
-    is_committed: bool,
+    pub(crate) is_committed: bool,
     /// Why this site has stopped publishing.
     pub(crate) fenced: Option<String>,
     /// Incarnations that have led to a new one already.
@@ -108,30 +109,7 @@ pub(crate) struct OwnSide {
 
 impl OwnSide {
     pub(crate) fn new(now: Millis) -> Self {
-        OwnSide {
-            latest: Own::default(),
-            streams: BTreeMap::new(),
-            signed: BTreeMap::new(),
-            confirmed: BTreeMap::new(),
-            publishers: [Publisher::default(), Publisher::default()],
-            has_terms: false,
-            is_settled: false,
-            is_committed: false,
-            fenced: None,
-            renewed_for: BTreeSet::new(),
-            started: now,
-            since: now,
-            number: 0,
-            reserved: 0,
-            sent: VecDeque::new(),
-            heartbeat_at: Millis(0),
-            is_heartbeat_due: false,
-            has_news: false,
-            changed: BTreeSet::new(),
-            repeated: BTreeSet::new(),
-            holdings_after: None,
-            heads_from: 0,
-        }
+        OwnSide { started: now, since: now, ..OwnSide::default() }
     }
 
     /// Takes a row of the store's.
@@ -156,11 +134,6 @@ impl OwnSide {
             let row = Some(self.reserved.to_be_bytes().to_vec());
             batch.rows.push((rows::HEARTBEAT_NUMBER.to_vec(), row));
         }
-    }
-
-    /// A batch is durable.
-    pub(crate) fn committed(&mut self) {
-        self.is_committed = true;
     }
 
     /// A commit failed: what was to be done was not.

@@ -68,14 +68,16 @@ impl Link {
         }
         let behind =
             || neighbour.into_iter().flat_map(|one| &one.behind).filter_map(|id| self.streams.get(id));
+        let agreed_at = neighbour.and_then(|one| one.agreed_at);
+        let is_mismatched = behind().any(|one| one.mismatch.is_some());
+        let is_late = behind().any(|one| one.is_late(now));
         let missing = behind().filter(|one| one.known() > one.applied() || !one.is_unshown(now));
         let lag =
-            missing.filter_map(|one| one.missing_since).map(|since| now.since(since)).max().unwrap_or(0);
+            missing.filter_map(|one| one.missing.since).map(|since| now.since(since)).max().unwrap_or(0);
         let cut_off = match &self.broker {
             (BrokerState::Down { .. }, since) => now.since(*since),
             (BrokerState::Up, _) => 0,
         };
-        let (agrees, agreed_secs, agreed_since_secs) = self.agreement(site, now);
         let holds = neighbour.map(held_of_ours).unwrap_or_default();
         let present = self.own.latest.incarnation.0;
         SiteStatus {
@@ -88,9 +90,12 @@ impl Link {
             records_applied: records.1,
             lag_secs: lag.max(cut_off) / 1000,
             streams,
-            agrees,
-            agreed_secs,
-            agreed_since_secs,
+            agrees: if is_mismatched { Some(false) } else { agreed_at.map(|_| !is_late) },
+            agreed_secs: agreed_at.map(Millis::secs),
+            agreed_since_secs: neighbour
+                .and_then(|one| one.agreed_since)
+                .filter(|_| !is_late)
+                .map(Millis::secs),
             repairs: neighbour.map_or(0, |one| one.repairs),
             has_of_ours: holds
                 .iter()
@@ -99,25 +104,6 @@ impl Link {
             uncounted,
             problem: self.problem(site, now),
             holds,
-        }
-    }
-
-    /// Whether we agree with a site, when that was last so, and since when.
-    fn agreement(&self, site: &SiteKey, now: Millis) -> (Option<bool>, Option<u64>, Option<u64>) {
-        let Some(neighbour) = self.neighbours.get(site) else { return (None, None, None) };
-        let late = || self.late_streams(neighbour, now);
-        let since = neighbour.agreed_since;
-        if late().any(|(_, one)| one.mismatch.is_some()) {
-            return (Some(false), None, None);
-        }
-        let behind = || neighbour.behind.iter().filter_map(|id| self.streams.get(id));
-        let is_heard = neighbour.heard_at.is_some();
-        match (since, late().filter_map(|(_, one)| one.missing_since).min()) {
-            // What somebody claims and nobody shows does not keep us from agreeing.
-            (None, None) if is_heard && behind().all(|one| one.is_unshown(now)) => (Some(true), None, None),
-            (None, _) => (None, None, None),
-            (Some(_), Some(missing)) => (Some(false), Some(missing.secs()), None),
-            (Some(since), None) => (Some(true), neighbour.heard_at.map(Millis::secs), Some(since.secs())),
         }
     }
 
@@ -167,7 +153,7 @@ impl Link {
         }
         let (id, late) = self.late_streams(neighbour?, now).next()?;
         let (stream, missing) = (described(id.stream), late.known().max(late.claimed()).0 - late.applied().0);
-        let secs = late.missing_since.map_or(0, |since| now.since(since) / 1000);
+        let secs = late.missing.since.map_or(0, |since| now.since(since) / 1000);
         Some(format!(
             "this site is behind: {missing} items of {stream} of {name} have been missing for {secs} s; they are being \
              asked for, look at the broker and at {name} if that does not end"
@@ -188,16 +174,13 @@ impl Link {
                 "{name} has not been heard for {secs} s: this site has been cut off from the broker for {down} s"
             ));
         }
-        Some(match heard_at {
-            Some(_) => format!(
-                "{name} has been silent for {secs} s: see whether it runs and reaches the broker; if it is gone for \
-                 good, remove it"
-            ),
-            None => format!(
-                "{name} has not been heard since this site started {secs} s ago: see whether it runs and reaches the \
-                 broker; if it is gone for good, remove it"
-            ),
-        })
+        let since = match heard_at {
+            Some(_) => format!("has been silent for {secs} s"),
+            None => format!("has not been heard since this site started {secs} s ago"),
+        };
+        Some(format!(
+            "{name} {since}: see whether it runs and reaches the broker; if it is gone for good, remove it"
+        ))
     }
 
     fn alarms(&self, sites: &[SiteStatus], now: Millis) -> Vec<String> {

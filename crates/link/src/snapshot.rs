@@ -37,6 +37,7 @@ const PUBLISHED_MILLIS: u64 = 20_000;
 const FETCH_MILLIS: u64 = 20_000;
 
 /// Snapshots, our own and those of others.
+#[derive(Default)]
 pub(crate) struct Snapshots {
     /// The digest of our newest manifest.
     pub(crate) published: Option<Digest>,
@@ -60,19 +61,7 @@ pub(crate) struct Snapshots {
 
 impl Snapshots {
     pub(crate) fn new(now: Millis) -> Self {
-        Snapshots {
-            published: None,
-            due: now.after(FIRST_MILLIS),
-            made_at: now,
-            secs: SNAPSHOT_SECS,
-            parts: None,
-            names: BTreeSet::new(),
-            left: BTreeSet::new(),
-            wanted: VecDeque::new(),
-            fetching: None,
-            is_own_seen: false,
-            met: BTreeSet::new(),
-        }
+        Snapshots { due: now.after(FIRST_MILLIS), made_at: now, secs: SNAPSHOT_SECS, ..Snapshots::default() }
     }
 
     /// Takes the row of own packs.

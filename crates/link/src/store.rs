@@ -116,6 +116,14 @@ pub struct LinkBatch {
 }
 
 impl LinkBatch {
+    /// Leaves out what there is of some streams.
+    pub(crate) fn leave_out(&mut self, is_left_out: impl Fn(&HeldStream) -> bool) {
+        self.heard.retain(|heard| !is_left_out(&heard.stream));
+        self.bases.retain(|base| !is_left_out(&base.stream));
+        self.forgotten.retain(|stream| !is_left_out(stream));
+        self.expired.retain(|(stream, _)| !is_left_out(stream));
+    }
+
     /// Whether there is nothing to commit.
     pub fn is_empty(&self) -> bool {
         *self == LinkBatch::default()

@@ -1,17 +1,21 @@
 //! What a large network costs one of its sites: a link with many members, which all publish, and send heartbeats with
 //! as many holdings as fit.
 //!
-//! `SEENIT_SITES=1000 cargo test -p seenit-link --test scale -- --nocapture` prints what docs/design/scale.md has.
+//! `SEENIT_SITES=1000 cargo test -p seenit-link --test scale -- --nocapture` prints what docs/design/scale.md has. With
+//! `SEENIT_SYNC=FOLDER` every commit is also appended to a file there and synced.
 
 #[path = "simulation/double.rs"]
 #[expect(dead_code, reason = "the simulation needs more of it")]
 mod double;
 
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use double::{Disk, Double};
 use seenit_filter::sightings::{Fingerprint, Sighting, encode};
-use seenit_link::store::Store;
+use seenit_link::store::{LinkBatch, Store};
 use seenit_link::{Action, BrokerState, BrokerStream, Link, LocalCaps, Millis, Published};
 use seenit_sites::Digest;
 use seenit_sites::chain::Chain;
@@ -134,9 +138,42 @@ impl Other {
 struct Site {
     link: Link,
     store: Double,
+    /// What commits are synced to.
+    file: Option<File>,
+    spent: Spent,
+}
+
+/// What the site has cost.
+#[derive(Default)]
+struct Spent {
+    /// Time in the link, and in the double's commits.
     busy: Duration,
-    commits: u64,
     committing: Duration,
+    commits: u64,
+    /// Processor time of synced commits, the time they took, and their bytes.
+    syncing: Duration,
+    synced: Duration,
+    synced_bytes: u64,
+}
+
+/// Processor time of this thread.
+fn processor_time() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = text.split_whitespace().next().and_then(|nanos| nanos.parse().ok());
+    Duration::from_nanos(nanos.unwrap_or(0))
+}
+
+/// All that a journal would have to write of a batch.
+fn bytes_of(batch: &LinkBatch) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for heard in &batch.heard {
+        heard.items.iter().chain(&heard.message).for_each(|one| bytes.extend(one));
+    }
+    for (key, value) in &batch.rows {
+        bytes.extend(key);
+        value.iter().for_each(|value| bytes.extend(value));
+    }
+    bytes
 }
 
 impl Site {
@@ -147,12 +184,13 @@ impl Site {
         arrived.iter().for_each(|bytes| self.link.hear(now, bytes, None));
         self.link.tick(now, &self.store.own());
         let batch = self.link.take_batch();
-        self.busy += begun.elapsed();
+        self.spent.busy += begun.elapsed();
         if !batch.is_empty() {
+            self.sync(&batch);
             let begun = Instant::now();
             let outcome = self.store.commit(batch).expect("it commits");
-            self.committing += begun.elapsed();
-            self.commits += 1;
+            self.spent.committing += begun.elapsed();
+            self.spent.commits += 1;
             self.link.committed(now, outcome);
         }
         let begun = Instant::now();
@@ -163,7 +201,17 @@ impl Site {
                 _ => {}
             }
         }
-        self.busy += begun.elapsed();
+        self.spent.busy += begun.elapsed();
+    }
+
+    fn sync(&mut self, batch: &LinkBatch) {
+        let Some(file) = &mut self.file else { return };
+        let (begun, processor) = (Instant::now(), processor_time());
+        let bytes = bytes_of(batch);
+        file.write_all(&bytes).and_then(|()| file.sync_data()).expect("a disk that can be written");
+        self.spent.synced += begun.elapsed();
+        self.spent.syncing += processor_time().saturating_sub(processor);
+        self.spent.synced_bytes += bytes.len() as u64;
     }
 }
 
@@ -180,8 +228,10 @@ fn what_a_site_hears_in_a_large_network_is_bounded() {
     let store = Double::open(secret(0).public(), Disk::default(), BEGINNING / 1000, GENERATION_SECS);
     let loaded = store.load().expect("it loads");
     let link = Link::open(loaded, secret(0), admin().public(), LocalCaps::new(), Millis(BEGINNING));
-    let (busy, committing) = (Duration::ZERO, Duration::ZERO);
-    let mut site = Site { link, store, busy, commits: 0, committing };
+    let folder = std::env::var_os("SEENIT_SYNC").map(PathBuf::from);
+    let path = folder.map(|folder| folder.join(format!("scale-{}.journal", std::process::id())));
+    let file = path.as_ref().map(|path| File::create_new(path).expect("a file of its own"));
+    let mut site = Site { link, store, file, spent: Spent::default() };
     site.link.broker(Millis(BEGINNING), BrokerState::Up);
     let documents = [roster.bytes.to_vec(), manifest.expect("a manifest").bytes];
     site.drain(BEGINNING, &documents);
@@ -192,7 +242,7 @@ fn what_a_site_hears_in_a_large_network_is_bounded() {
     for millis in (0..SECONDS * 1000).step_by(TICK_MILLIS as usize) {
         let (now, mut arrived) = (BEGINNING + millis, Vec::new());
         if millis == WARMING_SECONDS * 1000 {
-            (site.busy, site.committing, site.commits) = (Duration::ZERO, Duration::ZERO, 0);
+            site.spent = Spent::default();
             (heard, bytes, looks, looking) = (0, 0, 0, Duration::ZERO);
         }
         let is_due = |place: usize, interval: u64| {
@@ -236,11 +286,21 @@ fn what_a_site_hears_in_a_large_network_is_bounded() {
          {:.2} % in the double's commits; the status {} us each",
         heard / secs,
         bytes / secs / 1000,
-        site.commits / secs,
-        percent(site.busy),
-        percent(site.committing),
+        site.spent.commits / secs,
+        percent(site.spent.busy),
+        percent(site.spent.committing),
         looking.as_micros() / u128::from(looks.max(1)),
     );
+    if let Some(path) = path {
+        let commits = site.spent.commits.max(1);
+        println!(
+            "synced commits: {} bytes and {} us each, {:.2} % of a core",
+            site.spent.synced_bytes / commits,
+            site.spent.synced.as_micros() / u128::from(commits),
+            percent(site.spent.syncing),
+        );
+        std::fs::remove_file(path).expect("its own file");
+    }
     let agreeing = status.sites.iter().filter(|one| one.agrees == Some(true)).count();
     assert_eq!(agreeing, count - 1, "all are heard, and nothing is missing: {:?}", status.alarms);
 }

@@ -23,7 +23,7 @@ pub const KEY_BYTES: usize = 32;
 pub const SIGNATURE_BYTES: usize = 64;
 
 /// Whose a key can be.
-pub trait Role: Copy + Ord + Hash + fmt::Debug + private::Sealed {
+pub trait Role: Copy + Ord + Hash + fmt::Debug {
     /// In words.
     const NAME: &'static str;
 }
@@ -50,14 +50,6 @@ impl Role for Admin {
 
 impl Role for Broker {
     const NAME: &'static str = "broker";
-}
-
-mod private {
-    /// There are no other roles.
-    pub trait Sealed {}
-    impl Sealed for super::Site {}
-    impl Sealed for super::Admin {}
-    impl Sealed for super::Broker {}
 }
 
 /// What a site is.

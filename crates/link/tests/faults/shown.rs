@@ -45,6 +45,7 @@ fn under_light_load_sites_agree_at_every_look_and_say_since_when() {
     let mut log = Log::new(2, id(2, Stream::Records));
     let mut alive = heartbeat(2, 1);
     site.hear(&signed(2, &alive));
+    site.drain();
     assert_eq!(site.other(2).agrees, Some(true), "there is nothing to be missed");
     let since = site.other(2).agreed_since_secs;
     for number in 2..60 {
