@@ -48,7 +48,7 @@ impl Introduction {
     /// What a site says of itself.
     pub fn sign(secret: &SiteSecret, name: Name) -> Self {
         let site = secret.public();
-        let (sealing, broker) = (secret.sealing().public(), secret.broker().public());
+        let (sealing, broker) = (secret.sealing().public(), secret.broker_key().public());
         let mut bytes = TAG.to_vec();
         site.write(&mut bytes);
         sealing.write(&mut bytes);

@@ -73,14 +73,14 @@ const ADMIN_BROKER_CONTEXT: &str = "seenit 2026 engine key of an admin v1";
 impl SecretKey<Site> {
     /// The key for the broker: another one, because a broker has whatever it likes signed to see who connects, and
     /// what it likes could be a message between sites.
-    pub fn broker(&self) -> BrokerSecret {
+    pub fn broker_key(&self) -> BrokerSecret {
         BrokerSecret::from_bytes(blake3::derive_key(SITE_BROKER_CONTEXT, self.key.as_bytes()))
     }
 }
 
 impl SecretKey<Admin> {
     /// The key for the broker, which is another one for the same reason.
-    pub fn broker(&self) -> BrokerSecret {
+    pub fn broker_key(&self) -> BrokerSecret {
         BrokerSecret::from_bytes(blake3::derive_key(ADMIN_BROKER_CONTEXT, self.key.as_bytes()))
     }
 }

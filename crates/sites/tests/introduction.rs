@@ -32,14 +32,14 @@ fn what_is_read_is_what_was_signed() {
     let signed = introduction();
     assert_eq!(Introduction::decode(signed.bytes()), Ok(signed.clone()));
     assert_eq!(signed.to_string().parse(), Ok(signed.clone()));
-    assert_eq!(signed.broker, site(1).broker().public());
+    assert_eq!(signed.broker, site(1).broker_key().public());
     let longest = "a".repeat(NAME_BYTES_MAX).parse().expect("a name");
     assert_eq!(Introduction::sign(&site(1), longest).bytes().len(), INTRODUCTION_BYTES_MAX);
 }
 
 #[test]
 fn the_key_for_the_broker_is_no_other_key_of_the_site() {
-    let (site, broker) = (site(1), site(1).broker());
+    let (site, broker) = (site(1), site(1).broker_key());
     assert_ne!(broker.public().to_bytes(), site.public().to_bytes());
     assert_ne!(broker.public().to_bytes(), site.sealing().public().to_bytes());
     assert_ne!(broker.to_bytes(), site.to_bytes());

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use seenit_server::engine::{Limits, Login, Servers};
+use seenit_server::broker::{Limits, Login, Servers};
 use seenit_sites::key::BrokerSecret;
 use serde::{Deserialize, Serialize};
 
