@@ -103,7 +103,7 @@ fn finish(
     let told = json!({
         "network": invite.network.to_string(),
         "name": invite.name.as_str(),
-        "site": introduction.site().to_string(),
+        "site": introduction.site.to_string(),
         "words": words,
         "is_member": is_member,
         "config": arguments.config,
