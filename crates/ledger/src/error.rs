@@ -63,8 +63,8 @@ pub enum OpenError {
     /// A journal whose keys are lost.
     #[error(
         "cannot open the data folder {name}: identity.json is missing, but there is a journal; without its keys \
-         nothing in it can be read. Put identity.json back from a backup (seenit restore), or move {name} away to begin \
-         anew",
+         nothing in it can be read. Put identity.json back from a backup (seenit restore), or move {name} away to \
+         begin anew",
         name = .0.display()
     )]
     NoIdentity(PathBuf),
