@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let own = SiteLogin::new(&secret, invite.network, data);
     let login = Login::Site(own.clone());
     let servers = Servers::new(invite.addresses.clone(), login, ca.clone(), invite.insecure_plaintext)?;
-    let is_member = is_admitted(&invite, &servers, introduction.site())?;
+    let is_member = is_admitted(&invite, &servers, &introduction.site)?;
     if !is_member {
         deposit(&invite, &servers, &introduction)?;
     }

@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         expires_secs,
         shown: String::new(),
     })?;
-    if folder.roster()?.members().iter().any(|member| member.name == *name) {
+    if folder.roster()?.members.iter().any(|member| member.name == *name) {
         eprintln!(
             "seenit: warning: {name} is a member already: another site cannot be admitted by that name; invite it by \
              another one, or take the member out first (seenit network remove {name})"

@@ -33,10 +33,10 @@ pub(super) fn stuck(
     for (subject, bytes) in session.operator.deposits()? {
         let Ok(introduction) = Introduction::decode(&bytes) else { continue };
         // A member that joined again with a used invite waits for nothing.
-        if open.contains(&subject) || roster.member(introduction.site()).is_some() {
+        if open.contains(&subject) || roster.member(&introduction.site).is_some() {
             continue;
         }
-        let name = introduction.name();
+        let name = &introduction.name;
         let why = taken(&roster, &introduction).unwrap_or_else(|| {
             format!(
                 "its invite was used, replaced or has ended: run `seenit network invite {name}`, and have it join with \
@@ -50,8 +50,8 @@ pub(super) fn stuck(
 
 /// Why somebody cannot have its name.
 fn taken(roster: &Roster, introduction: &Introduction) -> Option<String> {
-    let (site, name) = (introduction.site(), introduction.name());
-    let member = roster.members().iter().find(|member| member.name == *name && member.site != *site)?;
+    let (site, name) = (&introduction.site, &introduction.name);
+    let member = roster.members.iter().find(|member| member.name == *name && member.site != *site)?;
     Some(format!(
         "there is a member called {name} already, with key {}: if that site lost its data, remove it first with \
          `seenit network remove {name}`; then, or by another name, invite this one again",
@@ -62,19 +62,18 @@ fn taken(roster: &Roster, introduction: &Introduction) -> Option<String> {
 impl Stuck {
     /// Whether it is the one who asks.
     pub(super) fn is(&self, asking: &Asking) -> bool {
-        self.introduction.site() == asking.introduction.site()
-            && self.introduction.name() == &asking.open.name
+        self.introduction.site == asking.introduction.site && self.introduction.name == asking.open.name
     }
 
     pub(super) fn line(&self) -> String {
-        let (name, words) = (self.introduction.name(), self.introduction.words().join(" "));
+        let (name, words) = (&self.introduction.name, self.introduction.words().join(" "));
         format!("{name}: {words}\n  cannot be admitted: {}\n", self.why)
     }
 
     pub(super) fn json(&self) -> Value {
         json!({
-            "name": self.introduction.name().as_str(),
-            "site": self.introduction.site().to_string(),
+            "name": self.introduction.name.as_str(),
+            "site": self.introduction.site.to_string(),
             "words": self.introduction.words(),
             "problem": self.why,
         })
