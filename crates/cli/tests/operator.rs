@@ -332,7 +332,7 @@ fn what_is_not_there_is_said_before_anybody_is_asked() {
     folder.run("stats --server http://127.0.0.1:9 --ca nosuch.pem").refused(66, "cannot open nosuch.pem");
     let filter = folder.run("filter build --keys keys -o nosuch/x.filter");
     filter.refused(73, "cannot write nosuch/x.filter: there is no folder nosuch: make it first");
-    let no_network = "cannot open admin: there is no network in it; make one with `seenit network up`";
+    let no_network = "cannot open admin/admin.key: there is no network in this folder; make one with";
     folder.run("network status").refused(66, no_network);
 }
 
