@@ -11,7 +11,7 @@ use crate::journal::{Journal, JournalError, LASTING, Row, Said, is_mark, row_key
 use crate::keys::Key;
 use crate::memory::{BULK_GENERATIONS, Effect, Memory};
 use crate::protection;
-use crate::record::{Record, Verb, Word};
+use crate::record::{Opinion, Record, Verb};
 use crate::reporter::ReporterId;
 use crate::salvage::Lost;
 use crate::stage::{many_taken_back, row_after, whose};
@@ -28,8 +28,8 @@ pub(crate) fn fold(
         rows.iter().for_each(|_| progress());
         if rows.iter().any(|(_, _, row)| row.is_shingle) {
             for (reporter, row) in last_words(rows) {
-                let now = peers.weigh(reporter, (row.word, row.weight), true);
-                memory.near.change(key_of(hash, &row), (Word::None, 0), now);
+                let now = peers.weigh(reporter, (row.opinion, row.weight), true);
+                memory.near.change(key_of(hash, &row), (Opinion::None, 0), now);
             }
         } else {
             let exact = exact_of(rows, &peers);
@@ -50,7 +50,7 @@ pub(crate) struct Ages(BTreeMap<u64, u64>);
 impl Ages {
     fn add(&mut self, rows: &[Said]) {
         // A protection that was undone has a row, too, and says nothing any more.
-        let speaking = rows.iter().find(|(_, _, row)| row.word != Word::None);
+        let speaking = rows.iter().find(|(_, _, row)| row.opinion != Opinion::None);
         if let Some((newest, ..)) = speaking.or(rows.first()) {
             *self.0.entry(*newest).or_default() += 1;
         }
@@ -137,19 +137,19 @@ fn remove_row(
     if (reporter.slot().is_some() || is_mark(reporter)) && !row.is_shingle {
         return settle(memory, journal, hash, said, settled);
     }
-    let before = if is_last { (row.word, row.weight) } else { (Word::None, 0) };
+    let before = if is_last { (row.opinion, row.weight) } else { (Opinion::None, 0) };
     // A peer's row that comes here is its voice on a shingle.
     let is_peers = reporter.slot().is_some();
     let before = if is_peers { journal.peers().weigh(reporter, before, true) } else { before };
     let raw = (-i32::from(row.raw_spam), -i32::from(row.raw_ham));
-    let effect = Effect { before, now: (Word::None, 0), raw };
+    let effect = Effect { before, now: (Opinion::None, 0), raw };
     if settled.contains(&hash) || memory.apply(key_of(hash, &row), effect) {
         return Ok(());
     }
     settle(memory, journal, hash, said, settled)
 }
 
-/// Takes over what the journal knows of a signature: what a peer's word adds depends on all others of that peer, and
+/// Takes over what the journal knows of a signature: what a peer's opinion adds depends on all others of that peer, and
 /// whether a mark still stands on all who set it.
 fn settle(
     memory: &Memory,

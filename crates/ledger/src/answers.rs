@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::probe::FilterRate;
-use crate::record::{RecordId, Verb, Word};
+use crate::record::{Opinion, RecordId, Verb};
 use crate::reporter::ReporterId;
 use crate::signature::Case;
 use crate::verdict::Judgement;
@@ -82,9 +82,10 @@ pub struct Explanation {
     pub digest: String,
     /// The verdict and reasons of this signature by itself.
     pub judgement: Judgement,
-    /// The last words of reporters, newest first.
-    pub words: Vec<Spoken>,
-    /// Whether there are more words than are listed.
+    /// The last opinions of reporters, newest first.
+    #[serde(rename = "words")]
+    pub opinions: Vec<Spoken>,
+    /// Whether there are more opinions than are listed.
     pub more: bool,
     /// Who protects it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,13 +140,14 @@ pub struct ProtectedBy {
     pub messages: u64,
 }
 
-/// One reporter's last word on a signature.
+/// One reporter's last opinion on a signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Spoken {
     /// Who.
     pub reporter: String,
     /// `spam`, `ham`, or `none` where it was withdrawn.
-    pub word: Word,
+    #[serde(rename = "word")]
+    pub opinion: Opinion,
     /// Points it weighed.
     pub weight: u8,
     /// Times it was said in that generation.

@@ -6,7 +6,7 @@ use seenit_filter::hash::Hash128;
 
 use crate::journal::{Journal, JournalError, MarkRow, Row, Said, mark_row};
 use crate::peers::table::Peers;
-use crate::record::Word;
+use crate::record::Opinion;
 use crate::reporter::ReporterId;
 use crate::tally::Tally;
 
@@ -33,8 +33,8 @@ pub(crate) fn live_rows(journal: &Journal, hash: Hash128) -> Result<Vec<Said>, J
     Ok(rows)
 }
 
-/// What rows say of a signature, the newest generation's first. Each reporter's last word counts, and all raw totals;
-/// of each peer at most its caps, all its reporters together.
+/// What rows say of a signature, the newest generation's first. Each reporter's last opinion counts, and all raw
+/// totals; of each peer at most its caps, all its reporters together.
 pub(crate) fn exact_of(rows: &[Said], peers: &Peers) -> Exact {
     let (mut exact, mut spoken) = (Exact::default(), HashSet::new());
     let tally = &mut exact.tally;
@@ -42,7 +42,7 @@ pub(crate) fn exact_of(rows: &[Said], peers: &Peers) -> Exact {
     for &(generation, reporter, row) in rows.iter().filter(|(_, reporter, _)| peers.counts(*reporter)) {
         tally.raw_spam = tally.raw_spam.saturating_add(row.raw_spam.into());
         tally.raw_ham = tally.raw_ham.saturating_add(row.raw_ham.into());
-        if !spoken.insert(reporter) || row.word == Word::None {
+        if !spoken.insert(reporter) || row.opinion == Opinion::None {
             continue;
         }
         let slot = reporter.slot();
@@ -59,19 +59,19 @@ pub(crate) fn exact_of(rows: &[Said], peers: &Peers) -> Exact {
                     Some(slot) => of_peers.entry(slot).or_default().each_mut(),
                     None => [&mut tally.spam, &mut tally.ham],
                 };
-                let side = if row.word == Word::Spam { spam } else { ham };
+                let side = if row.opinion == Opinion::Spam { spam } else { ham };
                 *side = side.saturating_add(row.weight.into());
             }
         }
     }
     for (slot, [spam, ham]) in of_peers {
-        tally.spam = tally.spam.saturating_add(spam.min(peers.cap(slot, Word::Spam)));
-        tally.ham = tally.ham.saturating_add(ham.min(peers.cap(slot, Word::Ham)));
+        tally.spam = tally.spam.saturating_add(spam.min(peers.cap(slot, Opinion::Spam)));
+        tally.ham = tally.ham.saturating_add(ham.min(peers.cap(slot, Opinion::Ham)));
     }
     exact
 }
 
-/// The last words on a shingle: of each reporter that of the newest generation.
+/// The last opinions on a shingle: of each reporter that of the newest generation.
 pub(crate) fn last_words(rows: &[Said]) -> impl Iterator<Item = (ReporterId, Row)> {
     let mut spoken = HashSet::new();
     rows.iter().filter(move |(_, reporter, _)| spoken.insert(*reporter)).map(|&(_, whose, row)| (whose, row))

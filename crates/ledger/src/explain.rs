@@ -11,11 +11,11 @@ use crate::judge::RESEMBLES_MIN;
 use crate::keys::shingle_hashes;
 use crate::ledger::Ledger;
 use crate::protection::message_hash;
-use crate::record::{Record, Verb, Word};
+use crate::record::{Opinion, Record, Verb};
 use crate::reporter::ReporterId;
 use crate::signature::{Case, SignatureRef};
 
-/// Words of one signature and records of one message that an explanation lists: more than anybody reads.
+/// Opinions of one signature and records of one message that an explanation lists: more than anybody reads.
 const LISTED_MAX: usize = 100;
 
 /// Protections that are looked through, the newest first, for one that still stands: some milliseconds.
@@ -31,7 +31,7 @@ impl Ledger {
         let mut case = Case::new();
         // One signature fits any case.
         let _ = case.add(signature);
-        let (mut words, mut more, mut spoken) = (Vec::new(), false, HashSet::new());
+        let (mut opinions, mut more, mut spoken) = (Vec::new(), false, HashSet::new());
         let hash = shared.memory.sip.hash(&signature);
         if let Some(journal) = &journal {
             let rows = rows_of(journal, hash).unwrap_or_default();
@@ -39,11 +39,11 @@ impl Ledger {
                 if !spoken.insert(reporter) {
                     continue;
                 }
-                if words.len() == LISTED_MAX {
+                if opinions.len() == LISTED_MAX {
                     more = true;
                     break;
                 }
-                words.extend(self.spoken(journal, reporter, &row, generation));
+                opinions.extend(self.spoken(journal, reporter, &row, generation));
             }
         }
         let protected_by = journal.as_ref().and_then(|journal| self.protected_by(journal, signature).ok()?);
@@ -51,7 +51,7 @@ impl Ledger {
             kind: signature.kind().as_str(),
             digest: hex::encode(signature.digest()),
             judgement: self.check(&case),
-            words,
+            opinions,
             more,
             protected_by,
         }
@@ -102,13 +102,13 @@ impl Ledger {
         }
     }
 
-    /// A reporter's last word; nothing where it is of a peer that is gone.
+    /// A reporter's last opinion; nothing where it is of a peer that is gone.
     fn spoken(&self, journal: &Journal, reporter: ReporterId, row: &Row, generation: u64) -> Option<Spoken> {
         let (name, id, record) = self.shared.said_in(journal, reporter, row.number)?;
-        let raw = u32::from(if row.word == Word::Ham { row.raw_ham } else { row.raw_spam });
+        let raw = u32::from(if row.opinion == Opinion::Ham { row.raw_ham } else { row.raw_spam });
         let time = rfc3339(record.time);
-        let (word, weight) = (row.word, row.weight);
-        Some(Spoken { reporter: name, word, weight, raw, generation, record: id, time })
+        let (opinion, weight) = (row.opinion, row.weight);
+        Some(Spoken { reporter: name, opinion, weight, raw, generation, record: id, time })
     }
 
     /// The records that speak of a signature, and whose they are. A text is spoken of by those that share as many
@@ -144,7 +144,7 @@ impl Ledger {
     ) -> Result<Option<ProtectedBy>, JournalError> {
         let hash = self.shared.memory.sip.hash(&signature);
         let row = journal.row(LASTING, &row_key(hash, PROTECTION))?;
-        let Some(row) = row.filter(|row| row.word == Word::Ham) else {
+        let Some(row) = row.filter(|row| row.opinion == Opinion::Ham) else {
             return Ok(None);
         };
         let stands = |record: &Record| -> Result<bool, JournalError> {
@@ -154,7 +154,7 @@ impl Ledger {
             }
             let message = message_hash(&record.case, &self.shared.memory.sip);
             let row = journal.row(LASTING, &row_key(message, PROTECTED_MESSAGE))?;
-            Ok(row.is_some_and(|row| row.word == Word::Ham))
+            Ok(row.is_some_and(|row| row.opinion == Opinion::Ham))
         };
         let newest = match journal.record(row.number)? {
             Some((_, record)) if stands(&record)? => Some((row.number, record)),
@@ -174,13 +174,13 @@ impl Ledger {
     }
 }
 
-/// The words on a key, of the generations that count, the newest first; marks are nobody's words.
+/// The opinions on a key, of the generations that count, the newest first; marks are nobody's opinions.
 fn rows_of(journal: &Journal, hash: Hash128) -> Result<Vec<(u64, ReporterId, Row)>, JournalError> {
     let mut rows = Vec::new();
     for generation in journal.live() {
         let found = journal.rows_of(generation, hash, LISTED_MAX)?.into_iter();
-        let words = found.filter(|(reporter, _)| !is_mark(*reporter));
-        rows.extend(words.map(|(reporter, row)| (generation, reporter, row)));
+        let opinions = found.filter(|(reporter, _)| !is_mark(*reporter));
+        rows.extend(opinions.map(|(reporter, row)| (generation, reporter, row)));
     }
     Ok(rows)
 }

@@ -107,7 +107,7 @@ pub(crate) struct Journal {
     /// What was heard from peers, by generation: only those that have something of them.
     heard: RwLock<BTreeMap<u64, Keyspace>>,
     link: Keyspace,
-    /// The peers whose words count.
+    /// The peers whose opinions count.
     peers: RwLock<Arc<Peers>>,
     bulk: Keyspace,
     sightings: Keyspace,

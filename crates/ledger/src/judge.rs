@@ -345,7 +345,7 @@ fn bulk_by(memory: &Memory, config: &LedgerConfig, hash: Hash128, count: Count, 
     }
 }
 
-/// Reporters with a word, and the newest generation of one; `None` where nobody ever said anything.
+/// Reporters with an opinion, and the newest generation of one; `None` where nobody ever said anything.
 fn details(
     journal: &Journal,
     hash: Hash128,
@@ -360,7 +360,7 @@ fn details(
             }
             spoken.push(reporter);
             newest = newest.or(Some(generation));
-            // Peers' words count up to a cap: what they weigh does not say that all were read.
+            // Peers' opinions count up to a cap: what they weigh does not say that all were read.
             weight += if reporter.slot().is_none() { u32::from(row.weight) } else { 0 };
         }
         let is_all = is_any && weight >= tally.spam + tally.ham;

@@ -366,7 +366,7 @@ impl Ledger {
         self.reporters().into_iter().find(|reporter| reporter.name == name)
     }
 
-    /// What a reporter's word weighs; nothing where there is no such reporter.
+    /// What a reporter's opinion weighs; nothing where there is no such reporter.
     pub fn weight_of(&self, reporter: ReporterId) -> u8 {
         self.shared.reporter(reporter).map_or(0, |reporter| reporter.weight)
     }
@@ -394,7 +394,7 @@ impl Ledger {
         self.appoint(name, weight.map_or(Appointment::ByHand, Appointment::Fixed))
     }
 
-    /// Adds a stranger, whose word weighs nothing until the operator says otherwise. Durable when it returns. An
+    /// Adds a stranger, whose opinion weighs nothing until the operator says otherwise. Durable when it returns. An
     /// existing reporter stays as it is.
     pub fn admit_reporter(&self, name: &str) -> Result<Reporter, WriteError> {
         self.appoint(name, Appointment::Newcomer)
@@ -409,8 +409,8 @@ impl Ledger {
         self.ask_and_wait(|reply| Job::PutReporter { name: name.to_owned(), appointment, reply })
     }
 
-    /// Takes back everything a reporter said, and gives its word no weight from now on; the operator keeps its weight.
-    /// Returns the number of records that were taken back.
+    /// Takes back everything a reporter said, and gives its opinion no weight from now on; the operator keeps its
+    /// weight. Returns the number of records that were taken back.
     pub fn undo_reporter(&self, name: &str) -> Result<u64, WriteError> {
         let reporter = self.reporter(name).ok_or_else(|| WriteError::Reporter(name.to_owned()))?;
         if reporter.id != OPERATOR {

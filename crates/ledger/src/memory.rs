@@ -13,7 +13,7 @@ use crate::doubt::{Doubts, FilterName};
 use crate::exact::Exact;
 use crate::keys::{Key, keys_of};
 use crate::near::Near;
-use crate::record::{Before, Record, Verb, Word};
+use crate::record::{Before, Opinion, Record, Verb};
 use crate::salvage::Lost;
 use crate::seen::Seen;
 use crate::signature::SignatureRef;
@@ -54,8 +54,8 @@ pub(crate) struct Memory {
 /// What a record does to the tally of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effect {
-    pub(crate) before: (Word, u8),
-    pub(crate) now: (Word, u8),
+    pub(crate) before: (Opinion, u8),
+    pub(crate) now: (Opinion, u8),
     pub(crate) raw: (i32, i32),
 }
 
@@ -68,14 +68,14 @@ impl Effect {
             false => record.weight,
         };
         let now = match record.verb {
-            Verb::Report => (Word::Spam, weight),
-            Verb::Revoke => (Word::Ham, weight),
+            Verb::Report => (Opinion::Spam, weight),
+            Verb::Revoke => (Opinion::Ham, weight),
             // Of a signature a protection is a mark; its shingles are good ones, by the weightiest who said so.
             Verb::Protect if is_shingle => {
-                let known = if before.word == Word::Ham { before.weight } else { 0 };
-                (Word::Ham, weight.max(known))
+                let known = if before.opinion == Opinion::Ham { before.weight } else { 0 };
+                (Opinion::Ham, weight.max(known))
             }
-            _ => (Word::None, 0),
+            _ => (Opinion::None, 0),
         };
         let one = i32::from(before.counted);
         let raw = match record.verb {
@@ -83,14 +83,15 @@ impl Effect {
             Verb::Revoke => (0, one),
             _ => (0, 0),
         };
-        Effect { before: (before.word, before.weight), now, raw }
+        Effect { before: (before.opinion, before.weight), now, raw }
     }
 
     pub(crate) fn change(&self) -> Change {
-        let weight =
-            |(word, weight): (Word, u8), side: Word| if word == side { i32::from(weight) } else { 0 };
-        let net = |side: Word| weight(self.now, side) - weight(self.before, side);
-        Change { spam: net(Word::Spam), ham: net(Word::Ham), raw_spam: self.raw.0, raw_ham: self.raw.1 }
+        let weight = |(opinion, weight): (Opinion, u8), side: Opinion| {
+            if opinion == side { i32::from(weight) } else { 0 }
+        };
+        let net = |side: Opinion| weight(self.now, side) - weight(self.before, side);
+        Change { spam: net(Opinion::Spam), ham: net(Opinion::Ham), raw_spam: self.raw.0, raw_ham: self.raw.1 }
     }
 }
 

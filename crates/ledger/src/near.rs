@@ -19,7 +19,7 @@ use seenit_signature::near::SHINGLES;
 
 use crate::config::LedgerConfig;
 use crate::keys::{Hashed, Key};
-use crate::record::Word;
+use crate::record::Opinion;
 use crate::trust::SHINGLE_UNITS_MIN;
 
 /// How likely a text that shares nothing with any spam may be taken for a replica, by the accidents of the filters.
@@ -81,11 +81,11 @@ impl Near {
         self.promised_rate
     }
 
-    fn of(&self, word: Word) -> Option<&Filter> {
-        match word {
-            Word::None => None,
-            Word::Spam => Some(&self.spam),
-            Word::Ham => Some(&self.ham),
+    fn of(&self, opinion: Opinion) -> Option<&Filter> {
+        match opinion {
+            Opinion::None => None,
+            Opinion::Spam => Some(&self.spam),
+            Opinion::Ham => Some(&self.ham),
         }
     }
 
@@ -94,15 +94,15 @@ impl Near {
         self.spam.count(hash).value > 0 || self.ham.count(hash).value > 0
     }
 
-    /// A word with so many units now stands where another stood before. Texts are counted by their first shingle, and
-    /// only for words that weigh something.
-    pub(crate) fn change(&self, key: Key, before: (Word, u8), now: (Word, u8)) {
+    /// An opinion with so many units now stands where another stood before. Texts are counted by their first shingle,
+    /// and only for opinions that weigh something.
+    pub(crate) fn change(&self, key: Key, before: (Opinion, u8), now: (Opinion, u8)) {
         if before == now {
             return;
         }
         let hash = key.hash;
         if key.is_text {
-            let side = |(word, units): (Word, u8)| if units > 0 { word } else { Word::None };
+            let side = |(opinion, units): (Opinion, u8)| if units > 0 { opinion } else { Opinion::None };
             let texts = self.texts_of(key.kind);
             count_text(texts, side(before), -1);
             count_text(texts, side(now), 1);
@@ -206,11 +206,11 @@ impl Near {
 }
 
 /// A text came or went on one side.
-fn count_text(texts: &Texts, word: Word, by: i64) {
-    let side = match word {
-        Word::None => return,
-        Word::Spam => 0,
-        Word::Ham => 1,
+fn count_text(texts: &Texts, opinion: Opinion, by: i64) {
+    let side = match opinion {
+        Opinion::None => return,
+        Opinion::Spam => 0,
+        Opinion::Ham => 1,
     };
     let _ = texts[side].fetch_update(Relaxed, Relaxed, |texts| Some(texts.saturating_add_signed(by)));
 }

@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::config::LedgerConfig;
     use crate::keys::Key;
-    use crate::record::Word;
+    use crate::record::Opinion;
     use seenit_filter::sightings::Structure;
     use seenit_signature::Kind;
 
@@ -223,7 +223,7 @@ mod tests {
     fn add_texts(memory: &Memory, texts: u64, random: &mut SplitMix) {
         for shingle in 0..texts * SHINGLES as u64 {
             let key = Key { hash: random.hash(), kind: Kind::Near1, is_text: shingle % SHINGLES as u64 == 0 };
-            memory.near.change(key, (Word::None, 0), (Word::Spam, 2));
+            memory.near.change(key, (Opinion::None, 0), (Opinion::Spam, 2));
         }
     }
 

@@ -12,7 +12,7 @@ use seenit_signature::Kind;
 use crate::journal::{Journal, JournalError, LASTING, PROTECTED_MESSAGE, PROTECTION, Row, RowKey, row_key};
 use crate::keys::{Key, keys_of};
 use crate::memory::Effect;
-use crate::record::{Before, Record, Verb, Word};
+use crate::record::{Before, Opinion, Record, Verb};
 use crate::signature::{Case, SignatureRef};
 
 /// Where `meta` says that the rows of protections are counts, and that messages have keys without Razor's parts.
@@ -68,7 +68,7 @@ pub(crate) fn follow(
     mut read: impl FnMut(&RowKey) -> Result<Option<Row>, JournalError>,
 ) -> Result<Changes, JournalError> {
     let message = row_key(message, PROTECTED_MESSAGE);
-    let is_protected = read(&message)?.is_some_and(|row| row.word == Word::Ham);
+    let is_protected = read(&message)?.is_some_and(|row| row.opinion == Opinion::Ham);
     let turn = match (record.verb, is_protected) {
         (Verb::Protect, false) => Turn::Begins,
         (Verb::Unprotect, true) => Turn::Ends,
@@ -76,8 +76,8 @@ pub(crate) fn follow(
     };
     let mut rows = HashMap::new();
     if turn != Turn::Stays {
-        let word = if turn == Turn::Begins { Word::Ham } else { Word::None };
-        rows.insert(message, Row { word, number, ..Row::default() });
+        let opinion = if turn == Turn::Begins { Opinion::Ham } else { Opinion::None };
+        rows.insert(message, Row { opinion, number, ..Row::default() });
     }
     let mut befores = Vec::with_capacity(keys.len());
     for &key in keys {
@@ -89,7 +89,7 @@ pub(crate) fn follow(
         let (row, before) = row_after(today.unwrap_or_default(), record, key, (number, turn));
         befores.push(before);
         // Where nothing was and nothing is, there is no row.
-        if today.is_some() || row.word != Word::None {
+        if today.is_some() || row.opinion != Opinion::None {
             rows.insert(row_key, row);
         }
     }
@@ -100,7 +100,7 @@ pub(crate) fn follow(
 fn row_after(today: Row, record: &Record, key: Key, (number, turn): (u64, Turn)) -> (Row, Before) {
     let is_shingle = key.is_shingle();
     let none = Before::default();
-    let before = Before { word: today.word, weight: today.weight, ..none };
+    let before = Before { opinion: today.opinion, weight: today.weight, ..none };
     // A count that could be full would have to stay so: 2^64 messages are never protected.
     let count = match turn {
         Turn::Begins => today.count.saturating_add(1),
@@ -109,7 +109,7 @@ fn row_after(today: Row, record: &Record, key: Key, (number, turn): (u64, Turn))
     };
     if record.verb == Verb::Protect {
         let weight = if is_shingle { Effect::of(record, before, true).now.1 } else { 0 };
-        let row = Row { word: Word::Ham, weight, number, count, ..row_of(key) };
+        let row = Row { opinion: Opinion::Ham, weight, number, count, ..row_of(key) };
         return (row, if is_shingle { before } else { none });
     }
     let is_ended = turn == Turn::Ends && count == 0;
@@ -117,7 +117,7 @@ fn row_after(today: Row, record: &Record, key: Key, (number, turn): (u64, Turn))
     let before = match (is_shingle, is_ended) {
         (true, true) => before,
         (true, false) => none,
-        (false, _) => Before { word: row.word, ..none },
+        (false, _) => Before { opinion: row.opinion, ..none },
     };
     (row, before)
 }

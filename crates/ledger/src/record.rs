@@ -8,13 +8,13 @@
 //! time        8 bytes: seconds since the Unix epoch, by the ledger's clock
 //! count       8 bytes: of a forget, the seen count that later answers subtract; else 0
 //! signatures  4 bytes: how many bytes of them, then they (see `signature`)
-//! befores     for each key of the case, in order, 2 bytes: the reporter's word before (128 added where this
+//! befores     for each key of the case, in order, 2 bytes: the reporter's opinion before (128 added where this
 //!             record is beyond the limit of raw totals, 64 where it is void on this key), and what it weighed. Of an
 //!             unprotect: on a signature, ham where other messages still protect it; on a shingle, what is taken back
 //! ```
 //!
 //! Numbers have their lowest byte first. A signature has one key, `near1` and `rspamd-near` one for each shingle. With
-//! the word before beside the new one a record says all that it changes, so the tally of a snapshot is brought up to
+//! the opinion before beside the new one a record says all that it changes, so the tally of a snapshot is brought up to
 //! date by the records after it alone.
 
 use std::fmt;
@@ -36,7 +36,7 @@ pub enum Verb {
     Report,
     /// It is good mail.
     Revoke,
-    /// The reporter's own word is taken back.
+    /// The reporter's own opinion is taken back.
     Withdraw,
     /// It is known to be good, whatever anybody reports.
     Protect,
@@ -138,10 +138,10 @@ impl Serialize for RecordId {
     }
 }
 
-/// A reporter's word on one key.
+/// A reporter's opinion on one key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Word {
+pub enum Opinion {
     /// Nothing, or taken back.
     #[default]
     None,
@@ -151,42 +151,42 @@ pub enum Word {
     Ham,
 }
 
-impl Word {
+impl Opinion {
     /// What contradicts it.
     pub(crate) fn opposite(self) -> Self {
         match self {
-            Word::None => Word::None,
-            Word::Spam => Word::Ham,
-            Word::Ham => Word::Spam,
+            Opinion::None => Opinion::None,
+            Opinion::Spam => Opinion::Ham,
+            Opinion::Ham => Opinion::Spam,
         }
     }
 }
 
-impl Word {
+impl Opinion {
     pub(crate) fn code(self) -> u8 {
         match self {
-            Word::None => 0,
-            Word::Spam => 1,
-            Word::Ham => 2,
+            Opinion::None => 0,
+            Opinion::Spam => 1,
+            Opinion::Ham => 2,
         }
     }
 
     pub(crate) fn from_code(code: u8) -> Option<Self> {
-        [Word::None, Word::Spam, Word::Ham].get(usize::from(code)).copied()
+        [Opinion::None, Opinion::Spam, Opinion::Ham].get(usize::from(code)).copied()
     }
 }
 
-/// A reporter's word on one key before a record, and what the record itself is worth on that key.
+/// A reporter's opinion on one key before a record, and what the record itself is worth on that key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Before {
-    /// The word.
-    pub word: Word,
+    /// The opinion.
+    pub opinion: Opinion,
     /// What it weighed: points of a signature, units of a shingle.
     pub weight: u8,
     /// Whether the record counts in raw totals.
     pub counted: bool,
     /// Whether the record weighs nothing on this key, whatever it weighs on others: the operator said the opposite, or
-    /// the tally may count this very word already, from a record that was lost.
+    /// the tally may count this very opinion already, from a record that was lost.
     pub void: bool,
 }
 
@@ -205,16 +205,16 @@ pub struct Record {
     pub count: u64,
     /// Of what.
     pub case: Case,
-    /// For each key of the case the reporter's word before.
+    /// For each key of the case the reporter's opinion before.
     pub befores: Vec<Before>,
 }
 
 const VERSION: u8 = 1;
 
-/// The bit of a word that says: beyond the limit of raw totals.
+/// The bit of an opinion that says: beyond the limit of raw totals.
 const BEYOND: u8 = 0x80;
 
-/// The bit of a word that says: the record is void on this key.
+/// The bit of an opinion that says: the record is void on this key.
 const VOID: u8 = 0x40;
 
 impl Record {
@@ -231,7 +231,7 @@ impl Record {
         for before in &self.befores {
             let beyond = if before.counted { 0 } else { BEYOND };
             let void = if before.void { VOID } else { 0 };
-            bytes.extend([before.word.code() | beyond | void, before.weight]);
+            bytes.extend([before.opinion.code() | beyond | void, before.weight]);
         }
     }
 
@@ -256,15 +256,16 @@ impl Record {
         let signature_bytes = u32::from_le_bytes(fixed(take(4)?)) as usize;
         let case = Case::decode(take(signature_bytes)?).map_err(|error| error.to_string())?;
         let (pairs, []) = rest.as_chunks::<2>() else {
-            return Err("a record with half a word at its end".into());
+            return Err("a record with half an opinion at its end".into());
         };
-        let befores = pairs.iter().map(|&[word, weight]| match Word::from_code(word & !(BEYOND | VOID)) {
-            Some(known) => {
-                let (counted, void) = (word & BEYOND == 0, word & VOID != 0);
-                Ok(Before { word: known, weight, counted, void })
-            }
-            None => Err(format!("a record with word {word}")),
-        });
+        let befores =
+            pairs.iter().map(|&[opinion, weight]| match Opinion::from_code(opinion & !(BEYOND | VOID)) {
+                Some(known) => {
+                    let (counted, void) = (opinion & BEYOND == 0, opinion & VOID != 0);
+                    Ok(Before { opinion: known, weight, counted, void })
+                }
+                None => Err(format!("a record with opinion {opinion}")),
+            });
         let befores = befores.collect::<Result<_, _>>()?;
         Ok(Record { verb, reporter, weight, time, count, case, befores })
     }
@@ -309,7 +310,7 @@ impl Record {
         for signature in self.case.iter() {
             let is_near = signature.kind().is_near();
             let before = befores.nth(if is_near { SHINGLES - 1 } else { 0 });
-            if is_near || before.is_none_or(|before| before.word != Word::Ham) {
+            if is_near || before.is_none_or(|before| before.opinion != Opinion::Ham) {
                 // It was in a case: it fits into one.
                 let _ = ended.add(signature);
             }
@@ -378,7 +379,7 @@ mod tests {
             time: 1_700_000_000,
             count: 0,
             case,
-            befores: vec![Before { word: Word::Spam, weight: 5, counted: false, void: false }],
+            befores: vec![Before { opinion: Opinion::Spam, weight: 5, counted: false, void: false }],
         }
     }
 

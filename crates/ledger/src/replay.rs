@@ -46,7 +46,7 @@ impl<'a> Replay<'a> {
             } else if key.is_shingle() {
                 let weigh = |said| self.peers.weigh(record.reporter, said, true);
                 let now = Effect::of(record, *before, true).now;
-                self.memory.near.change(key, weigh((before.word, before.weight)), weigh(now));
+                self.memory.near.change(key, weigh((before.opinion, before.weight)), weigh(now));
             } else {
                 self.unsettled.insert(key.hash, Lost::Unknown);
             }

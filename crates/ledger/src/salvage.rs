@@ -2,18 +2,18 @@
 //!
 //! Flipped bits or a lost file can make the journal end before a snapshot that is whole. Then the tallies of the
 //! snapshot are all that is left of those records. They go on counting until the last of them would have expired. What
-//! only records tell is gone: `explain` does not know who spoke, nobody's words can be taken back one by one, and
-//! generations of lost records do not age out one by one. A word of full weight ([`POINTS_MAX`]), as the operator has
-//! and nobody can earn, replaces such a tally where it contradicts it.
+//! only records tell is gone: `explain` does not know who spoke, nobody's opinions can be taken back one by one, and
+//! generations of lost records do not age out one by one. An opinion of full weight ([`POINTS_MAX`]), as the operator
+//! has and nobody can earn, replaces such a tally where it contradicts it.
 //!
 //! So while there are lost records, a tally that is taken from the journal is the journal's and what it had
-//! beyond that before ([`Lost`]): else the first word of a peer would erase what the operator said.
+//! beyond that before ([`Lost`]): else the first opinion of a peer would erase what the operator said.
 
 use crate::exact::Exact;
 use crate::journal::horizon::NextNumbers;
 use crate::journal::{Journal, JournalError};
 use crate::memory::{Effect, Memory};
-use crate::record::Word;
+use crate::record::Opinion;
 use crate::tally::Tally;
 use crate::trust::POINTS_MAX;
 use seenit_filter::hash::Hash128;
@@ -120,8 +120,8 @@ pub(crate) fn is_contradicted(memory: &Memory, hash: Hash128, effect: &Effect) -
     }
     let tally = memory.tally(hash);
     match effect.now.0 {
-        Word::Spam => tally.ham > 0,
-        Word::Ham => tally.spam > 0,
-        Word::None => false,
+        Opinion::Spam => tally.ham > 0,
+        Opinion::Ham => tally.spam > 0,
+        Opinion::None => false,
     }
 }

@@ -18,7 +18,7 @@ use crate::journal::{
 use crate::keys::{Key, shingle_hashes};
 use crate::memory::{Effect, Memory, units_of};
 use crate::peers::table::Peers;
-use crate::record::{Before, Record, Verb, Word};
+use crate::record::{Before, Opinion, Record, Verb};
 use crate::reporter::{Reporter, ReporterId};
 use crate::salvage;
 use crate::share;
@@ -299,7 +299,7 @@ impl<'a> Stage<'a> {
             self.batch.weightless(generation, key.hash);
             self.weightless.insert(key.hash);
         }
-        let before = known.map_or((Word::None, 0), |(_, row)| (row.word, row.weight));
+        let before = known.map_or((Opinion::None, 0), |(_, row)| (row.opinion, row.weight));
         let today = known.filter(|(known, _)| *known == generation).map(|(_, row)| row);
         // What weighs nothing is not counted, either: else it would take room in the tally.
         let raw_max = if takes_room { self.config.raw_max } else { 0 };
@@ -311,8 +311,8 @@ impl<'a> Stage<'a> {
         }
         // What a mark was before is no weight of a signature.
         let is_mark = is_mark(whose) && !key.is_shingle();
-        let (word, weight) = if is_mark { (Word::None, 0) } else { before };
-        Ok(Before { word, weight, counted, void: is_void })
+        let (opinion, weight) = if is_mark { (Opinion::None, 0) } else { before };
+        Ok(Before { opinion, weight, counted, void: is_void })
     }
 
     /// A forget subtracts what the signature counts now.
@@ -350,7 +350,7 @@ impl<'a> Stage<'a> {
             if binds(key.kind) && self.memory.is_known(key) {
                 for (_, reporter, row) in self.earlier_rows(key.hash, me)? {
                     let is_bound = counts(reporter, &row) && !is_mark(reporter);
-                    if is_bound && row.word == Word::Spam && numbers.len() < CASES_MAX {
+                    if is_bound && row.opinion == Opinion::Spam && numbers.len() < CASES_MAX {
                         numbers.insert((reporter.slot().is_some(), row.number));
                     }
                 }
@@ -436,7 +436,7 @@ fn is_revoked_whole(
     peers: &Peers,
 ) -> bool {
     match whose.slot() {
-        Some(slot) => peers.cap(slot, Word::Spam).min(row.weight.into()) >= TRUSTED_MIN.into(),
+        Some(slot) => peers.cap(slot, Opinion::Spam).min(row.weight.into()) >= TRUSTED_MIN.into(),
         None => known.get(&whose).is_some_and(Reporter::is_vouched),
     }
 }
@@ -445,7 +445,7 @@ fn is_revoked_whole(
 pub(crate) fn mark_of(record: &Record, before: Before) -> Option<Mark> {
     match record.verb {
         Verb::Protect => Some(Mark::Protected(true)),
-        Verb::Unprotect => Some(Mark::Protected(before.word == Word::Ham)),
+        Verb::Unprotect => Some(Mark::Protected(before.opinion == Opinion::Ham)),
         Verb::Many => Some(Mark::Many),
         Verb::Forget => Some(Mark::Forgotten(record.count)),
         Verb::Promote => Some(Mark::Bulk),
@@ -477,8 +477,8 @@ pub(crate) fn row_after(
 ) -> (Row, bool) {
     let mut row = today.unwrap_or_default();
     let before = Before { void: is_void, ..Before::default() };
-    (row.word, row.weight) = match record.verb {
-        Verb::Many | Verb::Forget if !key.is_shingle() => (Word::Ham, 0),
+    (row.opinion, row.weight) = match record.verb {
+        Verb::Many | Verb::Forget if !key.is_shingle() => (Opinion::Ham, 0),
         _ => Effect::of(record, before, key.is_shingle()).now,
     };
     (row.is_shingle, row.is_text) = (key.is_shingle(), key.is_text);

@@ -7,7 +7,7 @@
 //! A field that is full means "at least"; what it means exactly, the journal knows.
 
 use crate::journal::Row;
-use crate::record::Word;
+use crate::record::Opinion;
 use crate::trust::POINTS_MAX;
 
 const SPAM_BITS: u32 = 9;
@@ -121,10 +121,10 @@ impl Tally {
     /// Whether a row of the journal is all that is in it: then no other reporter spoke, and this one in no other
     /// generation. It saves looking for them.
     pub(crate) fn is_all_of(&self, row: &Row) -> bool {
-        let (spam, ham) = match row.word {
-            Word::Spam => (row.weight, 0),
-            Word::Ham => (0, row.weight),
-            Word::None => (0, 0),
+        let (spam, ham) = match row.opinion {
+            Opinion::Spam => (row.weight, 0),
+            Opinion::Ham => (0, row.weight),
+            Opinion::None => (0, 0),
         };
         let of_row: [u32; 4] = [spam.into(), ham.into(), row.raw_spam.into(), row.raw_ham.into()];
         row.raw_spam.max(row.raw_ham) > 0
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_row_is_all_of_a_tally_only_where_every_number_is_its_own() {
-        let row = Row { word: Word::Spam, weight: 7, raw_spam: 2, raw_ham: 1, ..Row::default() };
+        let row = Row { opinion: Opinion::Spam, weight: 7, raw_spam: 2, raw_ham: 1, ..Row::default() };
         let tally = Tally { spam: 7, raw_spam: 2, raw_ham: 1, ..Tally::default() };
         assert!(tally.is_all_of(&row));
         let others = [

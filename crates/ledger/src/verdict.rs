@@ -132,7 +132,7 @@ pub struct Reason {
     /// Shingles that a verdict needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shingles_needed: Option<u32>,
-    /// Reporters whose last word counts.
+    /// Reporters whose last opinion counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reporters: Option<u32>,
     /// The newest generation in which somebody said something.

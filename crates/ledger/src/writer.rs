@@ -361,8 +361,8 @@ impl Writer {
         Ok((staged, write.verb))
     }
 
-    /// Takes over from the journal what full tallies cannot tell by their bits, and what peers' words count for. What
-    /// cannot be read stays noted: until it is right, writes are refused and no snapshot is taken.
+    /// Takes over from the journal what full tallies cannot tell by their bits, and what peers' opinions count for.
+    /// What cannot be read stays noted: until it is right, writes are refused and no snapshot is taken.
     fn settle(&mut self, journal: &Journal) -> Result<(), WriteError> {
         let (memory, mut failed) = (&self.shared.memory, None);
         let read = |hash, lost: Lost| -> Result<_, JournalError> {

@@ -22,7 +22,7 @@ fn a_report_is_one_entry_with_its_date_and_not_one_for_each_signature() {
     assert_eq!((&told.reports[0].kinds[..], told.reports[0].weight), (&["url1"][..], 10));
     assert_eq!(told.reports[1].kinds, ["exact1", "pyzor", "url1"]);
     assert_eq!((told.signatures.len(), told.more, told.protected_by.len()), (3, false, 0));
-    assert_eq!(told.signatures[0].words[0].time, "2024-10-04T00:00:00Z");
+    assert_eq!(told.signatures[0].opinions[0].time, "2024-10-04T00:00:00Z");
 }
 
 #[test]

@@ -170,12 +170,12 @@ impl Journal {
         })
     }
 
-    /// The peers whose words count.
+    /// The peers whose opinions count.
     pub(crate) fn peers(&self) -> Arc<Peers> {
         self.peers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// From now on these peers' words count: memory is made right by whoever says so.
+    /// From now on these peers' opinions count: memory is made right by whoever says so.
     pub(crate) fn count_peers(&self, peers: Arc<Peers>) {
         *self.peers.write().unwrap_or_else(PoisonError::into_inner) = peers;
     }

@@ -2,7 +2,7 @@
 
 use seenit_filter::hash::Hash128;
 
-use crate::record::Word;
+use crate::record::Opinion;
 use crate::reporter::ReporterId;
 
 /// Bytes of an index key.
@@ -14,16 +14,16 @@ pub(crate) type RowKey = [u8; ROW_KEY_BYTES];
 /// The generation of what does not age: protections.
 pub(crate) const LASTING: u64 = u64::MAX;
 
-/// Whose word a protection is, in the index.
+/// Whose opinion a protection is, in the index.
 pub(crate) const PROTECTION: ReporterId = ReporterId(u32::MAX);
-/// Whose word MANY is.
+/// Whose opinion MANY is.
 pub(crate) const MANY: ReporterId = ReporterId(u32::MAX - 1);
-/// Whose word a forget is.
+/// Whose opinion a forget is.
 pub(crate) const FORGETTING: ReporterId = ReporterId(u32::MAX - 2);
-/// Whose word it is that a whole message is protected: see `protection`.
+/// Whose opinion it is that a whole message is protected: see `protection`.
 pub(crate) const PROTECTED_MESSAGE: ReporterId = ReporterId(u32::MAX - 3);
 
-/// What a row says that is nobody's word on a signature.
+/// What a row says that is nobody's opinion on a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MarkRow {
     Protection,
@@ -62,7 +62,7 @@ pub(crate) fn hash_of(bytes: [u8; 16]) -> Hash128 {
     Hash128 { hi: (bits >> 64) as u64, lo: bits as u64 }
 }
 
-/// The row of a reporter's word on a key.
+/// The row of a reporter's opinion on a key.
 pub(crate) fn row_key(hash: Hash128, reporter: ReporterId) -> RowKey {
     let mut key = [0; ROW_KEY_BYTES];
     key[..16].copy_from_slice(&hash_bytes(hash));
@@ -76,10 +76,10 @@ pub(super) fn split_row_key(key: &[u8]) -> Option<(Hash128, ReporterId)> {
     Some((hash_of(hash.try_into().ok()?), ReporterId(u32::from_be_bytes(reporter.try_into().ok()?))))
 }
 
-/// A reporter's last word on a key in one generation.
+/// A reporter's last opinion on a key in one generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Row {
-    pub(crate) word: Word,
+    pub(crate) opinion: Opinion,
     /// Points of a signature, units of a shingle.
     pub(crate) weight: u8,
     /// Whether the key is a shingle, and counted in other filters than signatures.
@@ -98,7 +98,7 @@ pub(crate) struct Row {
     pub(crate) count: u64,
 }
 
-/// The bit of a row's word that says: a shingle.
+/// The bit of a row's opinion that says: a shingle.
 const SHINGLE: u8 = 0x80;
 /// And this one: the first of a text.
 const TEXT: u8 = 0x40;
@@ -106,11 +106,11 @@ const TEXT: u8 = 0x40;
 const RSPAMD: u8 = 0x20;
 
 impl Row {
-    /// Appends word, weight, raw totals, number; and the count where there is one.
+    /// Appends opinion, weight, raw totals, number; and the count where there is one.
     pub(crate) fn encode(&self, bytes: &mut Vec<u8>) {
         let bits = [(self.is_shingle, SHINGLE), (self.is_text, TEXT), (self.is_rspamd, RSPAMD)];
         let bits = bits.iter().filter(|(is_set, _)| *is_set).fold(0, |bits, (_, bit)| bits | bit);
-        bytes.extend([self.word.code() | bits, self.weight]);
+        bytes.extend([self.opinion.code() | bits, self.weight]);
         bytes.extend(self.raw_spam.to_le_bytes());
         bytes.extend(self.raw_ham.to_le_bytes());
         bytes.extend(self.number.to_le_bytes());
@@ -123,7 +123,7 @@ impl Row {
         let (head, count) = bytes.split_first_chunk::<14>()?;
         let u16_at = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
         Some(Row {
-            word: Word::from_code(head[0] & !(SHINGLE | TEXT | RSPAMD))?,
+            opinion: Opinion::from_code(head[0] & !(SHINGLE | TEXT | RSPAMD))?,
             weight: head[1],
             is_shingle: head[0] & SHINGLE != 0,
             is_text: head[0] & TEXT != 0,

@@ -43,7 +43,7 @@ pub(crate) fn follow(
             return Ok(());
         }
         for (reporter, row) in last_words(rows).filter(|(reporter, _)| differs(*reporter)) {
-            let weighed = |peers: &Peers| peers.weigh(reporter, (row.word, row.weight), true);
+            let weighed = |peers: &Peers| peers.weigh(reporter, (row.opinion, row.weight), true);
             memory.near.change(key_of(hash, &row), weighed(old), weighed(new));
         }
         Ok(())

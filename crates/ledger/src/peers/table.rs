@@ -1,15 +1,15 @@
-//! Which peers' words count, and for how much at most.
+//! Which peers' opinions count, and for how much at most.
 
 use seenit_link::store;
 use serde::{Deserialize, Serialize};
 
 use crate::error::WriteError;
-use crate::record::Word;
+use crate::record::Opinion;
 use crate::reporter::{ReporterId, SLOT_MAX};
 use crate::seen::RECIPIENTS_MAX;
 use crate::trust::TRUSTED_MIN;
 
-/// Another site of the network as the journal keeps it, and what its words count for here at most.
+/// Another site of the network as the journal keeps it, and what its opinions count for here at most.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Peer {
     /// Its number here, 1 to 1000, for good.
@@ -90,7 +90,7 @@ impl Peers {
         Peers { leaving: Vec::new(), ..self.clone() }
     }
 
-    /// The slots whose words count for something else in another table.
+    /// The slots whose opinions count for something else in another table.
     pub(crate) fn differing(&self, other: &Peers) -> impl Iterator<Item = u16> {
         let caps = |peer: &Peer| (peer.spam, peer.ham, peer.seen);
         (1..=SLOT_MAX).filter(move |&slot| self.get(slot).map(caps) != other.get(slot).map(caps))
@@ -104,7 +104,7 @@ impl Peers {
         self.all.is_empty()
     }
 
-    /// Whether a reporter's word counts at all: own ones' do, and peers' while they are in the table.
+    /// Whether a reporter's opinion counts at all: own ones' do, and peers' while they are in the table.
     pub(crate) fn counts(&self, reporter: ReporterId) -> bool {
         reporter.slot().is_none_or(|slot| self.get(slot).is_some())
     }
@@ -119,28 +119,28 @@ impl Peers {
         (1..=SLOT_MAX).all(|slot| self.seen_cap(slot) == other.seen_cap(slot))
     }
 
-    /// Points that a peer's words count for at most on one side.
-    pub(crate) fn cap(&self, slot: u16, word: Word) -> u32 {
-        match (self.get(slot), word) {
-            (Some(peer), Word::Spam) => peer.spam,
-            (Some(peer), Word::Ham) => peer.ham,
-            (None, _) | (_, Word::None) => 0,
+    /// Points that a peer's opinions count for at most on one side.
+    pub(crate) fn cap(&self, slot: u16, opinion: Opinion) -> u32 {
+        match (self.get(slot), opinion) {
+            (Some(peer), Opinion::Spam) => peer.spam,
+            (Some(peer), Opinion::Ham) => peer.ham,
+            (None, _) | (_, Opinion::None) => 0,
         }
     }
 
-    /// What a word counts for where it is the only one of its site: points of a signature, units of a shingle.
-    pub(crate) fn weigh(&self, reporter: ReporterId, said: (Word, u8), is_shingle: bool) -> (Word, u8) {
+    /// What an opinion counts for where it is the only one of its site: points of a signature, units of a shingle.
+    pub(crate) fn weigh(&self, reporter: ReporterId, said: (Opinion, u8), is_shingle: bool) -> (Opinion, u8) {
         let Some(slot) = reporter.slot() else {
             return said;
         };
-        let ((word, weight), cap) = (said, self.cap(slot, said.0));
+        let ((opinion, weight), cap) = (said, self.cap(slot, said.0));
         let most = match is_shingle {
             // What is good is for each site to say: no peer, and no crowd of them, can blind another to replicas.
-            true if word == Word::Ham || cap < u32::from(TRUSTED_MIN) => 0,
+            true if opinion == Opinion::Ham || cap < u32::from(TRUSTED_MIN) => 0,
             true => 1,
             false => u8::try_from(cap).unwrap_or(u8::MAX),
         };
-        (word, weight.min(most))
+        (opinion, weight.min(most))
     }
 
     /// Whether MANY of a site is believed; slot 0 is this one.
@@ -184,10 +184,10 @@ mod tests {
     fn a_lone_word_counts_up_to_the_cap_and_a_shingle_one_unit_at_most() {
         let peers = Peers::default().changed_to(&[peer(1, 7, 4)], OWN).expect("a table");
         let said = ReporterId::of_peer(1, 9);
-        let weigh = |word, is_shingle| peers.weigh(said, (word, 10), is_shingle).1;
-        assert_eq!((weigh(Word::Spam, false), weigh(Word::Ham, false)), (7, 4));
-        assert_eq!((weigh(Word::Spam, true), weigh(Word::Ham, true)), (1, 0));
-        assert_eq!(peers.weigh(ReporterId(9), (Word::Ham, 10), false).1, 10, "own words have no cap");
-        assert_eq!(peers.weigh(ReporterId::of_peer(2, 9), (Word::Ham, 10), false).1, 0);
+        let weigh = |opinion, is_shingle| peers.weigh(said, (opinion, 10), is_shingle).1;
+        assert_eq!((weigh(Opinion::Spam, false), weigh(Opinion::Ham, false)), (7, 4));
+        assert_eq!((weigh(Opinion::Spam, true), weigh(Opinion::Ham, true)), (1, 0));
+        assert_eq!(peers.weigh(ReporterId(9), (Opinion::Ham, 10), false).1, 10, "own words have no cap");
+        assert_eq!(peers.weigh(ReporterId::of_peer(2, 9), (Opinion::Ham, 10), false).1, 0);
     }
 }

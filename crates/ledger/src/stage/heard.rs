@@ -13,7 +13,7 @@ use crate::keys::Key;
 use crate::memory::{BULK_GENERATIONS, Effect, Memory, units_of};
 use crate::open::BulkMarks;
 use crate::peers::table::Peers;
-use crate::record::{Before, Record, Verb, Word};
+use crate::record::{Before, Opinion, Record, Verb};
 use crate::reporter::ReporterId;
 use crate::salvage::{self, Lost};
 use crate::tally::Tally;
@@ -25,7 +25,7 @@ pub(crate) struct Hearing {
     pub(crate) heard: Heard,
     /// Rows of peers that this batch writes.
     rows: HashMap<(u64, RowKey), Row>,
-    /// Peers' last words on shingles, and their generations.
+    /// Peers' last opinions on shingles, and their generations.
     voices: HashMap<RowKey, (u64, Row)>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Hearing {
 pub(crate) struct Heard {
     /// The serial number of the next record that is heard.
     pub(crate) next: u64,
-    /// Signatures whose tallies are to be taken from the journal: caps hold for all words of a peer together.
+    /// Signatures whose tallies are to be taken from the journal: caps hold for all opinions of a peer together.
     pub(crate) exact: HashSet<Hash128>,
     /// Bulk marks of peers that are believed.
     pub(crate) promoted: HashSet<(u64, Hash128)>,
@@ -102,7 +102,7 @@ impl Stage<'_> {
     }
 
     /// What lost records add to the signatures that this batch may take from the journal: what the tallies have
-    /// beyond the journal before the commit. It is staged, too. A word of full weight that contradicts lost
+    /// beyond the journal before the commit. It is staged, too. An opinion of full weight that contradicts lost
     /// records ends what they say.
     pub(crate) fn lost(&mut self) -> Result<HashMap<Hash128, Lost>, JournalError> {
         let (memory, mut lost) = (self.memory, HashMap::<Hash128, Tally>::new());
@@ -165,7 +165,7 @@ impl Stage<'_> {
             let before = match record.verb {
                 Verb::Promote => self.promotion(generation, slot, key.hash),
                 _ if key.is_shingle() => self.voice(generation, number, record, key)?,
-                _ => self.word(generation, number, record, key)?,
+                _ => self.opinion(generation, number, record, key)?,
             };
             record.befores.push(before);
         }
@@ -184,8 +184,8 @@ impl Stage<'_> {
         Before::default()
     }
 
-    /// A peer's word on a signature.
-    fn word(
+    /// A peer's opinion on a signature.
+    fn opinion(
         &mut self,
         generation: u64,
         number: u64,
@@ -202,8 +202,8 @@ impl Stage<'_> {
         if is_fresh && record.verb.adds() {
             self.fresh.insert(key.hash);
         }
-        // Of a signature that nobody knew the word is all there is, unless the same reporter has taken it back since;
-        // marks are the journal's to tell.
+        // Of a signature that nobody knew the opinion is all there is, unless the same reporter has taken it back
+        // since; marks are the journal's to tell.
         let is_plain = matches!(record.verb, Verb::Report | Verb::Revoke | Verb::Withdraw);
         if is_fresh && is_plain && !self.is_followed(generation, key.hash, record.reporter)? {
             let mut effect = Effect::of(record, before, false);
@@ -229,8 +229,8 @@ impl Stage<'_> {
         Ok(newest.is_some_and(|(newest, _)| newest > generation))
     }
 
-    /// A peer's word on a shingle. A record whose word is not the last one changes nothing: what it says is what was
-    /// said before, then.
+    /// A peer's opinion on a shingle. A record whose opinion is not the last one changes nothing: what it says is what
+    /// was said before, then.
     fn voice(
         &mut self,
         generation: u64,
@@ -247,17 +247,17 @@ impl Stage<'_> {
         };
         let (row, _) = self.heard_row(generation, number, record, key, is_known)?;
         let said = match last {
-            Some((newer, _)) if newer > generation => (row.word, row.weight),
-            Some((_, last)) => (last.word, last.weight),
-            None => (Word::None, 0),
+            Some((newer, _)) if newer > generation => (row.opinion, row.weight),
+            Some((_, last)) => (last.opinion, last.weight),
+            None => (Opinion::None, 0),
         };
         if last.is_none_or(|(newest, _)| newest <= generation) {
             self.hearing.voices.insert(row_id, (generation, row));
         }
         let weigh = |said| self.hearing.peers.weigh(record.reporter, said, true);
-        let effect = Effect { before: weigh(said), now: weigh((row.word, row.weight)), raw: (0, 0) };
+        let effect = Effect { before: weigh(said), now: weigh((row.opinion, row.weight)), raw: (0, 0) };
         self.effects.push((key, effect));
-        Ok(Before { word: said.0, weight: said.1, ..Before::default() })
+        Ok(Before { opinion: said.0, weight: said.1, ..Before::default() })
     }
 
     /// Stages the row of a key, and says whether the record counts in raw totals.

@@ -4,7 +4,7 @@ use super::{Stage, Staged};
 use crate::journal::{JournalError, LASTING, PROTECTED_MESSAGE, row_key};
 use crate::keys::Key;
 use crate::protection::{Turn, follow, is_protection, message_hash};
-use crate::record::{Before, Record, Verb, Word};
+use crate::record::{Before, Opinion, Record, Verb};
 use crate::signature::Case;
 
 impl Stage<'_> {
@@ -17,7 +17,7 @@ impl Stage<'_> {
             Some(_) => None,
             None => self.journal.row(LASTING, &message)?,
         };
-        let Some(row) = row.filter(|row| row.word == Word::Ham) else {
+        let Some(row) = row.filter(|row| row.opinion == Opinion::Ham) else {
             return Ok(case);
         };
         Ok(self.journal.record(row.number)?.map_or(case, |(_, record)| record.case))
@@ -52,7 +52,7 @@ impl Stage<'_> {
         }
         for (key, before) in keys.iter().zip(&changes.befores).filter(|(key, _)| !key.is_shingle()) {
             // Only the end of a protection keeps this: see `record`.
-            told.still_protected += u64::from(before.word == Word::Ham);
+            told.still_protected += u64::from(before.opinion == Opinion::Ham);
             if record.verb == Verb::Protect && self.is_new(*key) {
                 self.fresh.insert(key.hash);
             }

@@ -6,8 +6,8 @@ use super::Stage;
 use crate::journal::{JournalError, Row, is_mark, row_key};
 use crate::reporter::ReporterId;
 
-/// Rows of one key that are looked at to find cases and earlier words: a signature that more reporters spoke of has
-/// been settled long ago. As many whose word weighs nothing are looked at beside them.
+/// Rows of one key that are looked at to find cases and earlier opinions: a signature that more reporters spoke of has
+/// been settled long ago. As many whose opinion weighs nothing are looked at beside them.
 const ROWS_MAX: usize = 64;
 
 /// Rows of one key that are read for that, over all generations together: everybody else waits for the writer
