@@ -1,12 +1,13 @@
 //! What the ledger takes and gives beside verdicts.
 
+use seenit_signature::Kind;
 use serde::Serialize;
 
 use crate::probe::FilterRate;
 use crate::record::{Opinion, RecordId, Verb};
 use crate::reporter::ReporterId;
 use crate::signature::Case;
-use crate::verdict::Judgement;
+use crate::verdict::{Judgement, kind_name, kind_names};
 
 /// Something to be remembered.
 #[derive(Clone, Debug)]
@@ -77,7 +78,8 @@ pub struct SiteReceipt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// The kind.
-    pub kind: &'static str,
+    #[serde(serialize_with = "kind_name")]
+    pub kind: Kind,
     /// The digest in hexadecimal.
     pub digest: String,
     /// The verdict and reasons of this signature by itself.
@@ -122,7 +124,8 @@ pub struct Statement {
     /// Points of the reporter then.
     pub weight: u8,
     /// The kinds of the signatures that it shares with the message.
-    pub kinds: Vec<&'static str>,
+    #[serde(serialize_with = "kind_names")]
+    pub kinds: Vec<Kind>,
 }
 
 /// One record that protects signatures.
@@ -135,7 +138,8 @@ pub struct ProtectedBy {
     /// When, as RFC 3339 writes it.
     pub time: String,
     /// The kinds of the signatures that it protects here.
-    pub kinds: Vec<&'static str>,
+    #[serde(serialize_with = "kind_names")]
+    pub kinds: Vec<Kind>,
     /// How many messages protect them.
     pub messages: u64,
 }

@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use seenit_filter::hash::{Hash128, KeyHasher};
+use seenit_signature::Kind;
 
 use crate::answers::{Explanation, MessageExplanation, ProtectedBy, Spoken, Statement};
 use crate::date::rfc3339;
-use crate::journal::{Journal, JournalError, LASTING, PROTECTED_MESSAGE, PROTECTION, Row, is_mark, row_key};
+use crate::journal::{
+    Journal, JournalError, KeyRow, LASTING, PROTECTED_MESSAGE, PROTECTION, Row, is_mark, row_key,
+};
 use crate::judge::RESEMBLES_MIN;
 use crate::keys::shingle_hashes;
 use crate::ledger::Ledger;
@@ -35,7 +38,7 @@ impl Ledger {
         let hash = shared.memory.sip.hash(&signature);
         if let Some(journal) = &journal {
             let rows = rows_of(journal, hash).unwrap_or_default();
-            for (generation, reporter, row) in rows {
+            for KeyRow { generation, reporter, row } in rows {
                 if !spoken.insert(reporter) {
                     continue;
                 }
@@ -48,7 +51,7 @@ impl Ledger {
         }
         let protected_by = journal.as_ref().and_then(|journal| self.protected_by(journal, signature).ok()?);
         Explanation {
-            kind: signature.kind().as_str(),
+            kind: signature.kind(),
             digest: hex::encode(signature.digest()),
             judgement: self.check(&case),
             opinions,
@@ -126,7 +129,7 @@ impl Ledger {
         };
         let mut found: BTreeMap<RecordKey, (ReporterId, u32)> = BTreeMap::new();
         for hash in hashes {
-            for (_, reporter, row) in rows_of(journal, hash)? {
+            for KeyRow { reporter, row, .. } in rows_of(journal, hash)? {
                 let key = (reporter.slot().is_some(), row.number);
                 found.entry(key).or_insert((reporter, 0)).1 += 1;
             }
@@ -168,32 +171,31 @@ impl Ledger {
             record: id,
             reporter,
             time: rfc3339(record.time),
-            kinds: vec![signature.kind().as_str()],
+            kinds: vec![signature.kind()],
             messages: row.count,
         }))
     }
 }
 
 /// The opinions on a key, of the generations that count, the newest first; marks are nobody's opinions.
-fn rows_of(journal: &Journal, hash: Hash128) -> Result<Vec<(u64, ReporterId, Row)>, JournalError> {
+fn rows_of(journal: &Journal, hash: Hash128) -> Result<Vec<KeyRow>, JournalError> {
     let mut rows = Vec::new();
     for generation in journal.live() {
         let found = journal.rows_of(generation, hash, LISTED_MAX)?.into_iter();
-        let opinions = found.filter(|(reporter, _)| !is_mark(*reporter));
-        rows.extend(opinions.map(|(reporter, row)| (generation, reporter, row)));
+        rows.extend(found.filter(|one| !is_mark(one.reporter)));
     }
     Ok(rows)
 }
 
 /// The kinds of the signatures that a message shares with a record, each once, in the message's order. Texts need not
 /// be equal to be alike.
-fn shared_kinds(case: &Case, said: &Case) -> Vec<&'static str> {
+fn shared_kinds(case: &Case, said: &Case) -> Vec<Kind> {
     let mut kinds = Vec::new();
     for signature in case.iter() {
         let is_alike = |one: SignatureRef<'_>| {
             one == signature || (one.kind() == signature.kind() && signature.kind().is_near())
         };
-        let kind = signature.kind().as_str();
+        let kind = signature.kind();
         if said.iter().any(is_alike) && !kinds.contains(&kind) {
             kinds.push(kind);
         }
@@ -210,7 +212,7 @@ fn together(signatures: &[Explanation]) -> Vec<ProtectedBy> {
                 known.messages = known.messages.max(one.messages);
                 for kind in &one.kinds {
                     if !known.kinds.contains(kind) {
-                        known.kinds.push(kind);
+                        known.kinds.push(*kind);
                     }
                 }
             }

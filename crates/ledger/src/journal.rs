@@ -47,11 +47,10 @@ mod run;
 mod shares;
 pub(crate) mod sightings;
 
-pub(crate) use keys::Said;
 use row::split_row_key;
 pub(crate) use row::{
-    FORGETTING, LASTING, MANY, MarkRow, PROTECTED_MESSAGE, PROTECTION, Row, RowKey, hash_bytes, hash_of,
-    is_mark, mark_row, row_key,
+    FORGETTING, KeyRow, LASTING, MANY, MarkRow, PROTECTED_MESSAGE, PROTECTION, Row, RowKey, hash_bytes,
+    hash_of, is_mark, mark_row, row_key,
 };
 pub(crate) use shares::Added;
 
@@ -279,13 +278,31 @@ impl Journal {
         Ok(None)
     }
 
+    /// Whether a reporter has no row on a key in a generation after this one, protections apart.
+    pub(crate) fn has_no_newer_row(
+        &self,
+        generation: u64,
+        hash: Hash128,
+        reporter: ReporterId,
+    ) -> Result<bool, JournalError> {
+        let key = row_key(hash, reporter);
+        let newer: Vec<Generation> =
+            self.read().range(generation + 1..LASTING).map(|(_, keyspaces)| keyspaces.clone()).collect();
+        for keyspaces in newer {
+            if keyspaces.index.contains_key(key)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// All reporters' rows on a key in one generation, at most `most`.
     pub(crate) fn rows_of(
         &self,
         generation: u64,
         hash: Hash128,
         most: usize,
-    ) -> Result<Vec<(ReporterId, Row)>, JournalError> {
+    ) -> Result<Vec<KeyRow>, JournalError> {
         let Some(keyspaces) = self.read().get(&generation).cloned() else {
             return Ok(Vec::new());
         };
@@ -293,7 +310,7 @@ impl Journal {
         for item in keyspaces.index.prefix(hash_bytes(hash)).take(most) {
             let (key, value) = item.into_inner()?;
             let (_, reporter) = split_row_key(&key).ok_or_else(odd_row)?;
-            rows.push((reporter, decode_row(&value)?));
+            rows.push(KeyRow { generation, reporter, row: decode_row(&value)? });
         }
         Ok(rows)
     }
@@ -338,7 +355,7 @@ impl Journal {
     pub(crate) fn record(&self, number: u64) -> Result<Option<(u64, Record)>, JournalError> {
         if let Some(serial) = heard::returned_serial(number) {
             return Ok(match self.heard(serial)? {
-                Some((_, heard::Body::Counted(record))) => Some((0, record)),
+                Some((_, heard::HeardBody::Counted(record))) => Some((0, record)),
                 _ => None,
             });
         }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use seenit_filter::hash::KeyHasher;
+use seenit_filter::hash::{Hash128, KeyHasher};
 use seenit_signature::Kind;
 
 use crate::answers::{Receipt, Sightings, Stats, Write};
@@ -19,7 +19,6 @@ use crate::doubt::FilterName;
 use crate::error::{OpenError, WriteError};
 use crate::identity::FolderLock;
 use crate::journal::heard::Uncounted;
-use crate::judge::{answers, judge};
 use crate::open::{self, Tallies};
 use crate::probe::{self, Prober};
 use crate::record::{RecordId, Verb};
@@ -97,16 +96,12 @@ impl Ledger {
 
     /// Judges a message by all its signatures; the journal is asked for details of what is known.
     pub fn check(&self, case: &Case) -> Judgement {
-        let (shared, journal) = (&*self.shared, self.shared.journal());
-        let case = shared.usable(Cow::Borrowed(case));
-        judge(&shared.memory, journal.as_deref(), &shared.config, shared.generation(), &case)
+        self.shared.judge(self.shared.journal().as_deref()).message(case)
     }
 
     /// The same from memory alone: nothing waits for the disk. The reasons do not say how many reporters there are.
     pub fn check_in_memory(&self, case: &Case) -> Judgement {
-        let shared = &*self.shared;
-        let case = shared.usable(Cow::Borrowed(case));
-        judge(&shared.memory, None, &shared.config, shared.generation(), &case)
+        self.shared.judge(None).message(case)
     }
 
     /// Judges signatures one by one, from memory alone.
@@ -115,8 +110,7 @@ impl Ledger {
     /// When `given` is not as long as `signatures`.
     pub fn check_many(&self, signatures: &[SignatureRef<'_>], given: &mut [Answer]) {
         assert_eq!(signatures.len(), given.len(), "one answer a signature");
-        let shared = &*self.shared;
-        answers(&shared.memory, &shared.config, shared.generation(), signatures, given);
+        self.shared.judge(None).signatures(signatures, given);
     }
 
     /// Counts that `recipients` more got these messages. Accepted, not yet durable: a crash costs at most the
@@ -134,17 +128,18 @@ impl Ledger {
     /// The same of one signature, and says how many got it by now, these included.
     pub fn see_one(&self, signature: SignatureRef<'_>, recipients: u64) -> Result<u64, WriteError> {
         self.writable()?;
-        self.count(signature, recipients).map_err(|no_room| seen_full(no_room, 1, 1))
+        let hash = self.shared.memory.sip.hash(&signature);
+        self.count(signature, hash, recipients).map_err(|no_room| seen_full(no_room, 1, 1))
     }
 
     fn count_case(&self, case: &Case, recipients: u64) -> Result<(), NoRoom> {
         let (shared, generation) = (&*self.shared, self.shared.generation());
-        let counted = || case.iter().filter(|one| one.kind().is_exact());
-        for signature in counted() {
-            let hash = shared.memory.sip.hash(&signature);
-            shared.memory.seen.check(generation, (signature, hash))?;
-        }
-        counted().try_for_each(|signature| self.count(signature, recipients).map(|_| ()))
+        let counted: Vec<(SignatureRef<'_>, Hash128)> = {
+            let exact = case.iter().filter(|one| one.kind().is_exact());
+            exact.map(|signature| (signature, shared.memory.sip.hash(&signature))).collect()
+        };
+        counted.iter().try_for_each(|&one| shared.memory.seen.check(generation, one))?;
+        counted.iter().try_for_each(|(one, hash)| self.count(*one, *hash, recipients).map(|_| ()))
     }
 
     /// Somebody of a network without an account says that they got these messages. It is a reason and counts nobody.
@@ -156,17 +151,16 @@ impl Ledger {
         let (memory, generation) = (&self.shared.memory, self.shared.generation());
         for signature in signatures.filter(|one| one.kind().is_exact()) {
             let hash = memory.sip.hash(&signature);
-            if !self.shared.degenerate.contains(&hash) {
+            if !memory.degenerate.contains(&hash) {
                 memory.strangers.see(&memory.sip, generation, hash, network);
             }
         }
     }
 
     /// Counts recipients. Digests of nothing are not counted.
-    fn count(&self, signature: SignatureRef<'_>, recipients: u64) -> Result<u64, NoRoom> {
+    fn count(&self, signature: SignatureRef<'_>, hash: Hash128, recipients: u64) -> Result<u64, NoRoom> {
         let (shared, generation) = (&*self.shared, self.shared.generation());
-        let hash = shared.memory.sip.hash(&signature);
-        if shared.degenerate.contains(&hash) {
+        if shared.memory.degenerate.contains(&hash) {
             return Ok(0);
         }
         let recipients = recipients.min(RECIPIENTS_MAX);
@@ -198,7 +192,7 @@ impl Ledger {
     }
 
     /// Asks for a bulk mark, once. When too many wait it is asked for by the next who sees it.
-    fn promote(&self, signature: SignatureRef<'_>, hash: seenit_filter::hash::Hash128) {
+    fn promote(&self, signature: SignatureRef<'_>, hash: Hash128) {
         // Beyond its capacity the filter would take strangers for bulk; the count still says what was seen.
         if self.shared.promoted.load(Relaxed) >= self.shared.config.bulk_capacity {
             return;

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
 use crate::identity::Identity;
-use crate::judge::judge;
+use crate::judge::Judge;
 use crate::memory::{BULK_GENERATIONS, Memory};
 use crate::migrate;
 use crate::open::restore;
@@ -47,7 +47,8 @@ impl Local {
 
     /// Judges a message.
     pub fn check(&self, case: &Case) -> Judgement {
-        judge(&self.memory, None, &self.config, self.generation, case)
+        let Local { memory, config, generation, .. } = self;
+        Judge { memory, config, generation: *generation, journal: None }.message(case)
     }
 
     /// When the snapshot was taken, in seconds since the Unix epoch.

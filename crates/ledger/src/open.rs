@@ -15,7 +15,7 @@ use crate::age;
 use crate::clock::{Calendar, Clock};
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
-use crate::exact::exact;
+use crate::follow::{self, Following, Unsettled};
 use crate::growth::Growth;
 use crate::held::{self, Held, HeldBytes};
 use crate::identity::{FolderLock, HighMark, Identity};
@@ -29,10 +29,9 @@ use crate::peers::table::Peers;
 use crate::private;
 use crate::protection;
 use crate::pulse::Pulse;
-use crate::replay::Replay;
 use crate::salvage::{self, Salvage};
 use crate::share::Shares;
-use crate::shared::{Shared, State, degenerate};
+use crate::shared::{Shared, State};
 use crate::snapshot::{self, FILES, Head, Snapshot, SnapshotError};
 use crate::writer::{Job, TALLIES_ANEW, Writer, count_sightings};
 
@@ -141,7 +140,6 @@ pub(crate) fn open(
     memory.put_weightless(journal.weightless_since(horizon.before).map_err(rows)?);
     let snapshot_secs = heads[0].as_ref().map(|head| head.time);
     let shared = Shared {
-        degenerate: degenerate(&memory),
         config,
         folder: folder.to_owned(),
         clock,
@@ -189,7 +187,7 @@ pub(crate) fn open(
             held,
             is_rebuild_due: false,
             is_unsure: false,
-            unsettled: HashMap::new(),
+            unsettled: Unsettled::default(),
             is_snapshot_due,
         },
     ))
@@ -305,9 +303,8 @@ fn memory(
             // What was hidden stays so, even if records are now kept for longer.
             hidden_before = hidden_before.max(head.hidden_before);
             least = hidden_before;
-            let when = (now, config.bulk_threshold);
             let (held, mut growth) = (memory.table.len(), Growth::known(head.added.iter().copied()));
-            let replayed = catch_up(&memory, when, &head, journal, hidden_before).map_err(rows)?;
+            let replayed = catch_up(&memory, &head, journal, hidden_before).map_err(rows)?;
             if replayed > 0 {
                 recovery.push(format!("{replayed} records were replayed after the last snapshot"));
             }
@@ -411,8 +408,8 @@ pub(crate) fn restore(
     let hash_key = identity.hash_key();
     let table = snapshot.table(config, &SipKey::new(hash_key))?;
     let memory = Memory::of(config, hash_key, table, snapshot.near(config)?)?;
-    for (hash, generation, count) in snapshot.forgotten()? {
-        memory.forget(hash, generation, count);
+    for (hash, forgotten) in snapshot.forgotten()? {
+        memory.forget(hash, forgotten);
     }
     Ok(memory)
 }
@@ -420,33 +417,31 @@ pub(crate) fn restore(
 /// Applies the records after a snapshot, and hides what has become too old since.
 fn catch_up(
     memory: &Memory,
-    (now, bulk_threshold): (u64, u64),
     head: &Head,
     journal: &Journal,
     hidden_before: u64,
 ) -> Result<u64, JournalError> {
     journal.hide_before(head.hidden_before);
-    let (mut replayed, mut replay) = (0, Replay::new(memory, journal, now, bulk_threshold));
+    let (mut replayed, mut unsettled) = (0, Unsettled::default());
+    let mut following = Following::new(memory, journal.peers(), &mut unsettled);
     for generation in journal.generations() {
         journal.each_heard(generation, head.heard + 1, |_, _, body| {
-            replay.heard(generation, &body);
+            following.replay_heard(generation, &body);
             replayed += 1;
             Ok(())
         })?;
     }
     for generation in journal.generations() {
         journal.each_record(generation, head.position + 1, |_, record| {
-            replay.own(generation, &record);
+            following.replay(generation, &record);
             replayed += 1;
             Ok(())
         })?;
     }
-    for (hash, lost) in replay.unsettled() {
-        memory.put_exact(hash, &exact(journal, hash)?, lost.or_kept(memory, journal, hash)?);
-    }
+    unsettled.settle(memory, journal)?;
     for generation in journal.generations() {
         if (head.hidden_before..hidden_before).contains(&generation) {
-            age::hide(memory, journal, generation)?;
+            follow::hide(memory, journal, generation)?;
         }
     }
     journal.hide_before(hidden_before);

@@ -191,8 +191,8 @@ impl Ledger {
 mod tests {
     use super::*;
     use crate::config::LedgerConfig;
-    use crate::keys::Key;
-    use crate::record::Opinion;
+    use crate::near::Units;
+    use crate::record::{Opinion, WeighedOpinion};
     use seenit_filter::sightings::Structure;
     use seenit_signature::Kind;
 
@@ -222,8 +222,9 @@ mod tests {
     /// Texts of 32 shingles each, of two units.
     fn add_texts(memory: &Memory, texts: u64, random: &mut SplitMix) {
         for shingle in 0..texts * SHINGLES as u64 {
-            let key = Key { hash: random.hash(), kind: Kind::Near1, is_text: shingle % SHINGLES as u64 == 0 };
-            memory.near.change(key, (Opinion::None, 0), (Opinion::Spam, 2));
+            let said = WeighedOpinion::new(Opinion::Spam, 2);
+            let units = Units::of(said, shingle % SHINGLES as u64 == 0);
+            memory.near.change(random.hash(), Kind::Near1, Units::default(), units);
         }
     }
 

@@ -11,7 +11,6 @@ use seenit_signature::Kind;
 
 use crate::journal::{Journal, JournalError, LASTING, PROTECTED_MESSAGE, PROTECTION, Row, RowKey, row_key};
 use crate::keys::{Key, keys_of};
-use crate::memory::Effect;
 use crate::record::{Before, Opinion, Record, Verb};
 use crate::signature::{Case, SignatureRef};
 
@@ -108,7 +107,7 @@ fn row_after(today: Row, record: &Record, key: Key, (number, turn): (u64, Turn))
         Turn::Stays => today.count,
     };
     if record.verb == Verb::Protect {
-        let weight = if is_shingle { Effect::of(record, before, true).now.1 } else { 0 };
+        let weight = if is_shingle { record.says_of(true, before).weight } else { 0 };
         let row = Row { opinion: Opinion::Ham, weight, number, count, ..row_of(key) };
         return (row, if is_shingle { before } else { none });
     }

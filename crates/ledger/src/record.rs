@@ -26,7 +26,7 @@ use seenit_signature::near::SHINGLES;
 
 use crate::reporter::{REMOTE_MAX, ReporterId};
 use crate::signature::Case;
-use crate::trust::POINTS_MAX;
+use crate::trust::{POINTS_MAX, shingle_units};
 
 /// What is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -176,6 +176,26 @@ impl Opinion {
     }
 }
 
+/// An opinion and what it weighs: points of a signature, units of a shingle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WeighedOpinion {
+    pub(crate) opinion: Opinion,
+    pub(crate) weight: u8,
+}
+
+impl WeighedOpinion {
+    pub(crate) const NONE: Self = WeighedOpinion { opinion: Opinion::None, weight: 0 };
+
+    pub(crate) fn new(opinion: Opinion, weight: u8) -> Self {
+        WeighedOpinion { opinion, weight }
+    }
+
+    /// What it weighs on one side.
+    pub(crate) fn on(self, side: Opinion) -> u8 {
+        if self.opinion == side { self.weight } else { 0 }
+    }
+}
+
 /// A reporter's opinion on one key before a record, and what the record itself is worth on that key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Before {
@@ -209,6 +229,12 @@ pub struct Record {
     pub befores: Vec<Before>,
 }
 
+impl Before {
+    pub(crate) fn weighed(&self) -> WeighedOpinion {
+        WeighedOpinion::new(self.opinion, self.weight)
+    }
+}
+
 const VERSION: u8 = 1;
 
 /// The bit of an opinion that says: beyond the limit of raw totals.
@@ -218,6 +244,30 @@ const BEYOND: u8 = 0x80;
 const VOID: u8 = 0x40;
 
 impl Record {
+    /// What it says of one of its keys, where the reporter said something else before.
+    pub(crate) fn says_of(&self, is_shingle: bool, before: Before) -> WeighedOpinion {
+        let weight = match is_shingle {
+            _ if before.void => 0,
+            true => self.shingle_units(),
+            false => self.weight,
+        };
+        match self.verb {
+            Verb::Report => WeighedOpinion::new(Opinion::Spam, weight),
+            Verb::Revoke => WeighedOpinion::new(Opinion::Ham, weight),
+            // Of a signature a protection is a mark; its shingles are good ones, by the weightiest who said so.
+            Verb::Protect if is_shingle => {
+                WeighedOpinion::new(Opinion::Ham, weight.max(before.weighed().on(Opinion::Ham)))
+            }
+            _ => WeighedOpinion::NONE,
+        }
+    }
+
+    /// A record keeps the points of its reporter; what they are in units of shingles follows from them and from who it
+    /// is.
+    pub(crate) fn shingle_units(&self) -> u8 {
+        shingle_units(self.reporter, self.weight)
+    }
+
     /// Appends its bytes in the journal.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         let signatures = self.case.bytes();

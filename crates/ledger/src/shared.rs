@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use seenit_filter::hash::Hash128;
-use seenit_signature::razor::Ep4;
 
 use crate::answers::{Receipt, SiteReceipt};
 use crate::clock::Clock;
@@ -16,8 +15,8 @@ use crate::error::WriteError;
 use crate::growth::Growth;
 use crate::identity::Identity;
 use crate::journal::Journal;
-use crate::journal::heard::{Body, Origin, Uncounted, returned_serial};
-use crate::judge::judge_alone;
+use crate::journal::heard::{HeardBody, Origin, Uncounted, returned_serial};
+use crate::judge::{Judge, judge_alone};
 use crate::keys::Key;
 use crate::memory::Memory;
 use crate::own_chain::Chains;
@@ -39,8 +38,6 @@ pub(crate) struct Shared {
     /// `None` while it is opened again after a failure.
     pub(crate) journal: RwLock<Option<Arc<Journal>>>,
     pub(crate) reporters: RwLock<HashMap<ReporterId, Reporter>>,
-    /// Digests of nothing: no case keeps them.
-    pub(crate) degenerate: HashSet<Hash128>,
     pub(crate) generation: AtomicU64,
     /// The number of the last record.
     pub(crate) last: AtomicU64,
@@ -169,6 +166,11 @@ impl Shared {
         self.pulse.stuck(self.clock.steady_secs())
     }
 
+    /// Who judges by what is known now: by memory alone, where the journal is not to be asked.
+    pub(crate) fn judge<'a>(&'a self, journal: Option<&'a Journal>) -> Judge<'a> {
+        Judge { memory: &self.memory, config: &self.config, generation: self.generation(), journal }
+    }
+
     pub(crate) fn reporter(&self, id: ReporterId) -> Option<Reporter> {
         self.reporters.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
     }
@@ -206,7 +208,7 @@ impl Shared {
         };
         let peers = journal.peers();
         let (peer, (origin, body)) = peers.get(slot).zip(journal.heard(number).ok()?)?;
-        let Body::Counted(record) = body else {
+        let HeardBody::Counted(record) = body else {
             return None;
         };
         let Origin { incarnation, sequence, .. } = origin;
@@ -220,7 +222,7 @@ impl Shared {
         use seenit_filter::hash::KeyHasher;
         let is_usable = |signature: &SignatureRef<'_>| {
             let hash = self.memory.sip.hash(signature);
-            !self.degenerate.contains(&hash)
+            !self.memory.degenerate.contains(&hash)
         };
         if case.iter().all(|signature| is_usable(&signature)) {
             return case;
@@ -263,26 +265,4 @@ impl Shared {
 /// The half of a site's key that names it in records.
 fn short_site(site: [u8; 32]) -> u128 {
     u128::from_be_bytes(std::array::from_fn(|index| site[index]))
-}
-
-/// The signatures of messages that say nothing: everybody sends them.
-pub(crate) fn degenerate(memory: &Memory) -> HashSet<Hash128> {
-    use seenit_filter::hash::KeyHasher;
-    const NOTHING: [&[u8]; 5] = [
-        b"",
-        b"\r\n",
-        b"Subject: \r\n\r\n",
-        b"Content-Type: text/html\r\n\r\n<html><body></body></html>\r\n",
-        b"Content-Type: text/plain\r\n\r\n\r\n\r\n",
-    ];
-    let mut hashes = HashSet::new();
-    for mail in NOTHING {
-        for signature in seenit_signature::sign(mail, &Ep4::default()) {
-            let mut case = Case::new();
-            if case.push(signature.kind, &signature.digest.to_bytes()).is_ok() {
-                hashes.extend(case.iter().map(|signature| memory.sip.hash(&signature)));
-            }
-        }
-    }
-    hashes
 }

@@ -37,6 +37,7 @@ use crate::memory::Memory;
 use crate::near::Near;
 use crate::private::{sync_folder, unnamed};
 use crate::seen::Counts;
+use crate::tally::Forgotten;
 
 const MAGIC: &[u8; 16] = b"seenit snapshot\n";
 /// What is written; what was written before is read, too.
@@ -192,7 +193,7 @@ impl Contents {
             sections.add(name, |out| seenit_filter::file::write(&filter, out))?;
         }
         sections.add("forgotten", |out| {
-            for (hash, (generation, count)) in memory.forgotten() {
+            for (hash, Forgotten { generation, count }) in memory.forgotten() {
                 out.write_all(&hash_bytes(hash))?;
                 out.write_all(&generation.to_be_bytes())?;
                 out.write_all(&count.to_be_bytes())?;
@@ -376,13 +377,13 @@ impl Snapshot {
         })
     }
 
-    /// Seen counts that were forgotten: hash, generation and count.
-    pub(crate) fn forgotten(&self) -> Result<Vec<(Hash128, u64, u64)>, SnapshotError> {
+    /// Seen counts that were forgotten.
+    pub(crate) fn forgotten(&self) -> Result<Vec<(Hash128, Forgotten)>, SnapshotError> {
         self.entries("forgotten", |entry: &[u8; 32]| {
             let (hash, numbers) = entry.split_first_chunk::<16>()?;
             let (generation, count) = numbers.split_first_chunk::<8>()?;
             let count = u64::from_be_bytes(count.try_into().ok()?);
-            Some((hash_of(*hash), u64::from_be_bytes(*generation), count))
+            Some((hash_of(*hash), Forgotten { generation: u64::from_be_bytes(*generation), count }))
         })
     }
 

@@ -11,16 +11,16 @@ use seenit_signature::Kind;
 
 use crate::answers::ProtectionReceipt;
 use crate::config::LedgerConfig;
-use crate::journal::heard::Body;
+use crate::follow::{Following, KeyChange, Unsettled};
+use crate::journal::heard::HeardBody;
 use crate::journal::{
-    Batch, FORGETTING, Journal, JournalError, LASTING, MANY, Row, RowKey, is_mark, row_key,
+    Batch, FORGETTING, Journal, JournalError, KeyRow, LASTING, MANY, Row, RowKey, is_mark, row_key,
 };
 use crate::keys::{Key, shingle_hashes};
-use crate::memory::{Effect, Memory, units_of};
+use crate::memory::Memory;
 use crate::peers::table::Peers;
-use crate::record::{Before, Opinion, Record, Verb};
+use crate::record::{Before, Opinion, Record, Verb, WeighedOpinion};
 use crate::reporter::{Reporter, ReporterId};
-use crate::salvage;
 use crate::share;
 use crate::signature::Case;
 use crate::trust::TRUSTED_MIN;
@@ -35,15 +35,6 @@ use heard::{Heard, Hearing};
 
 /// Records whose cases a revocation takes along.
 const CASES_MAX: usize = 32;
-
-/// What a mark of memory becomes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Mark {
-    Protected(bool),
-    Many,
-    Forgotten(u64),
-    Bulk,
-}
 
 /// What came of one write.
 #[derive(Clone, Debug, Default)]
@@ -72,13 +63,12 @@ pub(crate) struct Stage<'a> {
     reporters: HashMap<ReporterId, Reporter>,
     rows: HashMap<RowKey, (u64, Row)>,
     /// Rows of keys that were read for this batch.
-    journalled: HashMap<Hash128, Vec<(u64, ReporterId, Row)>>,
+    journalled: HashMap<Hash128, Vec<KeyRow>>,
     /// The links, hosts and parts of this batch's records, which cannot be read yet.
     pieces: HashMap<u64, HashSet<Hash128>>,
     /// Who spoke of a signature in this batch.
     speakers: HashMap<Hash128, Vec<ReporterId>>,
-    effects: Vec<(Key, Effect)>,
-    marks: Vec<(Hash128, Mark)>,
+    changes: Vec<KeyChange>,
     good_texts: Vec<u32>,
     /// Signatures that only opinions of no weight are about.
     weightless: HashSet<Hash128>,
@@ -96,8 +86,7 @@ pub(crate) struct Outcome {
     pub(crate) next: u64,
     pub(crate) reporters: HashMap<ReporterId, Reporter>,
     generation: u64,
-    effects: Vec<(Key, Effect)>,
-    marks: Vec<(Hash128, Mark)>,
+    changes: Vec<KeyChange>,
     good_texts: Vec<u32>,
     weightless: HashSet<Hash128>,
     pub(crate) heard: Heard,
@@ -122,8 +111,7 @@ impl<'a> Stage<'a> {
             journalled: HashMap::new(),
             pieces: HashMap::new(),
             speakers: HashMap::new(),
-            effects: Vec::new(),
-            marks: Vec::new(),
+            changes: Vec::new(),
             good_texts: Vec::new(),
             weightless: HashSet::new(),
             fresh: HashSet::new(),
@@ -240,7 +228,7 @@ impl<'a> Stage<'a> {
         let mut record =
             Record { verb, reporter: id, weight, time: self.time, count, case, befores: Vec::new() };
         let is_text_void = keys.iter().zip(voids).any(|(key, is_void)| key.is_shingle() && *is_void);
-        if matches!(verb, Verb::Revoke | Verb::Protect) && units_of(&record) > 0 && !is_text_void {
+        if matches!(verb, Verb::Revoke | Verb::Protect) && record.shingle_units() > 0 && !is_text_void {
             self.note_good_texts(&record.case);
         }
         let protection = self.protection(&record, number, keys, staged)?;
@@ -252,17 +240,15 @@ impl<'a> Stage<'a> {
                 None => self.row(&record, key, is_void, (number, generation))?,
             };
             record.befores.push(before);
-            let effect = Effect::of(&record, before, key.is_shingle());
             if !key.is_shingle() {
                 if let Some((row_key, row)) = many_taken_back(&record, key, number) {
                     self.batch.row(generation, &row_key, &row)?;
                     self.rows.insert(row_key, (generation, row));
                 }
-                self.marks.extend(mark_of(&record, before).map(|mark| (key.hash, mark)));
-                self.hearing.note_own(verb, key.hash);
                 staged.keys.push(key);
             }
-            self.effects.push((key, effect));
+            // A protection lies in the generation that does not age, and is a mark of any.
+            self.changes.push(KeyChange::of(self.generation, &record, key, before));
         }
         self.batch.record(generation, number, &record)?;
         self.pieces.insert(number, settle::pieces_of(keys));
@@ -299,7 +285,7 @@ impl<'a> Stage<'a> {
             self.batch.weightless(generation, key.hash);
             self.weightless.insert(key.hash);
         }
-        let before = known.map_or((Opinion::None, 0), |(_, row)| (row.opinion, row.weight));
+        let before = known.map_or(WeighedOpinion::NONE, |(_, row)| row.weighed());
         let today = known.filter(|(known, _)| *known == generation).map(|(_, row)| row);
         // What weighs nothing is not counted, either: else it would take room in the tally.
         let raw_max = if takes_room { self.config.raw_max } else { 0 };
@@ -311,7 +297,7 @@ impl<'a> Stage<'a> {
         }
         // What a mark was before is no weight of a signature.
         let is_mark = is_mark(whose) && !key.is_shingle();
-        let (opinion, weight) = if is_mark { (Opinion::None, 0) } else { before };
+        let WeighedOpinion { opinion, weight } = if is_mark { WeighedOpinion::NONE } else { before };
         Ok(Before { opinion, weight, counted, void: is_void })
     }
 
@@ -348,7 +334,7 @@ impl<'a> Stage<'a> {
         let mut numbers = HashSet::new();
         for key in self.memory.keys_of(&case) {
             if binds(key.kind) && self.memory.is_known(key) {
-                for (_, reporter, row) in self.earlier_rows(key.hash, me)? {
+                for KeyRow { reporter, row, .. } in self.earlier_rows(key.hash, me)? {
                     let is_bound = counts(reporter, &row) && !is_mark(reporter);
                     if is_bound && row.opinion == Opinion::Spam && numbers.len() < CASES_MAX {
                         numbers.insert((reporter.slot().is_some(), row.number));
@@ -377,7 +363,7 @@ impl<'a> Stage<'a> {
             return Ok(self.journal.record(number)?.map(|(_, record)| record.case));
         }
         Ok(match self.journal.heard(number)? {
-            Some((_, Body::Counted(record))) => Some(record.case),
+            Some((_, HeardBody::Counted(record))) => Some(record.case),
             _ => None,
         })
     }
@@ -394,8 +380,7 @@ impl<'a> Stage<'a> {
             next: self.next,
             reporters: self.reporters,
             generation: self.generation,
-            effects: self.effects,
-            marks: self.marks,
+            changes: self.changes,
             good_texts: self.good_texts,
             weightless: self.weightless,
             heard: self.hearing.heard,
@@ -404,25 +389,15 @@ impl<'a> Stage<'a> {
 }
 
 impl Outcome {
-    /// Memory follows the journal, but for signatures whose tallies the journal must be asked for now: those.
-    #[must_use]
-    pub(crate) fn apply(&self, memory: &Memory) -> HashSet<Hash128> {
-        let mut unsettled = self.heard.exact.clone();
-        for &(key, effect) in &self.effects {
-            let is_asked = !key.is_shingle() && salvage::is_contradicted(memory, key.hash, &effect);
-            if !unsettled.contains(&key.hash) && (is_asked || !memory.apply(key, effect)) {
-                unsettled.insert(key.hash);
-            }
-        }
-        for &(hash, mark) in &self.marks {
-            apply_mark(memory, self.generation, hash, mark);
-        }
+    /// Memory follows the journal, but for signatures whose tallies the journal must be asked for now.
+    pub(crate) fn apply(&self, memory: &Memory, peers: Arc<Peers>, unsettled: &mut Unsettled) {
+        let mut following = Following::new(memory, peers, unsettled);
+        self.changes.iter().for_each(|change| following.change(change));
         self.good_texts.iter().for_each(|&matched| memory.near.note_ham(matched));
         self.weightless.iter().for_each(|&hash| memory.note_weightless(self.generation, hash));
         for &(generation, hash) in &self.heard.promoted {
             memory.promote(generation, hash);
         }
-        unsettled
     }
 }
 
@@ -441,30 +416,6 @@ fn is_revoked_whole(
     }
 }
 
-/// The mark that a record sets on a signature of its case. What another message protects stays protected.
-pub(crate) fn mark_of(record: &Record, before: Before) -> Option<Mark> {
-    match record.verb {
-        Verb::Protect => Some(Mark::Protected(true)),
-        Verb::Unprotect => Some(Mark::Protected(before.opinion == Opinion::Ham)),
-        Verb::Many => Some(Mark::Many),
-        Verb::Forget => Some(Mark::Forgotten(record.count)),
-        Verb::Promote => Some(Mark::Bulk),
-        Verb::Report | Verb::Revoke | Verb::Withdraw => None,
-    }
-}
-
-pub(crate) fn apply_mark(memory: &Memory, generation: u64, hash: Hash128, mark: Mark) {
-    match mark {
-        Mark::Protected(is_protected) => memory.mark(hash, |marks| marks.protected = is_protected),
-        Mark::Many => memory.mark(hash, |marks| marks.many = true),
-        Mark::Forgotten(count) => {
-            memory.mark(hash, |marks| (marks.forgotten, marks.many) = (true, false));
-            memory.forget(hash, generation, count);
-        }
-        Mark::Bulk => memory.promote(generation, hash),
-    }
-}
-
 /// The row of a key after a record, which may be void on it, and whether the record counts in raw totals. `today` is
 /// the row that the same generation had before.
 pub(crate) fn row_after(
@@ -475,15 +426,21 @@ pub(crate) fn row_after(
     number: u64,
     raw_max: u32,
 ) -> (Row, bool) {
-    let mut row = today.unwrap_or_default();
     let before = Before { void: is_void, ..Before::default() };
-    (row.opinion, row.weight) = match record.verb {
-        Verb::Many | Verb::Forget if !key.is_shingle() => (Opinion::Ham, 0),
-        _ => Effect::of(record, before, key.is_shingle()).now,
+    let said = match record.verb {
+        Verb::Many | Verb::Forget if !key.is_shingle() => WeighedOpinion::new(Opinion::Ham, 0),
+        _ => record.says_of(key.is_shingle(), before),
     };
-    (row.is_shingle, row.is_text) = (key.is_shingle(), key.is_text);
-    row.is_rspamd = key.kind == Kind::RspamdNear;
-    (row.number, row.count) = (number, record.count);
+    let mut row = Row {
+        opinion: said.opinion,
+        weight: said.weight,
+        is_shingle: key.is_shingle(),
+        is_text: key.is_text,
+        is_rspamd: key.kind == Kind::RspamdNear,
+        number,
+        count: record.count,
+        ..today.unwrap_or_default()
+    };
     let raw = match record.verb {
         Verb::Report => &mut row.raw_spam,
         Verb::Revoke => &mut row.raw_ham,

@@ -102,7 +102,8 @@ impl Rule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason {
     /// The kind of the signature.
-    pub kind: &'static str,
+    #[serde(serialize_with = "kind_name")]
+    pub kind: Kind,
     /// Its digest, in hexadecimal; of shingles nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
@@ -148,7 +149,7 @@ pub struct Reason {
 impl Reason {
     pub(crate) fn new(kind: Kind, verdict: Verdict, rule: Rule) -> Self {
         Reason {
-            kind: kind.as_str(),
+            kind,
             digest: None,
             verdict,
             rule,
@@ -167,6 +168,16 @@ impl Reason {
             saturated: false,
         }
     }
+}
+
+/// Writes a kind by its name.
+pub(crate) fn kind_name<S: Serializer>(kind: &Kind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.as_str())
+}
+
+/// Writes kinds by their names.
+pub(crate) fn kind_names<S: Serializer>(kinds: &[Kind], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(kinds.iter().map(|kind| kind.as_str()))
 }
 
 /// The verdict of a message and why.

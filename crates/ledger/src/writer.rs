@@ -17,7 +17,7 @@ use crate::answers::{Receipt, Write};
 use crate::appoint::{Added, Appointment, put_reporter};
 use crate::clock::{Calendar, Trust};
 use crate::error::WriteError;
-use crate::exact::exact;
+use crate::follow::Unsettled;
 use crate::held::HeldBytes;
 use crate::identity::HighMark;
 use crate::incarnations::IncarnationChange;
@@ -27,7 +27,6 @@ use crate::peers::table::Peers;
 use crate::pulse::Step;
 use crate::record::Verb;
 use crate::reporter::{Reporter, ReporterId};
-use crate::salvage::Lost;
 use crate::share::{self, Share, Shares};
 use crate::shared::Shared;
 use crate::signature::Case;
@@ -115,9 +114,7 @@ pub(crate) struct Writer {
     pub(crate) peers: Arc<Peers>,
     /// A generation was hidden in part only: no snapshot is taken of that, so that a restart makes it right.
     pub(crate) is_unsure: bool,
-    /// Signatures whose tallies are wrong until the journal has said what they count for, and what lost records
-    /// add.
-    pub(crate) unsettled: HashMap<Hash128, Lost>,
+    pub(crate) unsettled: Unsettled,
     /// The horizon has moved: until there is a snapshot, a start after a kill would make tallies anew.
     pub(crate) is_snapshot_due: bool,
 }
@@ -266,9 +263,8 @@ impl Writer {
         match outcome {
             Ok((outcome, lost)) => {
                 let marks = outcome.heard.new_marks(&shared.memory, generation);
-                let unsettled = outcome.apply(&shared.memory).into_iter();
-                let lost = |hash| lost.get(&hash).copied().unwrap_or(Lost::Unknown);
-                self.unsettled.extend(unsettled.map(|hash| (hash, lost(hash))));
+                outcome.apply(&shared.memory, journal.peers(), &mut self.unsettled);
+                self.unsettled.add_lost(&lost);
                 let settled = self.settle(&journal);
                 (self.next, self.next_heard) = (outcome.next, outcome.heard.next);
                 shared.promoted.fetch_add(promoted.len() as u64 + marks.today, Relaxed);
@@ -364,28 +360,13 @@ impl Writer {
     /// Takes over from the journal what full tallies cannot tell by their bits, and what peers' opinions count for.
     /// What cannot be read stays noted: until it is right, writes are refused and no snapshot is taken.
     fn settle(&mut self, journal: &Journal) -> Result<(), WriteError> {
-        let (memory, mut failed) = (&self.shared.memory, None);
-        let read = |hash, lost: Lost| -> Result<_, JournalError> {
-            Ok((exact(journal, hash)?, lost.or_kept(memory, journal, hash)?))
-        };
-        self.unsettled.retain(|&hash, lost| match read(hash, *lost) {
-            Ok((exact, lost)) => {
-                memory.put_exact(hash, &exact, lost);
-                false
-            }
-            Err(error) => {
-                failed.get_or_insert(error);
-                true
-            }
-        });
-        let Some(error) = failed else {
-            return Ok(());
-        };
-        Err(WriteError::Journal(format!(
-            "the reports of {} signatures cannot be read: {error}; if that lasts, stop the server and run \
-             `seenit rebuild`",
-            self.unsettled.len()
-        )))
+        self.unsettled.settle(&self.shared.memory, journal).map_err(|error| {
+            WriteError::Journal(format!(
+                "the reports of {} signatures cannot be read: {error}; if that lasts, stop the server and run \
+                 `seenit rebuild`",
+                self.unsettled.len()
+            ))
+        })
     }
 
     /// The journal, where writes are taken.

@@ -69,7 +69,7 @@ impl Uncounted {
 
 /// A record as it was heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Body {
+pub(crate) enum HeardBody {
     Counted(Record),
     /// As it came.
     Uncounted(Uncounted, Vec<u8>),
@@ -111,7 +111,7 @@ impl Journal {
         &self,
         generation: u64,
         from: u64,
-        mut visit: impl FnMut(u64, Origin, Body) -> Result<(), JournalError>,
+        mut visit: impl FnMut(u64, Origin, HeardBody) -> Result<(), JournalError>,
     ) -> Result<(), JournalError> {
         let Some(heard) = self.heard_spaces().get(&generation).cloned() else {
             return Ok(());
@@ -126,7 +126,7 @@ impl Journal {
     }
 
     /// What was heard under a serial number.
-    pub(crate) fn heard(&self, serial: u64) -> Result<Option<(Origin, Body)>, JournalError> {
+    pub(crate) fn heard(&self, serial: u64) -> Result<Option<(Origin, HeardBody)>, JournalError> {
         for heard in self.heard_spaces().values().rev() {
             if let Some(bytes) = heard.get(serial.to_be_bytes())? {
                 return decode(serial, &bytes).map(Some);
@@ -269,7 +269,7 @@ impl Batch<'_> {
         generation: u64,
         serial: u64,
         origin: Origin,
-        body: &Body,
+        body: &HeardBody,
     ) -> Result<(), JournalError> {
         let heard = self.heard_space(generation)?;
         self.value.clear();
@@ -277,11 +277,11 @@ impl Batch<'_> {
         self.value.extend(origin.incarnation.to_be_bytes());
         self.value.extend(origin.sequence.to_be_bytes());
         match body {
-            Body::Counted(record) => {
+            HeardBody::Counted(record) => {
                 self.value.push(0);
                 record.encode(&mut self.value);
             }
-            Body::Uncounted(why, bytes) => {
+            HeardBody::Uncounted(why, bytes) => {
                 self.value.push(why.code());
                 self.value.extend(bytes);
             }
@@ -324,7 +324,7 @@ impl Batch<'_> {
     }
 }
 
-fn decode(serial: u64, bytes: &[u8]) -> Result<(Origin, Body), JournalError> {
+fn decode(serial: u64, bytes: &[u8]) -> Result<(Origin, HeardBody), JournalError> {
     let (slot, rest) = bytes.split_first_chunk::<2>().ok_or_else(odd_row)?;
     let (incarnation, rest) = rest.split_first_chunk::<8>().ok_or_else(odd_row)?;
     let (sequence, rest) = rest.split_first_chunk::<8>().ok_or_else(odd_row)?;
@@ -335,10 +335,12 @@ fn decode(serial: u64, bytes: &[u8]) -> Result<(Origin, Body), JournalError> {
         sequence: u64::from_be_bytes(*sequence),
     };
     let body = match Uncounted::ALL.into_iter().find(|why| why.code() == code) {
-        Some(why) => Body::Uncounted(why, rest.to_vec()),
+        Some(why) => HeardBody::Uncounted(why, rest.to_vec()),
         None if code == 0 => {
             let record = Record::decode(rest);
-            Body::Counted(record.map_err(|why| JournalError::Rows(format!("heard record {serial}: {why}")))?)
+            HeardBody::Counted(
+                record.map_err(|why| JournalError::Rows(format!("heard record {serial}: {why}")))?,
+            )
         }
         None => return Err(odd_row()),
     };
@@ -363,7 +365,7 @@ mod tests {
         assert!(journal.peers().is_empty() && journal.link_first(b"key", b"").expect("readable").is_none());
         journal.ensure_heard(5).expect("made");
         let (origin, body) =
-            (Origin { slot: 3, incarnation: 4, sequence: 5 }, Body::Uncounted(Uncounted::Full, vec![7]));
+            (Origin { slot: 3, incarnation: 4, sequence: 5 }, HeardBody::Uncounted(Uncounted::Full, vec![7]));
         let mut batch = journal.batch();
         batch.heard(5, 1, origin, &body).expect("staged");
         batch.commit().expect("durable");

@@ -1,8 +1,9 @@
 //! Rows of the index: what a reporter said last of a key, in one generation.
 
 use seenit_filter::hash::Hash128;
+use seenit_signature::Kind;
 
-use crate::record::Opinion;
+use crate::record::{Opinion, WeighedOpinion};
 use crate::reporter::ReporterId;
 
 /// Bytes of an index key.
@@ -105,7 +106,24 @@ const TEXT: u8 = 0x40;
 /// And this one: of rspamd's.
 const RSPAMD: u8 = 0x20;
 
+/// A row of a key, whose it is, and of which generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeyRow {
+    pub(crate) generation: u64,
+    pub(crate) reporter: ReporterId,
+    pub(crate) row: Row,
+}
+
 impl Row {
+    pub(crate) fn weighed(&self) -> WeighedOpinion {
+        WeighedOpinion::new(self.opinion, self.weight)
+    }
+
+    /// The kind of the texts that it is a shingle of.
+    pub(crate) fn shingle_kind(&self) -> Kind {
+        if self.is_rspamd { Kind::RspamdNear } else { Kind::Near1 }
+    }
+
     /// Appends opinion, weight, raw totals, number; and the count where there is one.
     pub(crate) fn encode(&self, bytes: &mut Vec<u8>) {
         let bits = [(self.is_shingle, SHINGLE), (self.is_text, TEXT), (self.is_rspamd, RSPAMD)];

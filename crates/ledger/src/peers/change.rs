@@ -10,12 +10,11 @@ use seenit_link::rows;
 use seenit_link::store::PeerSlot;
 
 use super::table::Peers;
-use crate::age::{fold_bulk, key_of};
-use crate::exact::{exact_of, last_words};
+use crate::age::fold_bulk;
+use crate::follow::put_key;
 use crate::journal::{Batch, Journal, JournalError, LASTING, row_key};
 use crate::memory::Memory;
 use crate::reporter::ReporterId;
-use crate::salvage::Lost;
 
 /// What is deleted between commits.
 const TOGETHER: usize = 10_000;
@@ -34,17 +33,8 @@ pub(crate) fn follow(
         return finish(journal);
     }
     journal.each_key(|hash, rows| {
-        if !rows.iter().any(|(_, reporter, _)| differs(*reporter)) {
-            return Ok(());
-        }
-        if rows.iter().all(|(_, _, row)| !row.is_shingle) {
-            let lost = Lost::beyond(memory, hash, &exact_of(rows, old));
-            memory.put_exact(hash, &exact_of(rows, new), lost);
-            return Ok(());
-        }
-        for (reporter, row) in last_words(rows).filter(|(reporter, _)| differs(*reporter)) {
-            let weighed = |peers: &Peers| peers.weigh(reporter, (row.opinion, row.weight), true);
-            memory.near.change(key_of(hash, &row), weighed(old), weighed(new));
+        if rows.iter().any(|one| differs(one.reporter)) {
+            put_key(memory, hash, rows, Some(old), new);
         }
         Ok(())
     })?;

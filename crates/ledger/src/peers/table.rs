@@ -4,7 +4,7 @@ use seenit_link::store;
 use serde::{Deserialize, Serialize};
 
 use crate::error::WriteError;
-use crate::record::Opinion;
+use crate::record::{Opinion, WeighedOpinion};
 use crate::reporter::{ReporterId, SLOT_MAX};
 use crate::seen::RECIPIENTS_MAX;
 use crate::trust::TRUSTED_MIN;
@@ -128,19 +128,21 @@ impl Peers {
         }
     }
 
-    /// What an opinion counts for where it is the only one of its site: points of a signature, units of a shingle.
-    pub(crate) fn weigh(&self, reporter: ReporterId, said: (Opinion, u8), is_shingle: bool) -> (Opinion, u8) {
+    /// What an opinion on a signature counts for where it is the only one of its site.
+    pub(crate) fn weigh(&self, reporter: ReporterId, said: WeighedOpinion) -> WeighedOpinion {
+        let most = |slot| u8::try_from(self.cap(slot, said.opinion)).unwrap_or(u8::MAX);
+        WeighedOpinion { weight: said.weight.min(reporter.slot().map_or(u8::MAX, most)), ..said }
+    }
+
+    /// What an opinion on a shingle counts for. What is good is for each site to say: no peer, and no crowd of them,
+    /// can blind another to replicas.
+    pub(crate) fn weigh_shingle(&self, reporter: ReporterId, said: WeighedOpinion) -> WeighedOpinion {
         let Some(slot) = reporter.slot() else {
             return said;
         };
-        let ((opinion, weight), cap) = (said, self.cap(slot, said.0));
-        let most = match is_shingle {
-            // What is good is for each site to say: no peer, and no crowd of them, can blind another to replicas.
-            true if opinion == Opinion::Ham || cap < u32::from(TRUSTED_MIN) => 0,
-            true => 1,
-            false => u8::try_from(cap).unwrap_or(u8::MAX),
-        };
-        (opinion, weight.min(most))
+        let is_believed =
+            said.opinion != Opinion::Ham && self.cap(slot, said.opinion) >= u32::from(TRUSTED_MIN);
+        WeighedOpinion { weight: said.weight.min(u8::from(is_believed)), ..said }
     }
 
     /// Whether MANY of a site is believed; slot 0 is this one.
@@ -181,13 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_word_counts_up_to_the_cap_and_a_shingle_one_unit_at_most() {
+    fn a_lone_opinion_counts_up_to_the_cap_and_a_shingle_one_unit_at_most() {
         let peers = Peers::default().changed_to(&[peer(1, 7, 4)], OWN).expect("a table");
         let said = ReporterId::of_peer(1, 9);
-        let weigh = |opinion, is_shingle| peers.weigh(said, (opinion, 10), is_shingle).1;
-        assert_eq!((weigh(Opinion::Spam, false), weigh(Opinion::Ham, false)), (7, 4));
-        assert_eq!((weigh(Opinion::Spam, true), weigh(Opinion::Ham, true)), (1, 0));
-        assert_eq!(peers.weigh(ReporterId(9), (Opinion::Ham, 10), false).1, 10, "own words have no cap");
-        assert_eq!(peers.weigh(ReporterId::of_peer(2, 9), (Opinion::Ham, 10), false).1, 0);
+        let weigh = |reporter, opinion| peers.weigh(reporter, WeighedOpinion::new(opinion, 10)).weight;
+        let units = |opinion| peers.weigh_shingle(said, WeighedOpinion::new(opinion, 10)).weight;
+        assert_eq!((weigh(said, Opinion::Spam), weigh(said, Opinion::Ham)), (7, 4));
+        assert_eq!((units(Opinion::Spam), units(Opinion::Ham)), (1, 0));
+        assert_eq!(weigh(ReporterId(9), Opinion::Ham), 10, "own opinions have no cap");
+        assert_eq!(weigh(ReporterId::of_peer(2, 9), Opinion::Ham), 0);
     }
 }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use seenit_filter::hash::Hash128;
 
-use super::{Mark, Stage, many_taken_back, row_after, whose};
-use crate::exact::exact;
-use crate::journal::heard::{Body, Origin, returned_serial, row_number};
+use super::{Stage, many_taken_back, row_after, whose};
+use crate::follow::{KeyChange, Mark};
+use crate::journal::heard::{HeardBody, Origin, returned_serial, row_number};
 use crate::journal::{JournalError, Row, RowKey, row_key};
 use crate::keys::Key;
-use crate::memory::{BULK_GENERATIONS, Effect, Memory, units_of};
+use crate::memory::{BULK_GENERATIONS, Memory};
 use crate::open::BulkMarks;
 use crate::peers::table::Peers;
-use crate::record::{Before, Opinion, Record, Verb};
+use crate::record::{Before, Record, Verb, WeighedOpinion};
 use crate::reporter::ReporterId;
-use crate::salvage::{self, Lost};
+use crate::salvage::Lost;
+use crate::sum::signature_sum;
 use crate::tally::Tally;
-use crate::trust::POINTS_MAX;
 
 /// What a batch keeps of peers' records while it is made.
 pub(crate) struct Hearing {
@@ -34,8 +34,6 @@ pub(crate) struct Hearing {
 pub(crate) struct Heard {
     /// The serial number of the next record that is heard.
     pub(crate) next: u64,
-    /// Signatures whose tallies are to be taken from the journal: caps hold for all opinions of a peer together.
-    pub(crate) exact: HashSet<Hash128>,
     /// Bulk marks of peers that are believed.
     pub(crate) promoted: HashSet<(u64, Hash128)>,
 }
@@ -65,13 +63,6 @@ impl Hearing {
         let heard = Heard { next, ..Heard::default() };
         Hearing { peers, heard, rows: HashMap::new(), voices: HashMap::new() }
     }
-
-    /// After an own forget it is the journal that knows what peers' marks still stand.
-    pub(super) fn note_own(&mut self, verb: Verb, hash: Hash128) {
-        if verb == Verb::Forget && !self.peers.is_empty() {
-            self.heard.exact.insert(hash);
-        }
-    }
 }
 
 impl Stage<'_> {
@@ -93,7 +84,8 @@ impl Stage<'_> {
                     gain.bulk += u64::from(!is_there);
                 }
                 _ if key.is_shingle() => {
-                    gain.texts += u64::from(key.is_text && units_of(record) > 0 && !memory.is_known(key));
+                    gain.texts +=
+                        u64::from(key.is_text && record.shingle_units() > 0 && !memory.is_known(key));
                 }
                 _ => gain.signatures += u64::from(self.is_new(key)),
             }
@@ -109,27 +101,22 @@ impl Stage<'_> {
         if !memory.has_lost_records {
             return Ok(HashMap::new());
         }
-        let is_asked = |(key, effect): &&(Key, Effect)| {
-            !key.is_shingle() && (effect.now.1 >= POINTS_MAX || memory.tally(key.hash).is_saturated())
+        let asked: HashSet<Hash128> = {
+            let changes = self.changes.iter().filter(|change| change.may_settle(memory));
+            changes.map(|change| change.key.hash).collect()
         };
-        let own = self.effects.iter().filter(is_asked).map(|(key, _)| key.hash);
-        let marked = self.marks.iter().map(|(hash, _)| *hash);
-        let mut asked: HashSet<Hash128> = self.hearing.heard.exact.iter().copied().collect();
-        asked.extend(own.chain(marked));
         // Of most signatures nobody has said anything: then the journal need not be read.
         for hash in asked.into_iter().filter(|hash| memory.table.get(*hash) != 0) {
-            lost.insert(hash, memory.tally(hash).beyond(&exact(self.journal, hash)?.tally));
+            lost.insert(hash, memory.tally(hash).beyond(&signature_sum(self.journal, hash)?.tally));
         }
-        for (key, effect) in self.effects.iter().filter(is_asked) {
-            if salvage::is_contradicted(memory, key.hash, effect) {
-                lost.insert(key.hash, Tally::default());
-            }
+        for change in self.changes.iter().filter(|change| change.ends_lost(memory)) {
+            lost.insert(change.key.hash, Tally::default());
         }
-        for (hash, mark) in &self.marks {
-            let marks = lost.get_mut(hash).map(|tally| &mut tally.marks);
-            match (mark, marks) {
-                (Mark::Protected(false), Some(marks)) => marks.protected = false,
-                (Mark::Forgotten(_), Some(marks)) => marks.many = false,
+        for change in &self.changes {
+            let marks = lost.get_mut(&change.key.hash).map(|tally| &mut tally.marks);
+            match (change.mark, marks) {
+                (Some(Mark::Protected(false)), Some(marks)) => marks.protected = false,
+                (Some(Mark::Forgotten(_)), Some(marks)) => marks.many = false,
                 _ => {}
             }
         }
@@ -142,11 +129,11 @@ impl Stage<'_> {
         &mut self,
         generation: u64,
         origin: Origin,
-        mut body: Body,
+        mut body: HeardBody,
     ) -> Result<(), JournalError> {
         self.journal.ensure_heard(generation)?;
         let serial = self.hearing.heard.next;
-        if let Body::Counted(record) = &mut body {
+        if let HeardBody::Counted(record) = &mut body {
             let number = row_number(serial, record.reporter);
             self.count_heard(generation, number, record)?;
         }
@@ -193,11 +180,11 @@ impl Stage<'_> {
         key: Key,
     ) -> Result<Before, JournalError> {
         let is_known = self.memory.is_known(key);
-        let counted = self.heard_row(generation, number, record, key, is_known)?.1;
+        let row = self.heard_row(generation, number, record, key, is_known)?;
         if let Some((row_key, row)) = many_taken_back(record, key, number) {
             self.put_heard_row(generation, row_key, row)?;
         }
-        let before = Before { counted, ..Before::default() };
+        let before = Before { counted: row.is_some_and(|(_, counted)| counted), ..Before::default() };
         let is_fresh = self.is_new(key);
         if is_fresh && record.verb.adds() {
             self.fresh.insert(key.hash);
@@ -205,13 +192,9 @@ impl Stage<'_> {
         // Of a signature that nobody knew the opinion is all there is, unless the same reporter has taken it back
         // since; marks are the journal's to tell.
         let is_plain = matches!(record.verb, Verb::Report | Verb::Revoke | Verb::Withdraw);
-        if is_fresh && is_plain && !self.is_followed(generation, key.hash, record.reporter)? {
-            let mut effect = Effect::of(record, before, false);
-            effect.now = self.hearing.peers.weigh(record.reporter, effect.now, false);
-            self.effects.push((key, effect));
-        } else {
-            self.hearing.heard.exact.insert(key.hash);
-        }
+        let is_all = is_fresh && is_plain && !self.is_followed(generation, key.hash, record.reporter)?;
+        let change = KeyChange::of(generation, record, key, before);
+        self.changes.push(KeyChange { is_asked: !is_all, mark: None, ..change });
         Ok(before)
     }
 
@@ -245,22 +228,23 @@ impl Stage<'_> {
             None if is_known => self.journal.newest_row(&row_id)?,
             None => None,
         };
-        let (row, _) = self.heard_row(generation, number, record, key, is_known)?;
-        let said = match last {
-            Some((newer, _)) if newer > generation => (row.opinion, row.weight),
-            Some((_, last)) => (last.opinion, last.weight),
-            None => (Opinion::None, 0),
+        let row = self.heard_row(generation, number, record, key, is_known)?.map(|(row, _)| row);
+        let row = row.filter(|_| last.is_none_or(|(newest, _)| newest <= generation));
+        let before = match row {
+            Some(_) => last.map_or(WeighedOpinion::NONE, |(_, last)| last.weighed()),
+            None => record.says_of(true, Before::default()),
         };
-        if last.is_none_or(|(newest, _)| newest <= generation) {
+        if let Some(row) = row {
             self.hearing.voices.insert(row_id, (generation, row));
         }
-        let weigh = |said| self.hearing.peers.weigh(record.reporter, said, true);
-        let effect = Effect { before: weigh(said), now: weigh((row.opinion, row.weight)), raw: (0, 0) };
-        self.effects.push((key, effect));
-        Ok(Before { opinion: said.0, weight: said.1, ..Before::default() })
+        let WeighedOpinion { opinion, weight } = before;
+        let before = Before { opinion, weight, ..Before::default() };
+        self.changes.push(KeyChange::of(generation, record, key, before));
+        Ok(before)
     }
 
-    /// Stages the row of a key, and says whether the record counts in raw totals.
+    /// Stages the row of a key, and says whether the record counts in raw totals. None where a reporter of this site
+    /// said something later.
     fn heard_row(
         &mut self,
         generation: u64,
@@ -268,7 +252,7 @@ impl Stage<'_> {
         record: &Record,
         key: Key,
         is_known: bool,
-    ) -> Result<(Row, bool), JournalError> {
+    ) -> Result<Option<(Row, bool)>, JournalError> {
         let row_id = row_key(key.hash, whose(record.verb, record.reporter, key.is_shingle()));
         let today = match self.hearing.rows.get(&(generation, row_id)) {
             Some(&row) => Some(row),
@@ -276,19 +260,15 @@ impl Stage<'_> {
             None => None,
         };
         if returned_serial(number).is_some() {
-            let staged = self.rows.get(&row_id).filter(|(staged, _)| *staged == generation);
-            if let Some((_, row)) = staged {
-                return Ok((*row, false));
-            }
-            if let Some(row) = today.filter(|_| is_known)
-                && self.journal.is_said_later(&row, record)?
-            {
-                return Ok((row, false));
+            let is_staged = self.rows.get(&row_id).is_some_and(|(staged, _)| *staged == generation);
+            let known = today.filter(|_| is_known);
+            if is_staged || known.map_or(Ok(false), |row| self.journal.is_said_later(&row, record))? {
+                return Ok(None);
             }
         }
         let (row, counted) = row_after(today, record, key, false, number, self.config.raw_max);
         self.put_heard_row(generation, row_id, row)?;
-        Ok((row, counted))
+        Ok(Some((row, counted)))
     }
 
     fn put_heard_row(&mut self, generation: u64, row_id: RowKey, row: Row) -> Result<(), JournalError> {

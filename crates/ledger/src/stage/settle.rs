@@ -14,11 +14,11 @@ use seenit_signature::{Class, Proof};
 
 use super::Stage;
 use crate::config::LedgerConfig;
-use crate::exact::exact;
-use crate::journal::{JournalError, Row, is_mark, row_key};
+use crate::journal::{JournalError, KeyRow, Row, is_mark, row_key};
 use crate::keys::Key;
 use crate::record::{Opinion, Verb};
 use crate::reporter::{OPERATOR, Reporter, ReporterId};
+use crate::sum::signature_sum;
 use crate::trust::{confirm, refute};
 
 /// What somebody said of a signature of a message.
@@ -120,7 +120,7 @@ impl Stage<'_> {
         if self.row_on(key, me)?.is_some_and(|own| own.weight > 0) {
             return Ok(false);
         }
-        let (held, explained) = (self.memory.tally(key.hash), exact(self.journal, key.hash)?.tally);
+        let (held, explained) = (self.memory.tally(key.hash), signature_sum(self.journal, key.hash)?.tally);
         Ok(match opinion {
             Opinion::Spam => held.spam > explained.spam,
             Opinion::Ham => held.ham > explained.ham,
@@ -275,7 +275,7 @@ impl Stage<'_> {
         let mut last = HashMap::new();
         if self.memory.is_spoken_of(key) {
             // Newest generation first.
-            for (_, reporter, row) in self.earlier_rows(key.hash, me)? {
+            for KeyRow { reporter, row, .. } in self.earlier_rows(key.hash, me)? {
                 last.entry(reporter).or_insert(row);
             }
         }

@@ -13,7 +13,7 @@ use seenit_sites::number::{Generation, Sequence};
 use super::{Problem, Reply, Writer};
 use crate::error::WriteError;
 use crate::held::{self, HeldBytes, base_row, sightings_of};
-use crate::journal::heard::{Body, Origin, Uncounted};
+use crate::journal::heard::{HeardBody, Origin, Uncounted};
 use crate::journal::{Journal, JournalError};
 use crate::peers::change::{self, follow};
 use crate::peers::table::{self, Peers};
@@ -92,7 +92,7 @@ impl Writer {
                     let (incarnation, sequence) = (stream.incarnation.0, sequence);
                     let origin = Origin { slot: stream.slot.0, incarnation, sequence };
                     if let Some((generation, body)) = self.body(stage, slot, bytes) {
-                        if matches!(body, Body::Uncounted(..)) {
+                        if matches!(body, HeardBody::Uncounted(..)) {
                             now.committed.uncounted.push((stream, Sequence(sequence)));
                         }
                         stage.hear(generation, origin, body)?;
@@ -167,7 +167,7 @@ impl Writer {
 
     /// What becomes of a record, and its generation; none where that is too old to count. Without a slot it is one of
     /// this site's own.
-    fn body(&mut self, stage: &Stage<'_>, slot: Option<u16>, bytes: &[u8]) -> Option<(u64, Body)> {
+    fn body(&mut self, stage: &Stage<'_>, slot: Option<u16>, bytes: &[u8]) -> Option<(u64, HeardBody)> {
         let now = self.calendar.generation();
         let record = slot.map_or_else(|| Record::returned(bytes), |slot| Record::heard(bytes, slot));
         let Ok(record) = record.map(|record| self.usable(record)) else {
@@ -183,7 +183,7 @@ impl Writer {
             return Some((generation, self.uncounted(Uncounted::Unreadable, bytes)));
         }
         match self.room(stage, slot, generation, &record) {
-            Ok(()) => Some((generation, Body::Counted(record))),
+            Ok(()) => Some((generation, HeardBody::Counted(record))),
             Err(why) => Some((generation, self.uncounted(why, bytes))),
         }
     }
@@ -202,9 +202,9 @@ impl Writer {
         Record { case, ..record }
     }
 
-    fn uncounted(&self, why: Uncounted, bytes: &[u8]) -> Body {
+    fn uncounted(&self, why: Uncounted, bytes: &[u8]) -> HeardBody {
         self.shared.state().uncounted.note(self.calendar.generation(), why);
-        Body::Uncounted(why, bytes.to_vec())
+        HeardBody::Uncounted(why, bytes.to_vec())
     }
 
     /// Whether memory has room for a record, and its peer a share of that; what it adds is noted.

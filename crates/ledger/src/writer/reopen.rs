@@ -4,10 +4,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
 use super::{Writer, free_bytes};
+use crate::age::fold_bulk;
 use crate::error::WriteError;
+use crate::follow::Following;
 use crate::held;
 use crate::journal::{Journal, JournalError};
-use crate::replay::Replay;
 use crate::shared::Shared;
 
 impl Writer {
@@ -72,15 +73,15 @@ impl Writer {
         if is_changed {
             journal.count_peers(Arc::clone(&self.peers));
         }
+        let threshold = shared.config.bulk_threshold;
+        fold_bulk(&shared.memory, &journal, self.calendar.generation(), threshold).map_err(text)?;
         self.shares = shares;
         shared.memory.put_weightless(weightless);
-        let (now, threshold) = (self.calendar.generation(), shared.config.bulk_threshold);
-        let mut replay = Replay::new(&shared.memory, &journal, now, threshold);
-        heard.iter().for_each(|(generation, body)| replay.heard(*generation, body));
-        records.iter().for_each(|(generation, record)| replay.own(*generation, record));
+        let mut following = Following::new(&shared.memory, journal.peers(), &mut self.unsettled);
+        heard.iter().for_each(|(generation, body)| following.replay_heard(*generation, body));
+        records.iter().for_each(|(generation, record)| following.replay(*generation, record));
         self.next = self.next.max(last + 1);
         self.next_heard = self.next_heard.max(last_heard + 1);
-        self.unsettled.extend(replay.unsettled());
         // Of what peers saw, memory may lack what a commit brought that seemed to fail.
         self.held = held;
         self.is_rebuild_due = true;
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
     use crate::clock::SystemClock;
     use crate::config::LedgerConfig;
-    use crate::journal::heard::{Body, Origin};
+    use crate::journal::heard::{HeardBody, Origin};
     use crate::journal::row_key;
     use crate::open::{Tallies, open};
     use crate::record::{Record, Verb};
@@ -138,7 +139,7 @@ mod tests {
         let (verb, time) = (Verb::Report, writer.calendar.secs());
         let record = Record { verb, reporter, weight: 10, time, count: 0, case: case(), befores: Vec::new() };
         let origin = Origin { slot, incarnation: 5, sequence: 1 };
-        stage.hear(generation, origin, Body::Counted(record)).expect("staged");
+        stage.hear(generation, origin, HeardBody::Counted(record)).expect("staged");
         stage.commit().expect("durable");
     }
 

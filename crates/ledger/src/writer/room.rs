@@ -12,8 +12,9 @@ use seenit_link::store::{Batch, Heard};
 use seenit_sites::message::Stream;
 
 use super::{Job, Writer};
-use crate::age::{self, low_water};
+use crate::age::low_water;
 use crate::error::WriteError;
+use crate::follow;
 use crate::journal::horizon::{MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError};
 use crate::pulse::Step;
@@ -105,7 +106,7 @@ impl Writer {
         self.is_snapshot_due = true;
         for generation in journal.generations() {
             if (hidden_before..before).contains(&generation) {
-                age::hide(&shared.memory, journal, generation).inspect_err(|_| self.is_unsure = true)?;
+                follow::hide(&shared.memory, journal, generation).inspect_err(|_| self.is_unsure = true)?;
             }
         }
         journal.hide_before(before);
