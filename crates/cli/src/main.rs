@@ -8,10 +8,13 @@ mod exit;
 mod filter;
 mod join;
 mod keys;
+#[cfg(feature = "lab")]
 mod lab;
 mod mapped;
 mod network;
 mod network_key;
+#[cfg(any(test, not(feature = "lab")))]
+mod no_lab;
 mod output;
 mod problem;
 mod progress;
@@ -48,9 +51,13 @@ enum Command {
     /// Form a network of sites: who belongs to it, how far each is believed, and where they meet
     #[command(subcommand)]
     Network(network::Command),
+    #[cfg(feature = "lab")]
     /// Run the papers' experiments and compare each table with the printed one
     #[command(subcommand)]
     Lab(lab::Command),
+    #[cfg(not(feature = "lab"))]
+    /// Say that this build has no lab, and how to get one
+    Lab(no_lab::Arguments),
 }
 
 /// All commands, with the exit codes of each in its help.
@@ -65,7 +72,10 @@ fn main() -> ExitCode {
         Command::Site(command) => site::run(&command),
         Command::Filter(command) => filter::run(command),
         Command::Join(arguments) => join::run(&arguments),
+        #[cfg(feature = "lab")]
         Command::Lab(command) => lab::run(command),
+        #[cfg(not(feature = "lab"))]
+        Command::Lab(arguments) => no_lab::run(&arguments),
         Command::Network(command) => network::run(&command),
         Command::Sign(arguments) => sign::run(&arguments),
         Command::Words(command) => words::run(&command),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use seenit_filter::delta::DeltaError;
 use seenit_filter::{BinError, CutError, FormatError, GeometryError, RetouchError, Unlike};
+#[cfg(feature = "lab")]
 use seenit_lab::LabError;
 use seenit_ledger::OpenError;
 use seenit_ledger::private::PrivateError;
@@ -54,8 +55,16 @@ pub(crate) enum Problem {
     #[error("{0}")]
     Retouch(#[from] RetouchError),
     /// Exit 2, 66, 71 or 74: an experiment of the lab that stopped.
+    #[cfg(feature = "lab")]
     #[error("{0}")]
     Lab(#[from] LabError),
+    /// Exit 2, as for any command that a build does not know.
+    #[cfg(any(test, not(feature = "lab")))]
+    #[error(
+        "cannot run `{0}`: this build of seenit has no lab; build one with it from the sources: \
+         cargo build --release -p seenit"
+    )]
+    NoLab(String),
     /// Exit 65: messages that teach nothing; 2 or 71: bins that cannot be made.
     #[error("{0}")]
     Words(#[from] WordsError),
@@ -163,21 +172,18 @@ impl Problem {
             Problem::Delta { .. } => Exit::Data,
             Problem::NoKeys(_) | Problem::KeyLength { .. } => Exit::Data,
             Problem::WordsFile { .. } => Exit::Data,
-            Problem::Words(error) | Problem::Lab(LabError::Words(error)) => words_code(error),
+            Problem::Words(error) => words_code(error),
             Problem::Geometry(GeometryError::Memory { .. }) => Exit::NoMemory,
             Problem::Geometry(_) | Problem::NoMembers(_) | Problem::StdinTwice | Problem::Retouch(_) => {
                 Exit::Usage
             }
-            Problem::Lab(LabError::Geometry(GeometryError::Memory { .. })) => Exit::NoMemory,
-            Problem::Lab(LabError::File { error, .. }) if no_memory(error) => Exit::NoMemory,
-            Problem::Lab(LabError::File { .. } | LabError::Program { .. }) => Exit::NoInput,
-            Problem::Mail(error) | Problem::Lab(LabError::Mail(error)) => of_mail(error),
-            Problem::Lab(LabError::Site { .. }) => Exit::TryLater,
-            Problem::Start(StartError::Ledger(error))
-            | Problem::Lab(LabError::Start(StartError::Ledger(error)))
-            | Problem::Ledger(error) => open_code(error),
-            Problem::Start(error) | Problem::Lab(LabError::Start(error)) => start_code(error),
-            Problem::Lab(_) => Exit::Usage,
+            #[cfg(feature = "lab")]
+            Problem::Lab(error) => lab_code(error),
+            #[cfg(any(test, not(feature = "lab")))]
+            Problem::NoLab(_) => Exit::Usage,
+            Problem::Mail(error) => of_mail(error),
+            Problem::Start(error) => start_code(error),
+            Problem::Ledger(error) => open_code(error),
             Problem::Ask(error) => error.exit(),
             Problem::Server { .. } | Problem::Value(_) => Exit::Usage,
             Problem::Token { .. } | Problem::Authority { .. } => Exit::Data,
@@ -203,8 +209,23 @@ fn words_code(error: &WordsError) -> Exit {
     }
 }
 
+#[cfg(feature = "lab")]
+fn lab_code(error: &LabError) -> Exit {
+    match error {
+        LabError::Words(error) => words_code(error),
+        LabError::Geometry(GeometryError::Memory { .. }) => Exit::NoMemory,
+        LabError::File { error, .. } if no_memory(error) => Exit::NoMemory,
+        LabError::File { .. } | LabError::Program { .. } => Exit::NoInput,
+        LabError::Mail(error) => of_mail(error),
+        LabError::Site { .. } => Exit::TryLater,
+        LabError::Start(error) => start_code(error),
+        _ => Exit::Usage,
+    }
+}
+
 fn start_code(error: &StartError) -> Exit {
     match error {
+        StartError::Ledger(error) => open_code(error),
         StartError::Config(_) | StartError::Tls(_) => Exit::Config,
         StartError::Busy { .. } | StartError::Listen { .. } => Exit::InUse,
         StartError::Private(_) => Exit::NoOutput,

@@ -27,7 +27,8 @@ fn run_on_disk(options: &[&str], tests_code: i32, secs_max: &str, free_mib: u64,
     };
     script("dpkg", "echo 'Status: install ok installed'".into());
     let cargo = format!(
-        "case \"$*\" in *--version) ;; tree*) echo 'seenit v0.1.0' ;; *--no-run) ;;\n\
+        "echo \"cargo $*\"\n\
+         case \"$*\" in *--version) ;; tree*) echo 'seenit v0.1.0' ;; *--no-run) ;;\n\
          'nextest run'*) echo '{SUMMARY}'; exit {tests_code} ;; esac"
     );
     script("cargo", cargo);
@@ -88,8 +89,48 @@ fn the_tests_are_built_before_the_doctests_ask_for_the_same_libraries() {
 }
 
 #[test]
-fn quick_and_long_exclude_each_other() {
-    assert_eq!(run(&["--quick", "--long"], 0, "1000").status.code(), Some(64));
+fn quick_long_and_rooms_exclude_each_other() {
+    for options in [["--quick", "--long"], ["--quick", "words"], ["words", "--long"]] {
+        assert_eq!(run(&options, 0, "1000").status.code(), Some(64), "{options:?}");
+    }
+}
+
+#[test]
+fn the_tests_of_one_room_are_its_unit_tests_its_tests_and_its_doctests() {
+    let output = run(&["words"], 0, "1000");
+    let said = said(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("cargo clippy --package=seenit-words --all-targets"), "{said}");
+    assert!(
+        said.contains("cargo nextest run --package=seenit-words --locked --lib --bins --tests"),
+        "{said}"
+    );
+    assert!(said.contains("cargo test --package=seenit-words --doc"), "{said}");
+    assert!(!said.contains("--workspace"), "{said}");
+    assert!(said.contains("\nonly these rooms were tested: words\n"), "{said}");
+}
+
+#[test]
+fn the_room_of_the_command_line_has_no_doctests_to_ask_for() {
+    let output = run(&["cli"], 0, "1000");
+    let said = said(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("cargo nextest run --package=seenit --locked"), "{said}");
+    assert!(!said.contains("--doc"), "{said}");
+}
+
+#[test]
+fn a_room_that_is_not_there_is_named_with_those_that_are() {
+    for wrong in ["cellar", "../docs", "--fast"] {
+        let output = run(&[wrong], 0, "1000");
+        let complained = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(64), "{complained}");
+        assert!(
+            complained.starts_with(&format!("unknown option or room: {wrong}. Rooms are: ")),
+            "{complained}"
+        );
+        assert!(complained.contains(" ledger "), "{complained}");
+    }
 }
 
 #[test]

@@ -327,7 +327,7 @@ fn dependencies_are_listed() {
     let listed: std::collections::BTreeSet<String> =
         listed.filter(|name| *name != "crate").map(str::to_owned).collect();
     let mut asked = std::collections::BTreeSet::new();
-    for manifest in ["Cargo.toml", "crates/lab/Cargo.toml", "fuzzing/Cargo.toml"] {
+    for manifest in ["Cargo.toml", "crates/race/Cargo.toml", "fuzzing/Cargo.toml"] {
         let text = read(manifest);
         let mut is_list = false;
         for line in text.lines() {

@@ -8,7 +8,7 @@
 //! match. Results depend on the seed alone, not on the number of threads: whatever is random comes from a
 //! [stream](draw::stream) named by what it is for.
 //!
-//! The races against other people's filters are a binary of their own (`race`, behind the feature of that name).
+//! The races against other people's programs are a package of their own, `seenit-race`. Only the binary `race` uses it.
 
 pub mod account;
 pub mod bench;

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use seenit_filter::hash::{Hash128, SipKey};
-use seenit_lab::{Axis, Figure, Series, draw};
+use seenit_filter::random::SplitMix;
+#[cfg(feature = "lab")]
+use seenit_lab::{Axis, Figure, Series};
 use seenit_signature::Message;
 use seenit_words::roc::{Reliability, Roc, reliability};
 use seenit_words::{Side, Trainer, WordsError, token};
@@ -85,6 +87,11 @@ struct Mail {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Problem> {
+    // The lab draws, and before an hour's work is the time to say that there is none.
+    #[cfg(not(feature = "lab"))]
+    if let Some(path) = &arguments.plot {
+        return Err(Problem::NoLab(format!("seenit words eval --plot {}", path.display())));
+    }
     let mut mails = read(&arguments.training)?;
     check(&mails, arguments.folds)?;
     deal(&mut mails, arguments.folds);
@@ -105,6 +112,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Problem> {
     }
     drop(progress);
     let roc = Roc::of(&spam, &ham);
+    #[cfg(feature = "lab")]
     if let Some(path) = &arguments.plot {
         let svg = figure(&roc, arguments.folds).svg();
         output::write_file(path, svg.len() as u64, &[], |out| out.write_all(svg.as_bytes()))?;
@@ -151,13 +159,18 @@ fn check(mails: &[Mail], folds: u32) -> Result<(), Problem> {
 
 /// Deals each side's messages, shuffled, to the parts in turn.
 fn deal(mails: &mut [Mail], folds: u32) {
-    draw::shuffle(mails, &mut draw::stream(SEED, &[]));
+    // Fisher and Yates: all orders are equally likely.
+    let mut random = SplitMix(SEED);
+    for i in (1..mails.len()).rev() {
+        mails.swap(i, random.below(i as u64 + 1) as usize);
+    }
     for side in [Side::Spam, Side::Ham] {
         let mine = mails.iter_mut().filter(|mail| mail.side == side);
         mine.zip((0..folds).cycle()).for_each(|(mail, fold)| mail.fold = fold);
     }
 }
 
+#[cfg(feature = "lab")]
 fn figure(roc: &Roc, folds: u32) -> Figure {
     Figure {
         title: "Spam caught against ham lost".into(),

@@ -2,7 +2,7 @@
 //!
 //! Used by the tests of two crates, so it uses nothing of either.
 
-#[path = "../../../lab/src/bin/race/ports.rs"]
+#[path = "../../../race/src/ports.rs"]
 mod ports;
 
 use std::fs;

@@ -68,7 +68,8 @@ enum Command {
     Sites(sites::SitesArgs),
 }
 
-fn main() -> ExitCode {
+/// Runs the race that the command line names. The program is `race` of the package `seenit-lab`.
+pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Filters(args) => filters::run(&args),
         Command::Counting(args) => counting::run(&args),
