@@ -145,16 +145,13 @@ impl<'a> Following<'a> {
             let units = |said| Units::of(peers.weigh_shingle(reporter, said), key.is_text);
             return memory.near.change(key.hash, key.kind, units(before), units(now));
         }
+        let weigh = |said| peers.weigh(reporter, said);
+        let by = Change::of(weigh(before), weigh(now), change.is_counted);
+        let is_known = || unsettled.0.contains_key(&key.hash) || memory.change(key.hash, by);
         if change.ends_lost(memory) {
             unsettled.0.insert(key.hash, Lost::nothing());
-        } else if change.is_asked_by(peers) {
+        } else if change.is_asked_by(peers) || !is_known() {
             unsettled.0.entry(key.hash).or_insert(Lost::Unknown);
-        } else if !unsettled.0.contains_key(&key.hash) {
-            let weigh = |said| peers.weigh(reporter, said);
-            let by = Change::of(weigh(before), weigh(now), change.is_counted);
-            if !memory.change(key.hash, by) {
-                unsettled.0.insert(key.hash, Lost::Unknown);
-            }
         }
         if let Some(mark) = change.mark {
             memory.mark(key.hash, mark);

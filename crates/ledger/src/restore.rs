@@ -17,7 +17,7 @@ use crate::error::OpenError;
 use crate::identity::Identity;
 use crate::incarnations::IncarnationChange;
 use crate::ledger::Ledger;
-use crate::private::sync_folder;
+use crate::new_file::sync_folder;
 use crate::writer::Job;
 
 /// What a restored folder is.

@@ -18,11 +18,10 @@
 //! `seen-G`, and `frozen-I-G` of incarnation I or `others-G` of all incarnations before the present one. `migrate`
 //! reads those.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use memmap2::Mmap;
 use seenit_filter::cells::SplitCells;
 use seenit_filter::counting::{CountingFilter, Rule};
 use seenit_filter::file::FileView;
@@ -33,9 +32,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::LedgerConfig;
 use crate::journal::{hash_bytes, hash_of};
+use crate::mapped::Mapped;
 use crate::memory::Memory;
 use crate::near::Near;
-use crate::private::{sync_folder, unnamed};
+use crate::new_file::NewFile;
 use crate::seen::Counts;
 use crate::tally::Forgotten;
 
@@ -178,7 +178,7 @@ impl Contents {
 
     /// Copies memory into a file of no name yet. Nobody may change memory meanwhile.
     pub(crate) fn copy(self, folder: &Path, memory: &Memory) -> Result<Copied, SnapshotError> {
-        let file = unnamed(folder)?;
+        let file = NewFile::private(folder)?;
         let mut sections =
             Sections { out: io::BufWriter::with_capacity(1 << 20, file), at: 0, done: Vec::new() };
         sections.skip(HEAD_BYTES_MAX)?;
@@ -223,19 +223,19 @@ impl Copied {
 }
 
 /// Gives a written snapshot its name, durably.
-fn publish(folder: &Path, file: tempfile::NamedTempFile) -> Result<(), SnapshotError> {
+fn publish(folder: &Path, file: NewFile) -> Result<(), SnapshotError> {
     file.as_file().sync_all()?;
     let [name, previous] = FILES.map(|name| folder.join(name));
     match fs::rename(&name, previous) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
-    file.persist(name).map_err(|error| error.error)?;
-    Ok(sync_folder(folder)?)
+    file.put(&name)?;
+    Ok(())
 }
 
 struct Sections {
-    out: io::BufWriter<tempfile::NamedTempFile>,
+    out: io::BufWriter<NewFile>,
     at: usize,
     done: Vec<Section>,
 }
@@ -267,7 +267,7 @@ impl Sections {
 }
 
 struct Digesting<'a> {
-    out: &'a mut io::BufWriter<tempfile::NamedTempFile>,
+    out: &'a mut io::BufWriter<NewFile>,
     hasher: blake3::Hasher,
     bytes: usize,
 }
@@ -285,7 +285,7 @@ impl Write for Digesting<'_> {
     }
 }
 
-fn put_head(file: &tempfile::NamedTempFile, head: &Head) -> Result<(), SnapshotError> {
+fn put_head(file: &NewFile, head: &Head) -> Result<(), SnapshotError> {
     use std::os::unix::fs::FileExt;
     let json = serde_json::to_vec(head).map_err(io::Error::other)?;
     let mut bytes = Vec::with_capacity(json.len() + 64);
@@ -303,19 +303,18 @@ fn put_head(file: &tempfile::NamedTempFile, head: &Head) -> Result<(), SnapshotE
 
 /// A snapshot that was opened: its head is checked, its sections are checked as they are taken out.
 pub(crate) struct Snapshot {
-    map: Mmap,
+    map: Mapped,
     pub(crate) head: Head,
 }
 
 impl Snapshot {
     /// Opens a snapshot; `None` where there is none.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, SnapshotError> {
-        let file = match File::open(path) {
-            Ok(file) => file,
+        let map = match Mapped::open(path) {
+            Ok(map) => map,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let map = crate::mapped::map(&file)?;
         let head = head_of(&map)?;
         Ok(Some(Snapshot { map, head }))
     }
