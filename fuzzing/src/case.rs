@@ -47,8 +47,6 @@ pub(crate) enum Step {
     AllBut { pick: Pick, probe: u8 },
     Union(Many),
     UnionForeign(Geometry),
-    Share,
-    Snapshot,
     Save,
 }
 

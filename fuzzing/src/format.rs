@@ -5,7 +5,7 @@
 //! filter, one file.
 
 use seenit_filter::counting::{Intuitive, Refined, RuleName};
-use seenit_filter::file::{self, DIGEST_BYTES, FileView, Kind, LazyFilter};
+use seenit_filter::file::{self, DIGEST_BYTES, FileView, Kind};
 use seenit_filter::hash::Hash128;
 use seenit_filter::{
     AnyLayout, Filter, Flat, FormatError, HugePages, Layout, Line, PAGE_BITS, PAGE_BYTES, Paged,
@@ -66,7 +66,7 @@ fn check_plain(bytes: &[u8], view: FileView<'_>, damaged: &[u64]) {
     let in_place = view.filter().expect("the bytes are aligned");
     let copy = view.to_filter(HugePages::Default).expect("no more memory than the file has");
     assert!(in_place.words() == copy.words(), "copy and original differ");
-    check_lookups(view, &copy, damaged);
+    check_lookups(&copy);
     let mut reported = 0;
     match view.check_all(|page| reported = page) {
         Ok(()) => {
@@ -101,30 +101,12 @@ fn check_bins(bytes: &[u8], view: FileView<'_>) {
     }
 }
 
-/// Lookups, eager and lazy, find the bits there are; a lazy reader refuses a file whose table is not its header's,
-/// and a lookup exactly when it needs a damaged page.
-fn check_lookups(view: FileView<'_>, filter: &Filter, damaged: &[u64]) {
+/// Lookups find the bits there are.
+fn check_lookups(filter: &Filter) {
     let layout = *filter.layout();
     for hash in probes() {
         assert_eq!(filter.contains(hash), all_set(layout, filter.words(), hash), "{layout:?} {hash:?}");
     }
-    let lazy = match LazyFilter::new(view) {
-        Ok(lazy) => lazy,
-        Err(error) => {
-            assert!(matches!(error, FormatError::Table) && view.check_table().is_err(), "{error}");
-            return;
-        }
-    };
-    view.check_table().expect("a lazy reader has checked it");
-    for hash in probes() {
-        let all_set = all_set(layout, filter.words(), hash);
-        let hurt = positions(layout, hash).any(|position| damaged.contains(&(position / PAGE_BITS)));
-        match lazy.contains(hash) {
-            Ok(found) => assert!(!hurt && found == all_set, "{layout:?} {hash:?}: {hurt} {found} {all_set}"),
-            Err(error) => assert!(hurt, "{layout:?} {hash:?}: {error}"),
-        }
-    }
-    assert!(lazy.pages_checked() + damaged.len() as u64 <= layout.pages());
 }
 
 /// The laws of a file without any damage.

@@ -52,11 +52,6 @@ impl Run {
             Step::AllBut { pick, probe } => self.all_but(pick.hash(&self.used), usize::from(*probe)),
             Step::Union(many) => self.union(&many.hashes(&self.used)),
             Step::UnionForeign(geometry) => self.union_foreign(geometry.layout()),
-            Step::Share => {
-                let subjects = std::mem::take(&mut self.subjects);
-                self.subjects = subjects.into_iter().map(Subject::share).collect();
-            }
-            Step::Snapshot => self.subjects.iter_mut().for_each(Subject::snapshot),
             Step::Save => self.subjects.iter_mut().for_each(Subject::save),
         }
     }

@@ -1,10 +1,10 @@
-//! A filter under test, owned or shared, that keeps to one level of kernels.
+//! A filter under test that keeps to one level of kernels.
 
 use std::fmt;
 
 use seenit_filter::file::{self, FileView};
 use seenit_filter::hash::{Hash128, KeyHasher, SipKey};
-use seenit_filter::{AnyLayout, Filter, HugePages, Layout, PAGE_BYTES, SharedFilter, Simd, Unlike};
+use seenit_filter::{AnyLayout, Filter, HugePages, Layout, PAGE_BYTES, Simd, Unlike};
 
 use crate::forge::{mode, seal};
 
@@ -33,119 +33,59 @@ pub(crate) fn with_bits(layout: AnyLayout, key: &SipKey, positions: &[u64]) -> F
     read(&file)
 }
 
-/// The same filter, in the hands of one thread or of many.
-enum Held {
-    Owned(Filter),
-    Shared(SharedFilter),
-}
-
 /// A filter and its level.
 pub(crate) struct Subject {
-    held: Held,
+    filter: Filter,
     simd: Simd,
 }
 
 /// What stands in front of a disagreement.
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (layout, held) = match &self.held {
-            Held::Owned(filter) => (filter.layout(), "owned"),
-            Held::Shared(filter) => (filter.layout(), "shared"),
-        };
-        write!(f, "{layout:?} {held} {}:", self.simd.name())
+        write!(f, "{:?} {}:", self.filter.layout(), self.simd.name())
     }
 }
 
 impl Subject {
     pub(crate) fn new(layout: AnyLayout, key: &SipKey, simd: Simd) -> Self {
-        let held = Held::Owned(empty(layout, key).with_simd(simd));
-        Subject { held, simd }
+        Subject { filter: empty(layout, key).with_simd(simd), simd }
     }
 
     pub(crate) fn insert(&mut self, hash: Hash128) {
-        match &mut self.held {
-            Held::Owned(filter) => filter.insert(hash),
-            Held::Shared(filter) => filter.insert(hash),
-        }
+        self.filter.insert(hash);
     }
 
     pub(crate) fn insert_many(&mut self, hashes: &[Hash128]) {
-        match &mut self.held {
-            Held::Owned(filter) => filter.insert_many(&Ready, hashes),
-            Held::Shared(filter) => filter.insert_many(&Ready, hashes),
-        }
+        self.filter.insert_many(&Ready, hashes);
     }
 
     pub(crate) fn insert_keys(&mut self, key: &SipKey, keys: &[Vec<u8>]) {
-        let hasher = key.clone().with_simd(self.simd);
-        match &mut self.held {
-            Held::Owned(filter) => filter.insert_many(&hasher, keys),
-            Held::Shared(filter) => filter.insert_many(&hasher, keys),
-        }
+        self.filter.insert_many(&key.clone().with_simd(self.simd), keys);
     }
 
     pub(crate) fn contains(&self, hash: Hash128) -> bool {
-        match &self.held {
-            Held::Owned(filter) => filter.contains(hash),
-            Held::Shared(filter) => filter.contains(hash),
-        }
+        self.filter.contains(hash)
     }
 
     pub(crate) fn contains_many(&self, hashes: &[Hash128]) -> Vec<bool> {
         let mut found = vec![false; hashes.len()];
-        match &self.held {
-            Held::Owned(filter) => filter.contains_many(&Ready, hashes, &mut found),
-            Held::Shared(filter) => filter.contains_many(&Ready, hashes, &mut found),
-        }
+        self.filter.contains_many(&Ready, hashes, &mut found);
         found
-    }
-
-    /// Hands an owned filter to many threads; a shared one stays so.
-    pub(crate) fn share(self) -> Self {
-        let held = match self.held {
-            Held::Owned(filter) => Held::Shared(filter.share()),
-            shared => shared,
-        };
-        Subject { held, ..self }
-    }
-
-    /// Goes on with a copy for one owner.
-    pub(crate) fn snapshot(&mut self) {
-        self.with_owned(|_| ());
     }
 
     /// Goes on with what was written to a file and read back.
     pub(crate) fn save(&mut self) {
-        let simd = self.simd;
-        self.with_owned(|filter| *filter = read(&bytes_of(filter)).with_simd(simd));
+        self.filter = read(&bytes_of(&self.filter)).with_simd(self.simd);
     }
 
-    /// Adds `other`; a shared filter becomes an owned one by it.
+    /// Adds `other`.
     pub(crate) fn union(&mut self, other: &Filter) -> Result<(), Unlike> {
-        self.with_owned(|filter| filter.union(other))
-    }
-
-    /// What only an owner can do. A shared filter is replaced by its snapshot first.
-    fn with_owned<T>(&mut self, act: impl FnOnce(&mut Filter) -> T) -> T {
-        let mut taken = match &mut self.held {
-            Held::Owned(filter) => return act(filter),
-            Held::Shared(filter) => snapshot(filter).with_simd(self.simd),
-        };
-        let done = act(&mut taken);
-        self.held = Held::Owned(taken);
-        done
+        self.filter.union(other)
     }
 
     /// Every bit is as expected, and what is computed from the bits is possible.
     pub(crate) fn compare(&self, words: &[u64], ones: u64) {
-        let taken;
-        let filter = match &self.held {
-            Held::Owned(filter) => filter,
-            Held::Shared(filter) => {
-                taken = snapshot(filter);
-                &taken
-            }
-        };
+        let filter = &self.filter;
         assert!(filter.words() == words, "{self} other bits than the model");
         assert_eq!(filter.fill().ones, ones, "{self}");
         let rate = filter.present_rate();
@@ -154,10 +94,6 @@ impl Subject {
             assert!(estimate.value >= 0.0 && estimate.sd >= 0.0, "{self} {estimate:?}");
         }
     }
-}
-
-fn snapshot(filter: &SharedFilter) -> Filter {
-    filter.snapshot().expect("memory for a few pages")
 }
 
 fn bytes_of(filter: &Filter) -> Vec<u8> {

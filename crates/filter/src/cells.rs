@@ -13,16 +13,11 @@
 //! | 11 | 5 | 14.1 % |
 //! | 13 | 4 | 18.8 % |
 
-pub(crate) mod lanes;
-mod lean;
 mod packed;
 mod shared;
 pub mod split;
-pub(crate) mod sweep;
 mod word;
 
-pub use lanes::{LANES_MAX, LaneCells, Lanes};
-pub use lean::LeanCells;
 pub use packed::PackedCells;
 pub use shared::{SharedCells, SharedPackedCells};
 #[cfg(test)]
@@ -137,18 +132,6 @@ impl Packing {
     pub fn write(&self, word: u64, shift: u32, value: u64) -> u64 {
         debug_assert!(value <= self.cap());
         word & !(self.cap() << shift) | value << shift
-    }
-
-    /// The word with the OR of all bits of a cell in the cell's lowest bit; its other bits mean nothing.
-    #[inline(always)]
-    pub(crate) fn smeared(&self, mut word: u64) -> u64 {
-        let mut reach = 1;
-        while reach < self.bits {
-            let step = reach.min(self.bits - reach);
-            word |= word >> step;
-            reach += step;
-        }
-        word
     }
 
     /// The number, within its word, of the cell that bit `bit` belongs to: `bit / bits` without a division.
@@ -340,21 +323,6 @@ mod tests {
             assert!((0..64).all(|bit| packing.slot(bit) == bit / bits), "{bits} bits");
         }
         assert!(Packing::new(0).is_err() && Packing::new(17).is_err());
-    }
-
-    #[test]
-    fn lowest_bits_say_which_cells_are_not_zero() {
-        let mut rng = crate::random::SplitMix(1);
-        for bits in 1..=CELL_BITS_MAX {
-            let packing = Packing::new(bits).expect("a width");
-            for _ in 0..200 {
-                let word = rng.next() & rng.next() & rng.next();
-                let smeared = packing.smeared(word);
-                for shift in (0..packing.per_word() as u32).map(|cell| cell * bits) {
-                    assert_eq!(smeared >> shift & 1 == 1, packing.read(word, shift) != 0, "{bits} bits");
-                }
-            }
-        }
     }
 
     /// The table above.

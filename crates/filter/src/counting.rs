@@ -48,11 +48,9 @@ mod ahead;
 mod one_line;
 #[cfg(target_arch = "x86_64")]
 mod one_line_x86;
-mod own_and_peers;
 mod rule;
 mod shared;
 
-pub use own_and_peers::OwnAndPeers;
 pub use rule::{Intuitive, Refined, Rule, RuleName};
 pub use shared::SharedCountingFilter;
 
@@ -361,8 +359,8 @@ impl<R: Rule, L: Layout, C: CellsMut> CountingFilter<R, L, C> {
     /// Adds the counts of `other`, cell by cell, up to the cap. A key's count is then never below the sum of what
     /// both were told. Refuses a filter of another kind and changes nothing then.
     ///
-    /// Never insert into the sum when `R` is [`Refined`] and others go on adding to it: see
-    /// [`OwnAndPeers`].
+    /// Never insert into the sum when `R` is [`Refined`] and others go on adding to it: insertion would look at cells
+    /// that others raised, and leave own ones too low. Keep own counts apart and add up what both say.
     pub fn merge<Q: Rule, M: Layout, D: Cells>(
         &mut self,
         other: &CountingFilter<Q, M, D>,
@@ -374,16 +372,6 @@ impl<R: Rule, L: Layout, C: CellsMut> CountingFilter<R, L, C> {
             cells.set(cell, sum);
         });
         Ok(())
-    }
-
-    /// Adds an increment to one cell, which stays at the cap where that is reached: for sums of cells that others
-    /// counted.
-    ///
-    /// # Panics
-    /// When there is no such cell.
-    pub fn raise_cell(&mut self, cell: u64, increment: u64) {
-        let value = self.cells.get(cell).saturating_add(increment).min(self.cells.cap());
-        self.cells.set(cell, value);
     }
 
     /// Its cells, for deltas to write.

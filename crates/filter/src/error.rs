@@ -40,22 +40,6 @@ pub enum GeometryError {
         /// The promised rate.
         rate: f64,
     },
-    /// Bits that no key could ever set.
-    #[error("only {reachable} of {bits} bits can be reached by the hash")]
-    UnreachableBits {
-        /// The bits asked for.
-        bits: u64,
-        /// The bits the hash can reach.
-        reachable: u64,
-    },
-    /// A size that does not divide into equal parts.
-    #[error("{bits} bits do not divide into {parts} equal parts")]
-    Uneven {
-        /// The bits asked for.
-        bits: u64,
-        /// The parts asked for.
-        parts: u64,
-    },
     /// A width no cell may have.
     #[error("a cell has 1 to {most} bits, not {bits}")]
     CellBits {
@@ -75,9 +59,9 @@ pub enum GeometryError {
     /// A layout that counting filters do not have.
     #[error("a counting filter is flat, or paged with one page a key, not {0}")]
     NotForCounting(String),
-    /// A layout in which cells cannot lie side by side.
-    #[error("cells of tags and generations lie flat, or paged with one page a key, not {0}")]
-    NotForLanes(String),
+    /// A layout that tagged filters do not have.
+    #[error("a tagged filter is flat, or paged with one page a key, not {0}")]
+    NotForTags(String),
     /// Another number of cells than the layout has positions.
     #[error("the layout has {positions} positions, but there are {cells} cells")]
     CellsOfLayout {
@@ -94,9 +78,6 @@ pub enum GeometryError {
         /// What fits.
         cells: u64,
     },
-    /// A modulus universal hashing is not made for.
-    #[error("p must be 2100000011 or 2^61 - 1, not {0}")]
-    Prime(u64),
     /// A layout name nobody knows.
     #[error("there is no layout {0:?}; there are flat, paged and line")]
     Layout(String),
@@ -137,53 +118,6 @@ pub enum TagError {
     /// A tag whose old keys are still in memory.
     #[error("tag {0} is still being cleared")]
     Clearing(u32),
-    /// A filter of another kind.
-    #[error(transparent)]
-    Unlike(#[from] Unlike),
-}
-
-/// What cannot be done with a generation.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum GenerationError {
-    /// Too old.
-    #[error("generation {generation} has expired: the oldest live one is {oldest}")]
-    Expired {
-        /// The generation asked for.
-        generation: u64,
-        /// The oldest that is still there.
-        oldest: u64,
-    },
-    /// Not there yet.
-    #[error("generation {generation} has not begun: the newest is {newest}")]
-    Future {
-        /// The generation asked for.
-        generation: u64,
-        /// The newest there is.
-        newest: u64,
-    },
-    /// Time does not go back.
-    #[error("cannot go back to generation {to}: the newest is {newest}")]
-    Backwards {
-        /// The generation asked for.
-        to: u64,
-        /// The newest there is.
-        newest: u64,
-    },
-    /// An epoch begins with a generation of its own.
-    #[error("an epoch cannot begin with generation {first}: {newest} has begun under the old key")]
-    Begun {
-        /// The generation asked for.
-        first: u64,
-        /// The newest there is.
-        newest: u64,
-    },
-    /// A filter of another kind.
-    #[error(transparent)]
-    Unlike(#[from] Unlike),
-    /// A geometry that is not possible.
-    #[error(transparent)]
-    Geometry(#[from] GeometryError),
 }
 
 /// A cut that cannot be made.

@@ -213,16 +213,3 @@ impl<L: Layout, S: AsRef<[u64]> + AsMut<[u64]>> Filter<L, S> {
         }
     }
 }
-
-impl<L: Layout> Filter<L> {
-    /// Hands the filter to many threads at once.
-    pub fn share(self) -> crate::shared::SharedFilter<L> {
-        crate::shared::SharedFilter::from_parts(
-            self.layout,
-            self.promise,
-            self.fingerprint,
-            self.words.share(),
-        )
-        .with_cleared(self.cleared)
-    }
-}

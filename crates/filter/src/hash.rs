@@ -2,19 +2,14 @@
 //!
 //! Senders choose the digests that reach a clearinghouse. With an unkeyed hash they could aim: fill one page,
 //! or search offline for a signature that collides with a victim's message. So production keys go through
-//! [`SipKey`], a pseudo-random function under a secret. [`Unkeyed`] is for races and for keys nobody chose;
-//! [`Universal`] and [`ChunkedDigest`] are the papers' own ways to positions, for the lab.
+//! [`SipKey`], a pseudo-random function under a secret. [`Unkeyed`] is for races and for keys nobody chose.
 
-mod chunked;
 mod sip;
 #[cfg(target_arch = "x86_64")]
 mod sip_x86;
-mod universal;
 mod unkeyed;
 
-pub use chunked::{ChunkedDigest, Vectors, utilisable_size};
 pub use sip::{Fingerprint, SipKey};
-pub use universal::{P_2_61, P_PAPER, Universal};
 pub use unkeyed::Unkeyed;
 
 /// How many keys are hashed and prefetched ahead of their probes.

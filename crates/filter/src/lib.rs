@@ -50,11 +50,10 @@
 //!
 //! | question | filter |
 //! |---|---|
-//! | was this key put in? | [`Filter`], and [`SharedFilter`] for many threads |
+//! | was this key put in? | [`Filter`] |
 //! | how often? | [`counting::CountingFilter`], in [packed](cells::PackedCells) or [split](cells::split) cells |
 //! | at least so often? | a cut, [`CountingFilter::at_least`](counting::CountingFilter::at_least) |
 //! | into which of several sets? | [`tagged::TaggedFilter`] |
-//! | in the last days? | [`generations`] |
 //! | how often exactly, and taken back? | [`table::Table`], 9 bytes a key with a value of 40 bits |
 //! | how many recipients, at 4.5 bytes a key, as lists that travel? | [`sightings`] |
 //! | how many of a message's shingles are known from spam? | [`shingles`] |
@@ -80,8 +79,7 @@
 //!
 //! # Sources
 //!
-//! The page-local layout is Zawierucha's ("Minimizing page faults of Bloom filters"); merging by OR, universal
-//! hashing, the utilisable size of chunked digests, and counting with its refined rule, its merges and its split
+//! The page-local layout is Zawierucha's ("Minimizing page faults of Bloom filters"); merging by OR, and counting with its refined rule, its merges and its split
 //! storage are from "Enhancing collaborative spam detection with Bloom filters" (ACSAC 2006); the split line is the
 //! known "split block" design, widened to 64-bit sectors. Retouching is Donnet, Baynat and Friedman's ("Retouched
 //! Bloom filters"), bins are Natarajan, Subramanian and Premalatha's ("Optimization of Bloom filter using simulated
@@ -94,7 +92,6 @@ pub mod delta;
 mod error;
 pub mod file;
 mod filter;
-pub mod generations;
 pub mod hash;
 pub mod layout;
 pub mod maths;
@@ -103,7 +100,6 @@ mod pipeline;
 pub mod random;
 pub mod readable;
 pub mod retouch;
-mod shared;
 pub mod shingles;
 pub mod sightings;
 mod simd;
@@ -111,11 +107,10 @@ pub mod table;
 pub mod tagged;
 
 pub use error::{
-    BinError, ChoiceError, CutError, FormatError, Full, GenerationError, GeometryError, NotCounted,
-    OddsError, RetouchError, TableError, TagError, Unlike,
+    BinError, ChoiceError, CutError, FormatError, Full, GeometryError, NotCounted, OddsError, RetouchError,
+    TableError, TagError, Unlike,
 };
 pub use filter::{Fill, Filter, Promise};
 pub use layout::{AnyLayout, Flat, Layout, LayoutName, Line, Paged};
 pub use memory::{HugePages, PAGE_BITS, PAGE_BYTES, PAGE_WORDS, PageBuf};
-pub use shared::SharedFilter;
 pub use simd::Simd;

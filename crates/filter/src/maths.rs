@@ -10,13 +10,11 @@ pub mod counting;
 pub mod entropy;
 pub mod flat;
 pub mod line;
-pub mod lines;
 mod mixture;
 pub mod paged;
 pub mod shingles;
 pub mod sightings;
 mod sizing;
-pub mod tagged;
 
 pub(crate) use mixture::binomial_mean;
 pub(crate) use sizing::check_promise;

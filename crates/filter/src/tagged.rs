@@ -4,17 +4,21 @@
 //! positions; a lookup ANDs the k bitmaps. Tags are labels (kinds of spam, lists) or days: a month of days and one
 //! to spare are 32 tags. Sixteen and 32 fill words without waste, and so do the other powers of two.
 //!
+//! Many threads look up and insert while others clear, and nobody waits for anybody's memory. Bits are raised by
+//! `fetch_or` and cleared by `fetch_and`, so a clearing takes nothing of the other tags with it. Lookups take no lock
+//! and announce nothing. A lookup reads which tags are stale *before* it reads words: one that began before a tag was
+//! cleared answers as before or as after; one that began later never shows the old keys.
+//!
 //! ```
 //! use seenit_filter::hash::{KeyHasher, SipKey};
 //! use seenit_filter::tagged::{TaggedFilter, layout_sized};
 //! use seenit_filter::{HugePages, LayoutName, Promise};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // A thousand keys under each of 16 tags; a stranger is shown with any tag once in a hundred times.
-//! let (key, promise) = (SipKey::public(), Promise { capacity: 1000, rate: 0.01 });
-//! let layout = layout_sized(LayoutName::Paged, 16, promise)?;
-//! let mut filter = TaggedFilter::new(layout, 16, Some(promise), key.fingerprint(), HugePages::Default)?;
-//! let hash = key.hash(b"a digest");
+//! // A thousand keys under each of 16 tags; an absent key is shown with any tag once in a hundred times.
+//! let layout = layout_sized(LayoutName::Paged, 16, Promise { capacity: 1000, rate: 0.01 })?;
+//! let filter = TaggedFilter::new(layout, 16, HugePages::Default)?;
+//! let hash = SipKey::public().hash(b"a digest");
 //! filter.insert(hash, 3)?;
 //! filter.insert(hash, 7)?;
 //! assert_eq!(filter.lookup(hash).iter().collect::<Vec<_>>(), [3, 7]);
@@ -29,50 +33,42 @@
 //! # }
 //! ```
 
+mod bitmaps;
 mod gate;
-mod one_tag;
-mod shared;
+mod sweep;
 mod tags;
 
-pub use one_tag::FilterOfError;
-pub use shared::SharedTagged;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use bitmaps::TAGS_MAX;
 pub use tags::Tags;
 
-use crate::cells::sweep::Sweep;
-use crate::cells::{LANES_MAX, Lanes, Packing, lanes};
-use crate::error::{GeometryError, TagError, Unlike};
-use crate::filter::{Promise, same_promise};
-use crate::generations::Terms;
-use crate::hash::{Fingerprint, Hash128, KeyHasher};
-use crate::layout::{AnyLayout, Flat, Layout, LayoutName, Paged, same};
-use crate::maths::tagged::share_of_rate;
-use crate::memory::{HugePages, PageBuf, prefetch};
+use crate::error::{GeometryError, TagError};
+use crate::filter::Promise;
+use crate::hash::{Hash128, KeyHasher};
+use crate::layout::{AnyLayout, Flat, Layout, LayoutName, Paged};
+use crate::memory::{HugePages, PageBuf, SharedPages, prefetch};
 use crate::pipeline::Pipeline;
+use bitmaps::Bitmaps;
+use gate::Gate;
+use sweep::Sweep;
 
-/// The most tags: a lookup's answer is one word.
-pub const TAGS_MAX: u32 = LANES_MAX;
-
-/// A filter with tags: `L` says which positions are a key's.
+/// A filter with tags, for many threads: `L` says which positions are a key's.
 #[derive(Debug)]
 pub struct TaggedFilter<L = AnyLayout> {
     layout: L,
-    lanes: Lanes,
-    promise: Option<Promise>,
-    /// How many tags the promised rate is split between: all of them, or the generations that are live.
-    parts: u32,
-    fingerprint: Fingerprint,
-    words: PageBuf,
-    sweep: Sweep,
-}
-
-/// How the bitmaps of `tags` tags lie: tag t is lane t, of cells of one bit.
-pub fn lanes_of(tags: u32) -> Result<Lanes, GeometryError> {
-    crate::layout::within("tags", u64::from(tags), u64::from(TAGS_MAX))?;
-    Lanes::new(Packing::new(1)?, tags)
+    bitmaps: Bitmaps,
+    pages: SharedPages,
+    gate: Gate,
+    /// Only those who clear take this lock.
+    sweep: Mutex<Sweep>,
 }
 
 /// The smallest layout, flat or paged, that keeps the promise: `capacity` keys under *each* tag, and a `rate` at which
-/// a stranger is shown with *any* tag. What each tag alone promises is `rate / tags`.
+/// an absent key is shown with *any* tag. What each tag alone promises is `rate / tags`, which no dependence between
+/// tags can break. By the textbook's `1.44 log2(1/rate)` bits a key that is `1.44 log2(tags)` bits more; as many filters
+/// apart would pay it, too.
 ///
 /// Bits a key and tag, for a million keys a tag at 1 %. Bitmaps leave few positions to a page, and the fewer, the more
 /// its load scatters:
@@ -83,110 +79,30 @@ pub fn lanes_of(tags: u32) -> Result<Lanes, GeometryError> {
 /// | 16 | 15.4 | 15.7 |
 /// | 32 | 16.8 | 17.8 |
 pub fn layout_sized(name: LayoutName, tags: u32, promise: Promise) -> Result<AnyLayout, GeometryError> {
-    let (lanes, Promise { capacity, rate }) = (lanes_of(tags)?, promise);
+    let bitmaps = Bitmaps::new(tags)?;
+    let Promise { capacity, rate } = promise;
     crate::maths::check_promise(capacity, rate)?;
-    let rate = share_of_rate(rate, tags);
+    let rate_of_one = rate / f64::from(tags);
     match name {
-        LayoutName::Flat => Ok(Flat::sized(capacity, rate)?.any()),
-        LayoutName::Paged => Ok(Paged::sized_with_slots(capacity, rate, lanes.per_page())?.any()),
-        LayoutName::Line => Err(GeometryError::NotForLanes(name.as_str().into())),
+        LayoutName::Flat => Ok(Flat::sized(capacity, rate_of_one)?.any()),
+        LayoutName::Paged => Ok(Paged::sized_with_slots(capacity, rate_of_one, bitmaps.per_page())?.any()),
+        LayoutName::Line => Err(GeometryError::NotForTags(name.as_str().into())),
     }
-}
-
-/// The tags that all positions of a key have, of those in `shown`.
-#[inline(always)]
-fn lookup_in<L: Layout>(
-    layout: &L,
-    lanes: &Lanes,
-    shown: u64,
-    hash: Hash128,
-    read: impl Fn(usize) -> u64,
-) -> Tags {
-    let mut found = shown;
-    for probe in 0..layout.probes() {
-        let (word, shift) = lanes.place(layout.position(hash, probe));
-        found &= read(word) >> shift;
-        if found == 0 {
-            break;
-        }
-    }
-    Tags(found)
-}
-
-/// Calls `raise` with a word and the bit that `tag` has there, for each position of a key.
-#[inline(always)]
-fn insert_in<L: Layout>(
-    layout: &L,
-    lanes: &Lanes,
-    tag: u32,
-    hash: Hash128,
-    mut raise: impl FnMut(usize, u64),
-) {
-    for probe in 0..layout.probes() {
-        let (word, shift) = lanes.place(layout.position(hash, probe));
-        raise(word, 1 << (shift + tag));
-    }
-}
-
-/// Asks for the lines of these keys. All of them: with many tags most strangers survive the first probes of some tag.
-#[inline(always)]
-fn prefetch_all<L: Layout, W>(layout: &L, lanes: &Lanes, words: &[W], hashes: &[Hash128]) {
-    for &hash in hashes {
-        for probe in 0..layout.probes() {
-            prefetch(words, lanes.place(layout.position(hash, probe)).0);
-        }
-    }
-}
-
-/// A tag that exists and is not stale.
-fn usable(lanes: &Lanes, stale: u64, tag: u32) -> Result<u32, TagError> {
-    if tag >= lanes.lanes() {
-        return Err(TagError::NoSuch { tag, tags: lanes.lanes() });
-    }
-    if stale >> tag & 1 == 1 {
-        return Err(TagError::Clearing(tag));
-    }
-    Ok(tag)
 }
 
 impl<L: Layout> TaggedFilter<L> {
-    /// An empty filter of `tags` tags, for hashes under the key with this fingerprint. A paged layout has as many
-    /// positions a page as bitmaps fit into one, [`Lanes::per_page`] of [`lanes_of`]: 2048 for 16 tags.
-    pub fn new(
-        layout: L,
-        tags: u32,
-        promise: Option<Promise>,
-        fingerprint: Fingerprint,
-        huge: HugePages,
-    ) -> Result<Self, GeometryError> {
-        let cells = lanes_of(tags)?.per_page();
-        match layout.any() {
-            AnyLayout::Paged(paged) if paged.slots() != cells => {
-                Err(GeometryError::SlotsOfCells { slots: paged.slots(), cells })
-            }
-            _ => Self::in_any_pages(layout, tags, promise, fingerprint, huge),
+    /// An empty filter of `tags` tags, 1 to [`TAGS_MAX`]. A paged layout has as many positions a page as bitmaps fit
+    /// into one, 2048 for 16 tags: see [`layout_sized`].
+    pub fn new(layout: L, tags: u32, huge: HugePages) -> Result<Self, GeometryError> {
+        let bitmaps = Bitmaps::new(tags)?;
+        bitmaps::check_layout(&layout)?;
+        if let AnyLayout::Paged(paged) = layout.any()
+            && paged.slots() != bitmaps.per_page()
+        {
+            return Err(GeometryError::SlotsOfCells { slots: paged.slots(), cells: bitmaps.per_page() });
         }
-    }
-
-    /// The same with pages of any size: those of a generation by itself, which are larger side by side.
-    fn in_any_pages(
-        layout: L,
-        tags: u32,
-        promise: Option<Promise>,
-        fingerprint: Fingerprint,
-        huge: HugePages,
-    ) -> Result<Self, GeometryError> {
-        lanes::check_layout(&layout)?;
-        let lanes = lanes_of(tags)?;
-        let words = PageBuf::zeroed(lanes.pages(layout.bits())?, huge)?;
-        let sweep = Sweep::default();
-        Ok(TaggedFilter { layout, lanes, promise, parts: tags, fingerprint, words, sweep })
-    }
-
-    /// One tag for each of `live` generations and one to spare.
-    pub(crate) fn of_generations(terms: &Terms<L>, live: u32) -> Result<Self, GeometryError> {
-        let Terms { layout, promise, fingerprint, huge, .. } = *terms;
-        Ok(TaggedFilter { parts: live, ..Self::in_any_pages(layout, live + 1, promise, fingerprint, huge)? })
+        let pages = PageBuf::zeroed(bitmaps.pages(layout.bits())?, huge)?.share();
+        Ok(TaggedFilter { layout, bitmaps, pages, gate: Gate::new(tags), sweep: Mutex::default() })
     }
 
     /// Which positions are a key's.
@@ -194,53 +110,28 @@ impl<L: Layout> TaggedFilter<L> {
         &self.layout
     }
 
-    /// How the bitmaps lie in the words.
-    pub fn lanes(&self) -> Lanes {
-        self.lanes
-    }
-
-    /// How many tags there are.
-    pub fn tags(&self) -> u32 {
-        self.lanes.lanes()
-    }
-
-    /// What it was sized for: keys under each tag, and the rate for any tag.
-    pub fn promise(&self) -> Option<Promise> {
-        self.promise
-    }
-
-    /// The fingerprint of the key its hashes are made with.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
-    }
-
-    /// Its bitmaps, in whole pages. Tags in [`clearing`](Self::clearing) have bits that no longer count.
-    pub fn words(&self) -> &[u64] {
-        self.words.as_ref()
+    /// The memory it takes.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.pages.words().len() * 8) as u64
     }
 
     /// The tags that are not shown, because their memory is being cleared.
     pub fn clearing(&self) -> Tags {
-        Tags(self.sweep.stale())
-    }
-
-    /// The tags that can be shown.
-    #[inline(always)]
-    fn shown(&self) -> u64 {
-        self.lanes.all() & !self.sweep.stale()
+        Tags(self.gate.stale())
     }
 
     /// The tags under which the key with this hash may have been inserted. Never without one under which it was.
     #[inline]
     pub fn lookup(&self, hash: Hash128) -> Tags {
-        self.lookup_of(Tags(u64::MAX), hash)
-    }
-
-    /// The same for some tags only.
-    #[inline]
-    pub(crate) fn lookup_of(&self, wanted: Tags, hash: Hash128) -> Tags {
-        let words = self.words();
-        lookup_in(&self.layout, &self.lanes, self.shown() & wanted.0, hash, |word| words[word])
+        let mut found = self.bitmaps.all() & !self.gate.stale();
+        for probe in 0..self.layout.probes() {
+            let (word, shift) = self.place(hash, probe);
+            found &= self.pages.words()[word].load(Relaxed) >> shift;
+            if found == 0 {
+                break;
+            }
+        }
+        Tags(found)
     }
 
     /// Looks up many keys at once: hashes and prefetches one batch while it probes the one before.
@@ -249,108 +140,197 @@ impl<L: Layout> TaggedFilter<L> {
     /// When `found` is not as long as `keys`.
     pub fn lookup_many<K, H: KeyHasher<K>>(&self, hasher: &H, keys: &[K], found: &mut [Tags]) {
         assert_eq!(keys.len(), found.len(), "one answer a key");
+        let mut pipeline = Pipeline::new(hasher, keys);
+        self.prefetch_all(pipeline.ahead());
         let mut found = found.iter_mut();
-        self.for_each_lookup(Tags(u64::MAX), hasher, keys, |tags| {
-            if let Some(found) = found.next() {
-                *found = tags;
+        while pipeline.advance() {
+            self.prefetch_all(pipeline.ahead());
+            for (&hash, found) in pipeline.current().iter().zip(&mut found) {
+                *found = self.lookup(hash);
             }
-        });
+        }
     }
 
-    /// Calls `visit` with the answer for each key, in order.
-    pub(crate) fn for_each_lookup<K, H: KeyHasher<K>>(
-        &self,
-        wanted: Tags,
-        hasher: &H,
-        keys: &[K],
-        mut visit: impl FnMut(Tags),
-    ) {
-        let mut pipeline = Pipeline::new(hasher, keys);
-        prefetch_all(&self.layout, &self.lanes, self.words(), pipeline.ahead());
-        while pipeline.advance() {
-            prefetch_all(&self.layout, &self.lanes, self.words(), pipeline.ahead());
-            for &hash in pipeline.current() {
-                visit(self.lookup_of(wanted, hash));
+    #[inline(always)]
+    fn place(&self, hash: Hash128, probe: usize) -> (usize, u32) {
+        self.bitmaps.place(self.layout.position(hash, probe))
+    }
+
+    /// Asks for the lines of these keys. All of them: with many tags most absent keys survive the first probes of some
+    /// tag.
+    #[inline(always)]
+    fn prefetch_all(&self, hashes: &[Hash128]) {
+        for &hash in hashes {
+            for probe in 0..self.layout.probes() {
+                prefetch(self.pages.words(), self.place(hash, probe).0);
             }
         }
     }
 
     /// Puts the key with this hash under `tag`. Refused while the tag is being cleared: the clearing would take part
-    /// of the key with it. [`finish_clearing`](Self::finish_clearing) is for those who cannot wait.
+    /// of the key with it.
     #[inline]
-    pub fn insert(&mut self, hash: Hash128, tag: u32) -> Result<(), TagError> {
-        let tag = usable(&self.lanes, self.sweep.stale(), tag)?;
-        let words = self.words.as_mut();
-        insert_in(&self.layout, &self.lanes, tag, hash, |word, bit| words[word] |= bit);
-        Ok(())
-    }
-
-    /// Inserts many keys at once under one tag.
-    pub fn insert_many<K, H: KeyHasher<K>>(
-        &mut self,
-        hasher: &H,
-        keys: &[K],
-        tag: u32,
-    ) -> Result<(), TagError> {
-        let tag = usable(&self.lanes, self.sweep.stale(), tag)?;
-        let words = self.words.as_mut();
-        let mut pipeline = Pipeline::new(hasher, keys);
-        prefetch_all(&self.layout, &self.lanes, words, pipeline.ahead());
-        while pipeline.advance() {
-            prefetch_all(&self.layout, &self.lanes, words, pipeline.ahead());
-            for &hash in pipeline.current() {
-                insert_in(&self.layout, &self.lanes, tag, hash, |word, bit| words[word] |= bit);
+    pub fn insert(&self, hash: Hash128, tag: u32) -> Result<(), TagError> {
+        let _entered = self.gate.enter(tag)?;
+        for probe in 0..self.layout.probes() {
+            let (word, shift) = self.place(hash, probe);
+            let word = &self.pages.words()[word];
+            let bit = 1 << (shift + tag);
+            // Reads before it writes: bits that are set already cost no bus lock.
+            if word.load(Relaxed) & bit == 0 {
+                word.fetch_or(bit, Relaxed);
             }
         }
         Ok(())
     }
 
-    /// Forgets all keys of a tag: no lookup shows it any more. [`clear_some`](Self::clear_some) does the work.
-    pub fn clear_tag(&mut self, tag: u32) -> Result<(), TagError> {
-        usable(&self.lanes, 0, tag)?;
-        self.sweep.add(1 << tag);
+    /// Forgets all keys of a tag, those of inserts that are still under way included. Lookups that begin after this
+    /// do not show it. [`clear_some`](Self::clear_some) does the work.
+    pub fn clear_tag(&self, tag: u32) -> Result<(), TagError> {
+        let tags = self.bitmaps.tags();
+        if tag >= tags {
+            return Err(TagError::NoSuch { tag, tags });
+        }
+        let mut sweep = self.sweep();
+        sweep.add(1 << tag);
+        self.gate.set_stale(sweep.stale());
         Ok(())
     }
 
-    /// Clears at most `words` words of what [`clear_tag`](Self::clear_tag) left to do. True when all is done and every
-    /// tag can be used. One pass over the memory clears all tags that waited when it began.
-    pub fn clear_some(&mut self, words: usize) -> bool {
-        self.sweep.clear_some(&self.lanes, self.words.as_mut(), words)
-    }
-
-    /// The same for a set of tags that exist.
-    pub(crate) fn clear_tags(&mut self, tags: Tags) {
-        self.sweep.add(tags.0);
-    }
-
-    /// Clears all that is left to do, at once.
-    pub fn finish_clearing(&mut self) {
-        self.sweep.finish(&self.lanes, self.words.as_mut());
-    }
-
-    /// The first field in which `other` is not of the same kind: layout, tags, key, promise.
-    pub fn like<M: Layout>(&self, other: &TaggedFilter<M>) -> Result<(), Unlike> {
-        self.layout.any().like(&other.layout.any())?;
-        same("tags", self.tags(), other.tags())?;
-        same("key fingerprint", self.fingerprint.to_string(), other.fingerprint.to_string())?;
-        same_promise(self.promise, other.promise)
-    }
-
-    /// Adds everything `other` shows: a bitwise OR. Refuses a filter of another kind and changes nothing then.
-    ///
-    /// What the other is clearing is not taken. A tag that is being cleared *here* takes nothing either: it must not
-    /// come back by way of somebody who has not heard yet. The answer is the set of tags left out for that reason.
-    pub fn union<M: Layout>(&mut self, other: &TaggedFilter<M>) -> Result<Tags, Unlike> {
-        self.like(other)?;
-        let taken = self.lanes.patterns(other.shown() & self.shown());
-        for (index, (word, theirs)) in self.words.as_mut().iter_mut().zip(other.words()).enumerate() {
-            *word |= theirs & taken[index & (taken.len() - 1)];
+    /// Clears at most `most` words of what [`clear_tag`](Self::clear_tag) left to do. True when all is done and every
+    /// tag can be used. One pass over the memory clears all tags that waited when it began. False without any work when
+    /// inserts that began before the tag was cleared are still under way: try again later.
+    pub fn clear_some(&self, most: usize) -> bool {
+        let words = self.pages.words();
+        let mut sweep = self.sweep();
+        if let Some(step) = sweep.step(&self.bitmaps, self.gate.quiet(), words.len(), most) {
+            words[step.words].iter().for_each(|word| clear(word, step.bits));
         }
-        Ok(Tags(self.sweep.stale() & other.shown()))
+        sweep.settle(words.len());
+        self.gate.set_stale(sweep.stale());
+        sweep.stale() == 0
     }
 
-    /// Hands the filter to many threads at once.
-    pub fn share(self) -> SharedTagged<L> {
-        SharedTagged::from_owned(self)
+    /// No code that holds the lock can leave the sweep half changed.
+    fn sweep(&self) -> MutexGuard<'_, Sweep> {
+        self.sweep.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads before it writes, as most words have nothing to clear.
+#[inline(always)]
+fn clear(word: &AtomicU64, bits: u64) {
+    if word.load(Relaxed) & bits != 0 {
+        word.fetch_and(!bits, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+    use std::thread;
+
+    use super::*;
+    use crate::layout::Flat;
+    use crate::random::SplitMix;
+
+    fn hashes(seed: u64, count: usize) -> Vec<Hash128> {
+        let mut rng = SplitMix(seed);
+        (0..count).map(|_| Hash128 { lo: rng.next(), hi: rng.next() }).collect()
+    }
+
+    fn words<L: Layout>(filter: &TaggedFilter<L>) -> Vec<u64> {
+        filter.pages.words().iter().map(|word| word.load(Relaxed)).collect()
+    }
+
+    /// Threads insert under tags of their own while one tag is cleared and filled over and over: nothing of the others
+    /// is lost, what was cleared does not come back, and in the end the bits are those that one thread would set.
+    #[test]
+    fn clearing_beside_inserts_loses_nothing_and_leaves_nothing() {
+        let layout = Flat::new(20_000, 5).expect("in range").any();
+        let make = || TaggedFilter::new(layout, 16, HugePages::Default).expect("memory");
+        let shared = make();
+        let done = AtomicBool::new(false);
+        let last = hashes(99, 10);
+        thread::scope(|scope| {
+            let writers: Vec<_> = (1..4u32)
+                .map(|tag| {
+                    let shared = &shared;
+                    scope.spawn(move || {
+                        for hash in hashes(u64::from(tag), 5000) {
+                            shared.insert(hash, tag).expect("nobody clears this tag");
+                            assert!(shared.lookup(hash).contains(tag), "own inserts are seen at once");
+                        }
+                    })
+                })
+                .collect();
+            scope.spawn(|| {
+                while !done.load(SeqCst) {
+                    for hash in hashes(1000, 50) {
+                        // Refused while the tag is being cleared, and that is all that may happen.
+                        let _ = shared.insert(hash, 0);
+                    }
+                }
+            });
+            for _ in 0..20 {
+                shared.clear_tag(0).expect("a tag");
+                assert!(
+                    hashes(1000, 50).iter().all(|&hash| !shared.lookup(hash).contains(0)),
+                    "masked at once"
+                );
+                while !shared.clear_some(100) {}
+            }
+            writers.into_iter().for_each(|writer| writer.join().expect("a writer"));
+            done.store(true, SeqCst);
+        });
+        shared.clear_tag(0).expect("a tag");
+        while !shared.clear_some(1000) {}
+        last.iter().for_each(|&hash| shared.insert(hash, 0).expect("cleared"));
+        let alone = make();
+        for tag in 1..4 {
+            hashes(u64::from(tag), 5000).iter().for_each(|&hash| alone.insert(hash, tag).expect("a tag"));
+        }
+        last.iter().for_each(|&hash| alone.insert(hash, 0).expect("a tag"));
+        assert!(words(&shared) == words(&alone));
+    }
+
+    #[test]
+    fn an_insert_under_way_holds_the_clearing_up() {
+        let layout = Flat::new(1000, 3).expect("in range");
+        let filter = TaggedFilter::new(layout, 32, HugePages::Default).expect("memory");
+        let entered = filter.gate.enter(5).expect("a tag");
+        filter.clear_tag(5).expect("a tag");
+        assert!(!filter.clear_some(usize::MAX) && !filter.clear_some(usize::MAX), "the tag is in use");
+        assert_eq!(filter.insert(Hash128::default(), 5), Err(TagError::Clearing(5)));
+        drop(entered);
+        assert!(filter.clear_some(usize::MAX));
+        assert_eq!(filter.insert(Hash128::default(), 5), Ok(()));
+        assert_eq!(filter.insert(Hash128::default(), 32), Err(TagError::NoSuch { tag: 32, tags: 32 }));
+    }
+
+    /// A tag's bits are those of an ordinary filter, and none is left when it was cleared.
+    #[test]
+    fn each_tag_is_an_ordinary_filter() {
+        let layout = Flat::new(3000, 4).expect("in range");
+        for tags in [1, 7, 16, 33, 64] {
+            let filter = TaggedFilter::new(layout, tags, HugePages::Default).expect("memory");
+            let bit = |tag: u32, position: u64| {
+                let (word, shift) = filter.bitmaps.place(position);
+                filter.pages.words()[word].load(Relaxed) >> (shift + tag) & 1 == 1
+            };
+            for tag in 0..tags {
+                hashes(tag.into(), 100).iter().for_each(|&hash| filter.insert(hash, tag).expect("a tag"));
+            }
+            for tag in 0..tags {
+                let set: std::collections::HashSet<u64> = hashes(tag.into(), 100)
+                    .into_iter()
+                    .flat_map(|hash| (0..layout.probes()).map(move |probe| layout.position(hash, probe)))
+                    .collect();
+                assert!((0..layout.bits()).all(|position| bit(tag, position) == set.contains(&position)));
+            }
+            filter.clear_tag(0).expect("a tag");
+            while !filter.clear_some(100) {}
+            assert!((0..layout.bits()).all(|position| !bit(0, position)), "{tags} tags");
+        }
     }
 }

@@ -5,8 +5,8 @@ mod common;
 
 use common::{LAYOUTS, SplitMix, key, sip};
 use proptest::prelude::*;
-use seenit_filter::file::{self, FORMAT_VERSION, FileView, LazyFilter};
-use seenit_filter::hash::{KeyHasher, SipKey};
+use seenit_filter::file::{self, FORMAT_VERSION, FileView};
+use seenit_filter::hash::SipKey;
 use seenit_filter::{
     AnyLayout, Filter, Flat, FormatError, HugePages, Layout, LayoutName, PAGE_BITS, PAGE_BYTES, Promise,
 };
@@ -225,7 +225,7 @@ fn a_large_file_with_several_pages_a_key_is_reproduced_to_the_byte() {
 /// Found in review: one file's header on another's table and pages passed for sound where pages were checked
 /// against the table alone, and every member was denied.
 #[test]
-fn spliced_files_are_refused_lazily_too() {
+fn spliced_files_are_refused() {
     let file_under = |seed| {
         let sip = sip(seed);
         let layout = seenit_filter::Line::new(1000).expect("in range").any();
@@ -238,38 +238,8 @@ fn spliced_files_are_refused_lazily_too() {
     let words = aligned(&spliced);
     let view = FileView::open(bytemuck::cast_slice(&words)).expect("the header is sound");
     view.expect_key(sip(1).fingerprint()).expect("the header's key");
-    assert!(matches!(LazyFilter::new(view), Err(FormatError::Table)));
     assert!(matches!(view.check_all(|_| ()), Err(FormatError::Table)));
     assert!(matches!(view.check_page(99), Err(FormatError::Page(99))));
-}
-
-/// A lazily checked filter looks at the pages it needs, once, and never answers from a damaged one.
-#[test]
-fn lazy_filters_check_what_they_touch() {
-    let sip = sip(5);
-    let layout = seenit_filter::Paged::new(64, 1, 7).expect("in range").any();
-    let mut filter = Filter::new(layout, None, sip.fingerprint(), HugePages::Default).expect("memory");
-    filter.insert_many(&sip, &(0..50_000).map(key).collect::<Vec<_>>());
-    let mut words = aligned(&bytes_of(&filter));
-    let hurt = 17;
-    words[(2 + hurt) * PAGE_BYTES / 8 + 100] ^= 1 << 20;
-    let view = FileView::open(bytemuck::cast_slice(&words)).expect("the header is sound");
-    let lazy = LazyFilter::new(view).expect("aligned");
-    assert_eq!(lazy.pages_checked(), 0);
-    let mut refused = 0;
-    for i in 0..50_000 {
-        let hash = sip.hash(&key(i));
-        match lazy.contains(hash) {
-            Ok(found) => assert!(found),
-            Err(error) => {
-                assert!(matches!(error, FormatError::Page(page) if page == hurt as u64), "{error}");
-                assert_eq!(layout.position(hash, 0) / PAGE_BITS, hurt as u64);
-                refused += 1;
-            }
-        }
-    }
-    assert!(refused > 500, "{refused}");
-    assert_eq!(lazy.pages_checked(), 63);
 }
 
 proptest! {

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use common::{SplitMix, empty, geometries, key, sip};
 use seenit_filter::hash::{BATCH_KEYS, Hash128, KeyHasher, Unkeyed};
-use seenit_filter::{AnyLayout, Filter, HugePages, Layout, SharedFilter, Simd};
+use seenit_filter::{AnyLayout, Filter, Layout, Simd};
 
 /// Cases for each fast path of each layout, over the layout's geometries together.
 const CASES: usize = 100_000;
@@ -87,16 +87,6 @@ fn every_fast_path_agrees_with_the_naive_filter() {
             single.contains_many(&Ready, &lookups, &mut found);
             assert!(found == expected, "contains_many: {context}");
         }
-        let shared = SharedFilter::new(layout, None, key.fingerprint(), HugePages::Default).expect("memory");
-        shared.insert_many(&Ready, &members);
-        assert!(
-            shared.snapshot().expect("memory").words() == naive.words(&empty(layout, &key)),
-            "{layout:?}"
-        );
-        let mut found = vec![false; lookups.len()];
-        shared.contains_many(&Ready, &lookups, &mut found);
-        let singly = lookups.iter().map(|&hash| shared.contains(hash));
-        assert!(found == expected && singly.eq(expected.iter().copied()), "shared: {layout:?}");
     }
 }
 

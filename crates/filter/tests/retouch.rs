@@ -354,7 +354,4 @@ fn the_number_of_cleared_bits_goes_along() {
     assert_eq!(sum.cleared_bits(), cleared);
     sum.union(&read).expect("of one kind");
     assert_eq!(sum.cleared_bits(), 2 * cleared);
-    let shared = read.share();
-    assert_eq!(shared.cleared_bits(), cleared);
-    assert_eq!(shared.snapshot().expect("memory").cleared_bits(), cleared);
 }

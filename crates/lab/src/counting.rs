@@ -16,6 +16,7 @@ mod printed;
 mod simulate;
 mod small;
 mod tables;
+mod universal;
 mod unreported;
 
 use seenit_filter::counting::RuleName;

@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use seenit_filter::hash::{Hash128, KeyHasher, SipKey};
 use seenit_filter::table::Table;
-use seenit_filter::tagged::{self, SharedTagged, TaggedFilter, Tags};
+use seenit_filter::tagged::{self, TaggedFilter, Tags};
 use seenit_filter::{GeometryError, HugePages, LayoutName, Promise};
 use seenit_signature::razor::Ep4;
 
@@ -39,7 +39,7 @@ pub(crate) struct Memory {
     pub(crate) strangers: Strangers,
     /// Digests of nothing: no case keeps them.
     pub(crate) degenerate: HashSet<Hash128>,
-    bulk: SharedTagged,
+    bulk: TaggedFilter,
     /// Seen counts that were forgotten.
     forgotten: RwLock<HashMap<Hash128, Forgotten>>,
     /// Signatures that only opinions of no weight were about when the first came, and its generation: they take no room
@@ -69,26 +69,21 @@ impl Memory {
         table: Table,
         near: Near,
     ) -> Result<Self, GeometryError> {
-        let sip = SipKey::new(hash_key);
-        let fingerprint = sip.fingerprint();
         let promise = Promise { capacity: config.bulk_capacity, rate: config.rate };
         let layout = tagged::layout_sized(LayoutName::Paged, BULK_TAGS, promise)?;
-        let bulk = TaggedFilter::new(layout, BULK_TAGS, Some(promise), fingerprint, HugePages::Default)?;
-        let seen = Seen::new(config, hash_key);
-        let (bulk, bulk_rate, strangers) = (bulk.share(), promise.rate, Strangers::new());
-        let (forgotten, weightless, doubts) = (RwLock::default(), RwLock::default(), Doubts::default());
+        let bulk = TaggedFilter::new(layout, BULK_TAGS, HugePages::Default)?;
         Ok(Memory {
-            degenerate: degenerate(&sip),
-            sip,
+            degenerate: degenerate(&SipKey::new(hash_key)),
+            sip: SipKey::new(hash_key),
             table,
             near,
-            seen,
-            strangers,
+            seen: Seen::new(config, hash_key),
+            strangers: Strangers::new(),
             bulk,
-            forgotten,
-            weightless,
-            doubts,
-            bulk_rate,
+            forgotten: RwLock::default(),
+            weightless: RwLock::default(),
+            doubts: Doubts::default(),
+            bulk_rate: promise.rate,
             has_lost_records: false,
         })
     }

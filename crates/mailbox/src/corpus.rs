@@ -47,8 +47,10 @@ impl Corpus {
         let index = folder.join("index.tsv");
         let text = fs::read_to_string(&index).map_err(MailError::open(&index))?;
         // Where the messages from archives are: the index may list a path twice.
-        let (mut packed, mut taken) = (None, HashMap::new());
-        let (mut messages, mut bytes_left) = (Vec::<Labelled>::new(), CORPUS_BYTES_MAX);
+        let mut packed = None;
+        let mut taken = HashMap::new();
+        let mut messages = Vec::<Labelled>::new();
+        let mut bytes_left = CORPUS_BYTES_MAX;
         for (number, line) in text.lines().enumerate().skip(1) {
             let wrong = |why| MailError::Index { path: index.clone(), line: number + 1, why };
             let (path, label) =
@@ -103,7 +105,8 @@ fn unpack(folder: &Path) -> Result<HashMap<String, Vec<u8>>, MailError> {
         .map_err(MailError::open(folder))?;
     archives.retain(|path| crate::archive::Archive::of(path).is_tar());
     archives.sort_unstable();
-    let (mut files, mut bytes_left) = (HashMap::new(), CORPUS_BYTES_MAX);
+    let mut files = HashMap::new();
+    let mut bytes_left = CORPUS_BYTES_MAX;
     for archive in archives {
         let outside = archive.display().to_string();
         Mailbox::find(std::slice::from_ref(&archive))?.each_file(&mut |name, file| {

@@ -20,8 +20,11 @@ const START_BYTES_MAX: u64 = 1000;
 /// `visit` as such, and passed over.
 pub(crate) fn each_message<E>(name: &str, mut mbox: impl BufRead, visit: VisitAny<'_, E>) -> Result<(), E> {
     let broken = MailError::read(name);
-    let (mut message, mut number) = (Vec::new(), 1_u64);
-    let (mut in_body, mut after_empty, mut is_too_large) = (false, false, false);
+    let mut message = Vec::new();
+    let mut number = 1_u64;
+    let mut in_body = false;
+    let mut after_empty = false;
+    let mut is_too_large = false;
     if let Err(error) = take_line(&mut mbox, &mut message) {
         return visit(name, Err(broken(error)));
     }

@@ -41,7 +41,8 @@ pub struct Sums {
 
 /// The sums of the body, by one walk over it.
 pub fn sums(mail: &[u8]) -> Sums {
-    let (mut all, mut text) = (Vec::with_capacity(mail.len()), Vec::new());
+    let mut all = Vec::with_capacity(mail.len());
+    let mut text = Vec::new();
     mime::walk(mail, &mut |part, piece| {
         all.extend_from_slice(piece);
         if part == mime::Part::Text {

@@ -36,7 +36,9 @@ const fn mix(word: u64) -> u64 {
 
 /// One key for each slot.
 const KEYS: [u64; SHINGLES] = {
-    let (mut keys, mut state, mut slot) = ([0; SHINGLES], SEED, 0);
+    let mut keys = [0; SHINGLES];
+    let mut state = SEED;
+    let mut slot = 0;
     while slot < SHINGLES {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         keys[slot] = mix(state);
@@ -58,7 +60,9 @@ pub struct Shingles {
 pub fn grams(words: &Words) -> Vec<u64> {
     let hashes: Vec<u64> = words.iter().map(word_hash).collect();
     let gram = |window: &[u64]| {
-        let (a, b, c) = (window[0], window[1].rotate_left(21), window[2].rotate_left(42));
+        let a = window[0];
+        let b = window[1].rotate_left(21);
+        let c = window[2].rotate_left(42);
         mix(a.wrapping_add(b.wrapping_mul(3)).wrapping_add(c.wrapping_mul(5)))
     };
     hashes.windows(GRAM_WORDS).map(gram).collect()
@@ -113,17 +117,21 @@ mod tests {
     #[test]
     fn shingles_meet_as_often_as_jaccard_says() {
         for shared in [20, 50, 80] {
-            let (mut equal, mut expected, pairs) = (0, 0.0, 40);
+            let mut equal = 0;
+            let mut expected = 0.0;
+            let pairs = 40;
             for pair in 0..pairs {
                 let base = pair * 10_000;
-                let (a, b) =
-                    (grams(&text(base, base + 102)), grams(&text(base + 100 - shared, base + 202 - shared)));
+                let a = grams(&text(base, base + 102));
+                let b = grams(&text(base + 100 - shared, base + 202 - shared));
                 let common = a.iter().filter(|gram| b.contains(gram)).count();
                 expected += common as f64 / (a.len() + b.len() - common) as f64;
-                let (a, b) = (shingles(&a).expect("grams"), shingles(&b).expect("grams"));
+                let a = shingles(&a).expect("grams");
+                let b = shingles(&b).expect("grams");
                 equal += a.values.iter().zip(&b.values).filter(|(a, b)| a == b).count();
             }
-            let (share, slots) = (expected / pairs as f64, (pairs as usize * SHINGLES) as f64);
+            let share = expected / pairs as f64;
+            let slots = (pairs as usize * SHINGLES) as f64;
             let spread = (share * (1.0 - share) / slots).sqrt();
             assert!(
                 (equal as f64 / slots - share).abs() < 5.0 * spread,

@@ -84,7 +84,8 @@ pub enum Algorithm {
 
 /// The words of each text part of a message that has any: in the order of the parts, attached messages last.
 pub fn parts(mail: &[u8]) -> Vec<Vec<String>> {
-    let (mut found, mut room) = (Vec::new(), TEXT_BYTES_MAX);
+    let mut found = Vec::new();
+    let mut room = TEXT_BYTES_MAX;
     // Messages inside messages are kept on a list: a call for each would let their depth be the stack's.
     let mut messages = vec![Cow::Borrowed(without_envelope(mail))];
     for _ in 0..MESSAGES_MAX {
@@ -135,7 +136,8 @@ pub fn shingles(words: &[String], keys: &Keys, algorithm: Algorithm) -> Option<[
 fn least(words: &[String], key: &[u8; 16], algorithm: Algorithm) -> u64 {
     let [seed, _] = *key.as_chunks::<8>().0 else { return u64::MAX };
     let seed = u64::from_le_bytes(seed);
-    let (mut last, mut last_but_one) = (0, 0);
+    let mut last = 0;
+    let mut last_but_one = 0;
     let window = |word: &String| {
         let hash = match algorithm {
             Algorithm::Mum => hash::mum(word.as_bytes(), seed),

@@ -36,7 +36,8 @@ struct Floor {
 
 fn pyzor_of(mail: &[u8]) -> Option<Signature> {
     let lines = pyzor::predigest(mail)?;
-    let (digest, lines) = (pyzor::Digest::of(&lines), lines.concat());
+    let digest = pyzor::Digest::of(&lines);
+    let lines = lines.concat();
     let information_bits = information_bits(lines.as_bytes());
     let is_short = lines.chars().count() < own::EXACT_LETTERS_MIN || information_bits < own::PYZOR_BITS_MIN;
     Some(Signature {
@@ -90,7 +91,8 @@ fn dcc_of(mail: &[u8], floor: &Floor) -> Vec<Signature> {
 /// A footer below a longer text says nothing, and neither does a long footer below a text that is too short to say
 /// anything: the first text is the message's, and what is shorter than half of the longest is none of its own.
 fn rspamd_of(mail: &[u8]) -> Vec<Signature> {
-    let (keys, parts) = (rspamd::Keys::default(), rspamd::parts(mail));
+    let keys = rspamd::Keys::default();
+    let parts = rspamd::parts(mail);
     let longest = parts.iter().map(Vec::len).max().unwrap_or(0);
     let is_short = |words: &Vec<String>| words.len() < own::RSPAMD_WORDS_MIN.max(longest.div_ceil(2));
     let is_beside_the_text = parts.first().is_none_or(is_short);

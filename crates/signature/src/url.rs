@@ -98,7 +98,8 @@ fn runs_with_links(text: &str) -> impl Iterator<Item = &str> {
     let bytes = text.as_bytes();
     let mut done = 0;
     memchr::memchr2_iter(b':', b'.', bytes).filter_map(move |place| {
-        let (before, behind) = (&bytes[..place], &bytes[place..]);
+        let before = &bytes[..place];
+        let behind = &bytes[place..];
         let is_www = before.last_chunk::<3>().is_some_and(|last| last.eq_ignore_ascii_case(b"www"));
         if place < done || !(behind.starts_with(b"://") || is_www && behind[0] == b'.') {
             return None;

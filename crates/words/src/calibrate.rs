@@ -44,7 +44,8 @@ impl Curve {
 
     /// The curve with the greatest likelihood.
     fn likeliest(spam: &[f64], ham: &[f64]) -> Self {
-        let (spams, hams) = (spam.len() as f64, ham.len() as f64);
+        let spams = spam.len() as f64;
+        let hams = ham.len() as f64;
         let targets = [(spam, (spams + 1.0) / (spams + 2.0)), (ham, 1.0 / (hams + 2.0))];
         let loss = |curve: Curve| -> f64 {
             let of = |(scores, target): (&[f64], f64)| {
@@ -78,11 +79,13 @@ impl Curve {
     /// Gradient over curvature.
     fn newton(self, targets: &[(&[f64], f64); 2]) -> (f64, f64) {
         // A trace of ridge: one message alone has no curvature.
-        let (mut g, mut h) = ([0.0; 2], [1e-9, 0.0, 1e-9]);
+        let mut g = [0.0; 2];
+        let mut h = [1e-9, 0.0, 1e-9];
         for &(scores, target) in targets {
             for &x in scores {
                 let p = self.at(x);
-                let (error, bend) = (target - p, p * (1.0 - p));
+                let error = target - p;
+                let bend = p * (1.0 - p);
                 g = [g[0] + error * x, g[1] + error];
                 h = [h[0] + bend * x * x, h[1] + bend * x, h[2] + bend];
             }
@@ -114,8 +117,10 @@ mod tests {
     /// Scores of a known curve give that curve back.
     #[test]
     fn a_known_curve_is_found() {
-        let (truth, mut random) = (Curve { slope: 3.0, offset: -1.0 }, SplitMix(1));
-        let (mut spam, mut ham) = (Vec::new(), Vec::new());
+        let truth = Curve { slope: 3.0, offset: -1.0 };
+        let mut random = SplitMix(1);
+        let mut spam = Vec::new();
+        let mut ham = Vec::new();
         for _ in 0..100_000 {
             let x = 4.0 * random.unit() - 2.0;
             if random.unit() < truth.at(x) { spam.push(x) } else { ham.push(x) }

@@ -118,7 +118,8 @@ impl Model {
         let is_share = |value: f64| (SHARE_MIN..=1.0).contains(&value);
         note(TOKEN_RULE, &|value| value == f64::from(token::RULE))?;
         let is_count = |value: f64| (1.0..=MESSAGES_MAX).contains(&value) && value.fract() == 0.0;
-        let (spam, ham) = (note(SPAM_MESSAGES, &is_count)?, note(HAM_MESSAGES, &is_count)?);
+        let spam = note(SPAM_MESSAGES, &is_count)?;
+        let ham = note(HAM_MESSAGES, &is_count)?;
         let missed = [note(MISSED_IN_SPAM, &is_share)?, note(MISSED_IN_HAM, &is_share)?];
         let blanks = note(BLANK_WORDS, &|value| (0.0..=BLANKS_MAX).contains(&value))?;
         let slope = note(SLOPE, &|value| (SLOPE_MIN..=SLOPE_MAX).contains(&value))?;
@@ -137,7 +138,8 @@ impl Model {
             let rate = filter.present_rate().max(1e-12);
             Reading { place, bin, odds: shares.map(|share| share / rate) }
         });
-        let (bins, limits) = (bins.collect(), (1.0 / (ham + 2.0), 1.0 - 1.0 / (spam + 2.0)));
+        let bins = bins.collect();
+        let limits = (1.0 / (ham + 2.0), 1.0 - 1.0 / (spam + 2.0));
         Ok(Model { file, key: SipKey::public(), bins, missed, blanks, curve, limits })
     }
 
@@ -172,7 +174,8 @@ impl Model {
         for (&hash, token) in &tokens {
             let fired = self.fired(hash);
             if let Some(reading) = self.likeliest(fired) {
-                let (bin, weight) = (reading.place, reading.bin.weight);
+                let bin = reading.place;
+                let weight = reading.bin.weight;
                 mattered.push(Word { token: token.clone(), bin, weight, says: self.says(fired) });
             }
         }

@@ -71,7 +71,8 @@ fn cuts(sizes: &[f64], bins: usize, bits: u64, annealing_seed: Option<u64>) -> R
         None => sizes.len().div_ceil(KEYS_CUT_MAX as usize),
     };
     let sample = Weights::new(&sizes.iter().copied().step_by(step).collect::<Vec<_>>())?;
-    let (bins, bits) = (bins.min(sample.keys()), (bits / step as u64).max(1));
+    let bins = bins.min(sample.keys());
+    let bits = (bits / step as u64).max(1);
     let goal = Goal::Invalidation;
     let found = match annealing_seed {
         None => best_cuts(goal, &sample, bins, bits)?.cuts,
@@ -96,8 +97,8 @@ fn floors(sizes: &[f64], cuts: &[usize]) -> Vec<f64> {
 /// The nearest cut that does not part words of one weight.
 fn whole(sizes: &[f64], cut: usize) -> usize {
     let size = sizes[cut - 1];
-    let (above, below) =
-        (sizes.partition_point(|&other| other > size), sizes.partition_point(|&other| other >= size));
+    let above = sizes.partition_point(|&other| other > size);
+    let below = sizes.partition_point(|&other| other >= size);
     if above > 0 && cut - above < below - cut { above } else { below }
 }
 

@@ -14,7 +14,8 @@ impl Roc {
         let mut scores: Vec<(f64, bool)> =
             spam.iter().map(|&score| (score, true)).chain(ham.iter().map(|&score| (score, false))).collect();
         scores.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-        let (mut caught, mut lost) = (0u64, 0u64);
+        let mut caught = 0u64;
+        let mut lost = 0u64;
         let mut points = vec![(0.0, 0.0)];
         for equal in scores.chunk_by(|a, b| a.0 == b.0) {
             let spams = equal.iter().filter(|(_, is_spam)| *is_spam).count() as u64;
@@ -81,7 +82,8 @@ mod tests {
             // Few distinct scores, so that there are ties.
             let mut draw =
                 |n: u64, shift: u64| (0..n).map(|_| (random.below(8) + shift) as f64).collect::<Vec<_>>();
-            let (spam, ham) = (draw(1 + round % 17, 2), draw(1 + round % 23, 0));
+            let spam = draw(1 + round % 17, 2);
+            let ham = draw(1 + round % 23, 0);
             let roc = Roc::of(&spam, &ham);
             let share = |scores: &[f64], t: f64| {
                 scores.iter().filter(|&&s| s >= t).count() as f64 / scores.len() as f64

@@ -39,7 +39,8 @@ const LABELS_MAX: usize = 6;
 
 /// Calls `visit` with every word of a message, repeated ones again.
 pub fn each(message: &Message<'_>, mut visit: impl FnMut(&str)) {
-    let (mut marked, mut room) = (String::new(), WORDS_MAX);
+    let mut marked = String::new();
+    let mut room = WORDS_MAX;
     words_of(&message.subject, &mut room, |word| {
         marked.clear();
         marked.push_str("s:");
@@ -101,7 +102,8 @@ fn is_word(piece: &str) -> bool {
 /// Every two neighbouring characters.
 fn pairs(piece: &str, room: &mut usize, visit: &mut impl FnMut(&str)) {
     let mut starts = piece.char_indices().map(|(at, _)| at).chain([piece.len()]);
-    let (mut first, mut second) = (starts.next().unwrap_or(0), starts.next().unwrap_or(0));
+    let mut first = starts.next().unwrap_or(0);
+    let mut second = starts.next().unwrap_or(0);
     for third in starts.take(*room) {
         *room -= 1;
         visit(&piece[first..third]);
@@ -158,7 +160,8 @@ mod tests {
     #[test]
     fn a_message_has_so_many_words_subject_and_text_together() {
         let of = |subject: &str, text: String| {
-            let (mut found, subject) = (0, subject.to_owned());
+            let mut found = 0;
+            let subject = subject.to_owned();
             each(&Message { subject, text, ..Message::default() }, |_| found += 1);
             found
         };
@@ -172,7 +175,8 @@ mod tests {
     /// Accents that are written apart once cut words in pieces.
     #[test]
     fn both_spellings_of_a_letter_are_one_word() {
-        let (composed, apart) = ("\u{c9}t\u{e9} r\u{e9}sum\u{e9}", "E\u{301}te\u{301} re\u{301}sume\u{301}");
+        let composed = "\u{c9}t\u{e9} r\u{e9}sum\u{e9}";
+        let apart = "E\u{301}te\u{301} re\u{301}sume\u{301}";
         assert_eq!(words(composed), ["\u{e9}t\u{e9}", "r\u{e9}sum\u{e9}"]);
         assert_eq!(words(apart), words(composed));
         let of = |path: &str| {

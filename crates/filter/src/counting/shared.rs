@@ -7,15 +7,13 @@
 //! it or one on the way to the count after it, never below what was inserted before and is not taken back.
 
 use std::marker::PhantomData;
-use std::mem::swap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::ahead::Batch;
 use super::one_line::OneLine;
-use super::{Count, CountingFilter, Intuitive, Rule, count_in, cut_of, gathered};
+use super::{Count, CountingFilter, Intuitive, Rule, count_in, gathered};
 use crate::cells::{Cells, CellsMut, PackedCells, Packing, SharedCells, SharedPackedCells, SplitCells};
-use crate::error::{CutError, GeometryError, NotCounted};
-use crate::filter::{Filter, Promise};
+use crate::error::{GeometryError, NotCounted};
+use crate::filter::Promise;
 use crate::hash::{Fingerprint, Hash128, KeyHasher};
 use crate::layout::{AnyLayout, Layout};
 use crate::maths::MAX_K;
@@ -211,38 +209,6 @@ impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
             R::add_at(cells, key, weight);
             before
         })
-    }
-
-    /// Raises a cell by `increment`, up to the cap, whatever key it belongs to: for sums of others' cells, which nobody
-    /// inserts into. A cell that is not there is left alone.
-    pub fn raise_cell(&self, cell: u64, increment: u64) {
-        if cell >= self.cells.len() {
-            return;
-        }
-        let address = self.cells.address(cell);
-        alone(&self.cells, &self.locks, &[address], |cells| {
-            cells.set_at(address, cells.get_at(address).saturating_add(increment).min(cells.cap()));
-        });
-    }
-
-    /// Counts many keys once more each, prefetching one batch while it writes the one before.
-    pub fn insert_many<K, H: KeyHasher<K>>(&self, hasher: &H, keys: &[K]) {
-        let mut keys = keys;
-        let (mut now, mut ahead) = (&mut Batch::new(), &mut Batch::new());
-        let mut more = ahead.fetch(&self.layout, &self.cells, hasher, &mut keys);
-        while more {
-            swap(&mut now, &mut ahead);
-            more = ahead.fetch(&self.layout, &self.cells, hasher, &mut keys);
-            for key in now.keys() {
-                add::<R, C, _>(&self.cells, &self.locks, key, 1);
-            }
-        }
-    }
-
-    /// The cut at `least`, as [`CountingFilter::at_least`] has it: of everything inserted before the call, and perhaps
-    /// part of what is inserted during it.
-    pub fn at_least(&self, least: u64) -> Result<Filter<L>, CutError> {
-        cut_of(self.layout, &self.cells, self.fingerprint, least)
     }
 
     /// Copies the cells into `empty`, cells of the same number and cap: everything inserted before the call, and

@@ -153,37 +153,6 @@ pub fn apply_gain<C: CellsMut>(cells: &mut C, payload: &[u8]) -> Result<(), Delt
     apply(cells, payload, Sense::Gain)
 }
 
-/// The same for those cells that `wanted` says yes to.
-pub(super) fn apply_part_of_gain<C: CellsMut>(
-    cells: &mut C,
-    payload: &[u8],
-    mut wanted: impl FnMut(u64) -> bool,
-) -> Result<(), DeltaError> {
-    check_gain(cells, payload)?;
-    let shape = Shape::of(cells);
-    read(shape, payload, |cell, increment| {
-        if wanted(cell) {
-            cells.set(cell, Sense::Gain.changed(cells.get(cell), increment, shape.cap));
-        }
-    })
-}
-
-/// Calls `visit` with each cell that a gain raises and by how much, in order. When the payload is refused, nothing was
-/// visited.
-pub(super) fn for_each_increment<C: Cells>(
-    cells: &C,
-    payload: &[u8],
-    mut visit: impl FnMut(u64, u64),
-) -> Result<(), DeltaError> {
-    check_gain(cells, payload)?;
-    read(Shape::of(cells), payload, |cell, increment| {
-        // Where all cells are written, most of them do not change.
-        if increment > 0 {
-            visit(cell, increment);
-        }
-    })
-}
-
 /// Reads all of a gain and changes nothing.
 fn check_gain<C: Cells>(cells: &C, payload: &[u8]) -> Result<(), DeltaError> {
     let (shape, mut reader) = (Shape::of(cells), BitReader::new(payload));

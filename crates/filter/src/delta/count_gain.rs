@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::cells::{apply_gain, apply_part_of_gain, for_each_increment, gain};
+use super::cells::{apply_gain, gain};
 use super::envelope::{Envelope, Kind, ShortDigest};
 use super::{Applied, Bound, DeltaError, ENVELOPE_BYTES};
 use crate::cells::{Cells, CellsMut};
@@ -61,18 +61,6 @@ impl<'a> CountGain<'a> {
         u64::from_le_bytes(std::array::from_fn(|i| self.envelope.new.0[i]))
     }
 
-    /// Calls `visit` with each cell that grows and by how much, in order, without applying it: for whoever keeps
-    /// something else than the counts themselves, such as their sum up to a cap. `like` only says of which kind the
-    /// counts are. In case of an error nothing was visited.
-    pub fn for_each<R: Rule, L: Layout, C: Cells>(
-        &self,
-        like: &CountingFilter<R, L, C>,
-        visit: impl FnMut(u64, u64),
-    ) -> Result<(), DeltaError> {
-        self.check_kind(like)?;
-        for_each_increment(like.cells(), self.payload(), visit)
-    }
-
     /// Refuses counts of another kind.
     fn check_kind<R: Rule, L: Layout, C: Cells>(
         &self,
@@ -116,21 +104,17 @@ fn kind_of<R: Rule, L: Layout, C: Cells>(counts: &CountingFilter<R, L, C>) -> Sh
 
 /// A copy of someone's counts that follows their gains.
 ///
-/// Gain n applies after n-1; one that was applied changes nothing, one that comes too early is refused. A page can be
-/// repaired from a snapshot taken at a later state, its *stamp*: gains up to the stamp pass that page over.
+/// Gain n applies after n-1; one that was applied changes nothing, one that comes too early is refused.
 #[derive(Debug)]
 pub struct Follower<R, L, C> {
     counts: CountingFilter<R, L, C>,
     applied: u64,
-    /// For each page the state it was installed at, or 0.
-    stamps: Vec<u64>,
 }
 
 impl<R: Rule, L: Layout, C: CellsMut> Follower<R, L, C> {
     /// A follower of counts that are in state `applied`: 0 for those that begin empty.
     pub fn new(counts: CountingFilter<R, L, C>, applied: u64) -> Self {
-        let pages = counts.cells().len().div_ceil(counts.cells().per_page());
-        Follower { counts, applied, stamps: vec![0; pages as usize] }
+        Follower { counts, applied }
     }
 
     /// The counts as far as they are known.
@@ -148,12 +132,6 @@ impl<R: Rule, L: Layout, C: CellsMut> Follower<R, L, C> {
         self.applied
     }
 
-    /// The state a page is in; a page that is not there is in none.
-    pub fn stamp(&self, page: u64) -> Option<u64> {
-        let stamp = self.stamps.get(usize::try_from(page).ok()?)?;
-        Some(self.applied.max(*stamp))
-    }
-
     /// Applies the next gain; says so when it was applied already. In case of an error nothing has changed.
     pub fn apply(&mut self, gain: &CountGain<'_>) -> Result<Applied, DeltaError> {
         gain.check_kind(&self.counts)?;
@@ -164,54 +142,9 @@ impl<R: Rule, L: Layout, C: CellsMut> Follower<R, L, C> {
         if sequence - self.applied > 1 {
             return Err(DeltaError::Gap { applied: self.applied, found: sequence });
         }
-        let (per_page, stamps) = (self.counts.cells().per_page(), &self.stamps);
-        let cells = self.counts.cells_mut();
-        if stamps.iter().all(|&stamp| stamp < sequence) {
-            apply_gain(cells, gain.payload())?;
-        } else {
-            apply_part_of_gain(cells, gain.payload(), |cell| stamps[(cell / per_page) as usize] < sequence)?;
-        }
+        apply_gain(self.counts.cells_mut(), gain.payload())?;
         self.applied = sequence;
         Ok(Applied::Now)
-    }
-
-    /// Installs a page as it was in state `stamp`; says so when the page is that far already. In case of an error
-    /// nothing has changed.
-    pub fn install_page(&mut self, page: u64, values: &[u64], stamp: u64) -> Result<Applied, DeltaError> {
-        let refused = |why: String| DeltaError::Page { page, why };
-        let present = self.stamp(page).ok_or_else(|| refused("there is no such page".into()))?;
-        let cells = self.counts.cells_mut();
-        let (first, cap) = (page * cells.per_page(), cells.cap());
-        let expected = cells.per_page().min(cells.len() - first);
-        if values.len() as u64 != expected {
-            return Err(refused(format!("it has {expected} cells, not {}", values.len())));
-        }
-        if let Some(value) = values.iter().find(|&&value| value > cap) {
-            return Err(refused(format!("a cell holds at most {cap}, not {value}")));
-        }
-        if stamp <= present {
-            return Ok(Applied::Already);
-        }
-        for (cell, &value) in (first..).zip(values) {
-            cells.set(cell, value);
-        }
-        self.stamps[page as usize] = stamp;
-        Ok(Applied::Now)
-    }
-
-    /// A page was found to be as it was in state `stamp`, and stays as it is. A page that is not there has no state.
-    pub fn stamp_page(&mut self, page: u64, stamp: u64) {
-        let found = usize::try_from(page).ok().and_then(|page| self.stamps.get_mut(page));
-        if let Some(known) = found {
-            *known = stamp.max(*known);
-        }
-    }
-
-    /// Goes on to the state that every page has reached by repairs, if that is beyond the last gain applied, so that
-    /// gains that were lost are no longer missed. Returns [`applied`](Self::applied).
-    pub fn catch_up(&mut self) -> u64 {
-        self.applied = self.applied.max(self.stamps.iter().copied().min().unwrap_or(0));
-        self.applied
     }
 }
 
@@ -255,20 +188,6 @@ mod tests {
         of(SplitCells::zeroed(split, CELLS, HugePages::Default).expect("memory"), values)
     }
 
-    #[test]
-    fn a_page_that_is_stamped_stays_as_it_is_and_passes_gains_over() {
-        let (old, new) = (vec![0; CELLS as usize], vec![1; CELLS as usize]);
-        let gain = CountGain::between(&packed(&old), &packed(&new), 1).expect("it grew");
-        let mut follower = Follower::new(packed(&old), 0);
-        follower.stamp_page(1, 1);
-        follower.stamp_page(1, 0);
-        follower.stamp_page(u64::MAX, 9);
-        assert_eq!((follower.stamp(0), follower.stamp(1), follower.catch_up()), (Some(0), Some(1), 0));
-        follower.apply(&gain).expect("the next");
-        let (cells, per_page) = (follower.counts().cells(), follower.counts().cells().per_page());
-        assert!((0..CELLS).all(|cell| cells.get(cell) == u64::from(cell / per_page != 1)));
-    }
-
     /// One cell in `every` grows by up to `most`.
     fn grown(every: u64, most: u64) -> (Vec<u64>, Vec<u64>) {
         let mut rng = SplitMix(every * 31 + most);
@@ -285,36 +204,31 @@ mod tests {
     ) -> u8 {
         let (old, new) = grown(every, most);
         let gain = CountGain::between(&make(&old), &make(&new), 1).expect("it grew");
-        let (mut visited, mut last) = (old.clone(), None);
-        let visit = |cell: u64, increment: u64| {
-            assert!(increment > 0 && last.replace(cell).is_none_or(|last| last < cell), "{cell} {increment}");
-            visited[cell as usize] += increment;
-        };
-        gain.for_each(&make(&[]), visit).expect("sound");
         let mut follower = Follower::new(make(&old), 0);
         assert_eq!(follower.apply(&gain).expect("sound"), Applied::Now);
         let applied: Vec<u64> = (0..CELLS).map(|cell| follower.counts().cells().get(cell)).collect();
-        assert!(visited == applied && applied == new, "every {every}, at most {most}");
+        assert!(applied == new, "every {every}, at most {most}");
         gain.payload()[0] & 3
     }
 
     #[test]
-    fn visits_say_what_applying_does_in_every_form() {
+    fn gains_of_every_form_are_applied() {
         assert_eq!([agrees(packed, 500, 3), agrees(packed, 4, 3), agrees(packed, 1, 15)], [0, 1, 2]);
         assert_eq!([agrees(split, 500, 1 << 20), agrees(split, 4, 20)], [0, 1]);
     }
 
     #[test]
-    fn visits_refuse_what_applying_refuses_and_then_visit_nothing() {
-        let never = |cell: u64, _: u64| panic!("cell {cell} was visited");
+    fn a_gain_that_is_cut_off_is_refused_and_changes_nothing() {
         for (every, most) in [(500, 3), (4, 3), (1, 15)] {
             let (old, new) = grown(every, most);
             let gain = CountGain::between(&packed(&old), &packed(&new), 1).expect("it grew");
-            assert!(matches!(gain.for_each(&split(&[]), never), Err(DeltaError::OtherCounts { .. })));
+            let mut other = Follower::new(split(&[]), 0);
+            assert!(matches!(other.apply(&gain), Err(DeltaError::OtherCounts { .. })));
             let cut = &gain.payload()[..gain.payload().len() / 2];
             let cut = CountGain { envelope: gain.envelope, bytes: gain.envelope.seal(cut).into() };
-            assert!(cut.for_each(&packed(&old), never).is_err(), "every {every}");
-            assert!(Follower::new(packed(&old), 0).apply(&cut).is_err(), "every {every}");
+            let mut follower = Follower::new(packed(&old), 0);
+            assert!(follower.apply(&cut).is_err(), "every {every}");
+            assert!((0..CELLS).all(|cell| follower.counts().cells().get(cell) == old[cell as usize]));
         }
     }
 }

@@ -88,14 +88,6 @@ pub enum DeltaError {
         /// The one at hand.
         found: u64,
     },
-    /// A page that cannot be installed.
-    #[error("page {page}: {why}")]
-    Page {
-        /// Which page.
-        page: u64,
-        /// What is wrong with it.
-        why: String,
-    },
     /// A payload that no encoder writes.
     #[error("payload: {0}")]
     Payload(&'static str),

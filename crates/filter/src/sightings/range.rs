@@ -28,8 +28,6 @@ pub(super) struct Learned {
     weight: u8,
 }
 
-/// What a chance that was never seen is worth, in observations.
-const EXPECTED_WEIGHT: u8 = 10;
 /// From here on old observations fade: a long list may change its nature.
 const WEIGHT_MAX: u8 = 250;
 /// No outcome is impossible.
@@ -37,9 +35,9 @@ const ZERO_MIN: i32 = 48;
 const ZERO_MAX: i32 = (1 << 16) - ZERO_MIN;
 
 impl Learned {
-    /// Expected in percent.
-    pub(super) const fn expecting(zero_percent: u32) -> Self {
-        Learned { zero: (zero_percent * 65_536 / 100) as u16, weight: EXPECTED_WEIGHT }
+    /// Expected in percent; the expectation is worth so many observations.
+    pub(super) const fn expecting(zero_percent: u32, weight: u8) -> Self {
+        Learned { zero: (zero_percent * 65_536 / 100) as u16, weight }
     }
 
     #[inline(always)]
@@ -58,6 +56,9 @@ pub(super) trait Coder {
 
     /// A number below `2^bits` whose values are all as likely.
     fn plain(&mut self, bits: u32, value: u64) -> u64;
+
+    /// The same of a number of few bits, where all values below `first` are one: `None`.
+    fn plain_above(&mut self, bits: u32, first: u64, value: u64) -> Option<u64>;
 
     /// A decision, from which its chance is learned.
     #[inline(always)]
@@ -163,6 +164,16 @@ impl Coder for Writer {
             part
         })
     }
+
+    fn plain_above(&mut self, bits: u32, first: u64, value: u64) -> Option<u64> {
+        let width = self.width >> bits;
+        if value < first {
+            self.narrow(0, width * first);
+            return None;
+        }
+        self.narrow(width * value, width);
+        Some(value)
+    }
 }
 
 /// Reads decisions. Behind the last byte there are zeros.
@@ -230,6 +241,17 @@ impl Coder for Reader<'_> {
             part
         })
     }
+
+    fn plain_above(&mut self, bits: u32, first: u64, _value: u64) -> Option<u64> {
+        let width = self.width >> bits;
+        let value = (self.above / width).min((1 << bits) - 1);
+        if value < first {
+            self.narrow(0, width * first);
+            return None;
+        }
+        self.narrow(width * value, width);
+        Some(value)
+    }
 }
 
 #[cfg(test)]
@@ -239,7 +261,7 @@ mod tests {
 
     /// The same decisions for whoever writes or reads them; the writer is given a generator, the reader none.
     fn run(coder: &mut impl Coder, mut drawn: Option<SplitMix>, decisions: u32) -> Vec<u64> {
-        let mut learned = Learned::expecting(50);
+        let mut learned = Learned::expecting(50, 10);
         let mut chances = SplitMix(9);
         let mut next = |most: u64| drawn.as_mut().map_or(0, |rng| rng.below(most));
         (0..decisions)
@@ -292,7 +314,7 @@ mod tests {
     #[test]
     fn a_learned_chance_takes_little_more_than_the_entropy() {
         let (share, decisions) = (0.03, 20_000);
-        let (mut writer, mut learned, mut rng) = (Writer::new(), Learned::expecting(50), SplitMix(1));
+        let (mut writer, mut learned, mut rng) = (Writer::new(), Learned::expecting(50, 10), SplitMix(1));
         let mut ones = 0;
         for _ in 0..decisions {
             let one = rng.unit() < share;

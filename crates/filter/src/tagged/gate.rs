@@ -77,10 +77,9 @@ impl<N: SharedNumber> Drop for Inserting<'_, N> {
 }
 
 impl<N: SharedNumber> Gate<N> {
-    /// Of `tags` tags, those in the set `stale` are closed.
-    pub(super) fn new(tags: u32, stale: u64) -> Self {
-        let number = |tag: u32| N::new(if stale >> tag & 1 == 1 { CLOSED } else { 0 });
-        Gate { stale: N::new(stale), tags: (0..tags).map(number).collect() }
+    /// So many tags, all open.
+    pub(super) fn new(tags: u32) -> Self {
+        Gate { stale: N::new(0), tags: (0..tags).map(|_| N::new(0)).collect() }
     }
 
     /// The tags that lookups leave out.
@@ -135,7 +134,7 @@ mod tests {
     /// One thread inserts while another clears the tag: a key that was there or came meanwhile is never left behind.
     fn an_insert_beside_a_clearing(announced: bool) {
         loom::model(move || {
-            let gate = Arc::new(Gate::<LoomNumber>::new(1, 0));
+            let gate = Arc::new(Gate::<LoomNumber>::new(1));
             let word = Arc::new(LoomNumber::new(0));
             let writer = loom::thread::spawn({
                 let (gate, word) = (Arc::clone(&gate), Arc::clone(&word));
@@ -174,7 +173,8 @@ mod tests {
     #[test]
     fn no_interleaving_hides_an_insert_or_shows_the_old_tag() {
         loom::model(|| {
-            let gate = Arc::new(Gate::<LoomNumber>::new(1, 1));
+            let gate = Arc::new(Gate::<LoomNumber>::new(1));
+            gate.set_stale(1);
             // Bit 0 is an old key's, bit 1 a new one's.
             let word = Arc::new(LoomNumber::new(1));
             let other = loom::thread::spawn({

@@ -6,10 +6,10 @@
 use seenit_filter::HugePages;
 use seenit_filter::cells::{Cells, CellsMut, PackedCells, Packing};
 use seenit_filter::counting::{Intuitive, Refined, Rule, count_at};
-use seenit_filter::hash::{P_PAPER, Universal};
 use seenit_filter::random::SplitMix;
 
 use super::plan::{ELEMENTS, Law, Order, PROBES, Plan};
+use super::universal::{self, Universal};
 use crate::bench::LabError;
 use crate::draw::{shuffle, stream};
 
@@ -96,7 +96,7 @@ impl Insertions {
 /// Different elements, uniform in what the hash functions take.
 pub(super) fn draw_elements(rng: &mut SplitMix, how_many: usize) -> Vec<u64> {
     let mut seen = std::collections::HashSet::with_capacity(how_many);
-    let draws = std::iter::repeat_with(|| 1 + rng.below(P_PAPER - 1));
+    let draws = std::iter::repeat_with(|| 1 + rng.below(universal::P - 1));
     draws.filter(|&element| seen.insert(element)).take(how_many).collect()
 }
 
@@ -167,7 +167,7 @@ pub(super) struct FilterBench<const K: usize> {
 
 impl<const K: usize> FilterBench<K> {
     pub(super) fn new(m: u64, elements: &[u64], draw: &mut SplitMix) -> Result<Self, LabError> {
-        let hashes = Universal::new(K as u32, m, P_PAPER, &mut || draw.next())?;
+        let hashes = Universal::new(K, m, draw);
         let cells = PackedCells::zeroed(Packing::new(CELL_BITS)?, m, HugePages::Default)?;
         let mut bench = FilterBench {
             cells,
@@ -353,7 +353,7 @@ mod tests {
         let (m, seen) = (80_000, round.run_filter::<6>(80_000).expect("memory"));
         assert_eq!(seen.len(), 8);
         let mut draw = stream_of(5, Stream::Hashes, &[6, m, 6]);
-        let hashes = Universal::new(6, m, P_PAPER, &mut || draw.next()).expect("in range");
+        let hashes = Universal::new(6, m, &mut draw);
         for (number, seen) in seen {
             let plan = &PLANS[usize::from(number) - 1];
             let insertions = round.insertions.iter().find(|one| one.law == plan.law).expect("drawn");

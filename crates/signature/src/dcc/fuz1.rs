@@ -17,7 +17,8 @@ const SCHEMES: [&[u8]; 2] = [b"http://", b"https://"];
 
 /// The letters of a text, in lower case, less what differs between copies. Nothing if too few are left.
 pub(super) fn letters(text: &[u8]) -> Option<Vec<u8>> {
-    let (mut letters, mut of_line) = (Vec::new(), Vec::new());
+    let mut letters = Vec::new();
+    let mut of_line = Vec::new();
     for line in text.split(|byte| *byte == b'\n') {
         of_line.clear();
         line_letters(line, &mut of_line);

@@ -70,7 +70,8 @@ pub(super) fn param(value: &str, wanted: &str) -> Result<Option<Param>, Crash> {
     let mut extended: BTreeMap<&str, Vec<Piece>> = BTreeMap::new();
     for (count, field) in fields(value).into_iter().enumerate() {
         let (name, text) = field.split_once('=').unwrap_or((field, ""));
-        let (name, text) = (strip(name), unquote(strip(text)));
+        let name = strip(name);
+        let text = unquote(strip(text));
         match (count > 0).then(|| continuation(name)).flatten() {
             Some((base, number)) => {
                 let number = number.map(to_number).transpose()?;

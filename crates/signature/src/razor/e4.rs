@@ -65,7 +65,8 @@ impl Places {
             (place * lines as f64 / 100.0) as usize
         });
         let mut cut = || std::array::from_fn(|k| random.next() * 50.0 + k as f64 * 50.0);
-        let (first_cut, second_cut) = (cut(), cut());
+        let first_cut = cut();
+        let second_cut = cut();
         Self { first_lines: line[1]..=line[2], first_cut, second_lines: line[3]..=line[4], second_cut }
     }
 }
@@ -93,7 +94,11 @@ fn section(lines: &[&[u8]], range: RangeInclusive<usize>, cut: [f64; 2]) -> Vec<
     let line = |at: usize| lines.get(at).copied().filter(|line| !is_false(line));
     let len: usize = range.clone().filter_map(line).map(<[u8]>::len).sum();
     let [start, end] = cut.map(|hundredths| (hundredths * len as f64 / 100.0) as i64);
-    let (mut seen, mut start_byte, mut start_line, mut end_byte, mut end_line) = (0, 0, 0, 0, 0);
+    let mut seen = 0;
+    let mut start_byte = 0;
+    let mut start_line = 0;
+    let mut end_byte = 0;
+    let mut end_line = 0;
     for (at, line) in range.filter_map(|at| Some((at, line(at)?))) {
         let line_start = seen;
         seen += line.len() as i64;
@@ -107,7 +112,8 @@ fn section(lines: &[&[u8]], range: RangeInclusive<usize>, cut: [f64; 2]) -> Vec<
             break;
         }
     }
-    let (start_byte, end_byte) = (start_byte.max(0) as usize, end_byte.max(0) as usize);
+    let start_byte = start_byte.max(0) as usize;
+    let end_byte = end_byte.max(0) as usize;
     let from_start = lines.get(start_line).and_then(|line| line.get(start_byte..)).unwrap_or_default();
     if start_line == end_line {
         return match line(start_line) {

@@ -28,7 +28,8 @@ const STEMMED_BYTES_MAX: usize = 1024;
 pub(super) fn of_text(text: &str, is_plain: bool) -> Vec<String> {
     let visible = link::without_links(text, is_plain);
     let text: String = visible.chars().filter(|c| !is_invisible(*c)).map(joined).collect();
-    let (mut words, mut room) = (Vec::new(), NORMAL_BYTES_MAX);
+    let mut words = Vec::new();
+    let mut room = NORMAL_BYTES_MAX;
     for token in tokens(&text) {
         let word = plain(token, &mut room);
         words.extend(Some(word).filter(|word| !word.is_empty()));
@@ -95,7 +96,8 @@ fn joined(c: char) -> char {
 fn split_at_points(word: &str) -> impl Iterator<Item = &str> {
     let is_cut = |at: usize| {
         let is_digit = |c: Option<char>| c.is_some_and(|c| Properties::of(c).is_numeric());
-        let (before, behind) = (word[..at].chars().next_back(), word[at + 1..].chars().next());
+        let before = word[..at].chars().next_back();
+        let behind = word[at + 1..].chars().next();
         word.as_bytes()[at] == b':' || !(is_digit(before) && is_digit(behind))
     };
     let mut start = Some(0);

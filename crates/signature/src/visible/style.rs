@@ -16,7 +16,10 @@ pub(super) struct Style {
 
 impl Style {
     pub(super) fn of(style: &[u8]) -> Self {
-        let (mut display, mut opacity, mut invisible, mut sizeless) = (false, false, None, None);
+        let mut display = false;
+        let mut opacity = false;
+        let mut invisible = None;
+        let mut sizeless = None;
         for declaration in style.split(|&byte| byte == b';') {
             let tight: Vec<u8> = declaration
                 .iter()
