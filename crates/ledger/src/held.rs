@@ -120,7 +120,7 @@ fn items_of(message: &[u8]) -> Option<Vec<&[u8]>> {
 /// All that is kept of a stream, added up, and the last delta in it.
 pub(crate) fn added_up(now: &LinkNow, stream: &HeldStream) -> Result<(u64, AddedUp), JournalError> {
     let (last, adding) = adding(now, stream)?;
-    Ok((last, adding.finish().map_err(|error| JournalError::Rows(error.to_string()))?))
+    Ok((last, adding.finish()?))
 }
 
 /// The same, before it is encoded.
@@ -143,7 +143,7 @@ pub(crate) fn adding(now: &LinkNow, stream: &HeldStream) -> Result<(u64, AddingU
     adding.push_base(blocks);
     for list in lists {
         let pushed = adding.push(sightings_of(stream, &list));
-        pushed.map_err(|error| JournalError::Rows(error.to_string()))?;
+        pushed?;
     }
     Ok((last, adding))
 }
@@ -158,5 +158,7 @@ pub(crate) fn sightings_of(stream: &HeldStream, bytes: &[u8]) -> Vec<Sighting> {
 }
 
 fn odd(stream: &HeldStream) -> JournalError {
-    JournalError::Rows(format!("what is kept of {stream:?} is of another shape than this program writes"))
+    JournalError::Rows(
+        format!("what is kept of {stream:?} is of another shape than this program writes").into(),
+    )
 }

@@ -10,7 +10,7 @@ use seenit_filter::hash::{Fingerprint, SipKey};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::error::OpenError;
+use crate::error::{Cause, OpenError};
 use crate::private;
 use crate::seen::{SeenKey, key_at};
 
@@ -160,9 +160,9 @@ impl Identity {
     pub(crate) fn read(folder: &Path) -> Result<Self, OpenError> {
         let path = folder.join(FILE);
         let bytes = fs::read(&path).map_err(OpenError::file(&path))?;
-        let damaged = |why: String| OpenError::Damaged { path: path.clone(), why };
-        let stored: Stored = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-        Identity::from_stored(&stored).map_err(damaged)
+        let damaged = |why: Cause| OpenError::Damaged { path: path.clone(), why };
+        let stored: Stored = serde_json::from_slice(&bytes).map_err(|error| damaged(Cause::new(error)))?;
+        Identity::from_stored(&stored).map_err(|why| damaged(why.into()))
     }
 
     fn random(now_secs: u64) -> io::Result<Self> {

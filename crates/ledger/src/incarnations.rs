@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use crate::error::{OpenError, WriteError};
+use crate::error::{Cause, OpenError, WriteError};
 use crate::identity::{Ending, Identity};
 use crate::journal::{Journal, JournalError};
 use crate::own_log;
@@ -45,7 +45,7 @@ impl Writer {
         let next = match change {
             IncarnationChange::Renew { records_after, sightings_after } => {
                 // What is pending is among what may be the new one's.
-                self.journal_deltas(&shared, &journal).map_err(|error| failed(&shared, &error))?;
+                self.journal_deltas(&shared, &journal).map_err(|error| failed(&shared, error))?;
                 let first = present.first.saturating_add(records_after).min(self.next);
                 let sightings = self.kept_by(present.id, &sightings_after);
                 Beginning { first, secs, sightings, network: present.network, keys: present.keys }
@@ -76,7 +76,7 @@ impl Writer {
 
     /// Takes other hash keys over; those of generations that are counted are the same.
     fn put_keys(&mut self, shared: &Shared, keys: Vec<(u64, SeenKey)>) -> Result<(), WriteError> {
-        let fresh = shared.memory.seen.new_own().map_err(no_memory)?;
+        let fresh = shared.memory.seen.new_own()?;
         let identity = shared.identity().with_keys(keys.clone());
         identity.save(&shared.folder).map_err(not_kept)?;
         put_identity(shared, identity);
@@ -104,8 +104,8 @@ impl Writer {
         journal: &Journal,
         Beginning { first, sightings, secs, network, keys }: Beginning,
     ) -> Result<(), WriteError> {
-        self.journal_deltas(shared, journal).map_err(|error| failed(shared, &error))?;
-        let fresh = shared.memory.seen.new_own().map_err(no_memory)?;
+        self.journal_deltas(shared, journal).map_err(|error| failed(shared, error))?;
+        let fresh = shared.memory.seen.new_own()?;
         let (ended, is_other) = {
             let identity = shared.identity();
             (identity.incarnation().id, identity.incarnation().network != network)
@@ -122,7 +122,7 @@ impl Writer {
             own_log::move_unconfirmed(journal, &identity, &mut logs)
         });
         // The new one has begun all the same; the next start moves what was to be moved.
-        moved.map_err(|error| failed(shared, &error))
+        moved.map_err(|error| failed(shared, error))
     }
 }
 
@@ -130,16 +130,12 @@ fn put_identity(shared: &Shared, identity: Identity) {
     *shared.identity.write().unwrap_or_else(PoisonError::into_inner) = identity;
 }
 
-fn no_memory(error: seenit_filter::GeometryError) -> WriteError {
-    WriteError::Seen(error.to_string())
-}
-
 fn not_kept(error: OpenError) -> WriteError {
-    WriteError::Journal(error.to_string())
+    WriteError::Journal(Cause::new(error))
 }
 
-fn failed(shared: &Shared, error: &JournalError) -> WriteError {
-    let error = WriteError::Journal(error.to_string());
+fn failed(shared: &Shared, error: JournalError) -> WriteError {
+    let error = WriteError::from(error);
     shared.state().refused = Some(error.clone());
     error
 }

@@ -31,11 +31,15 @@ use fjall::config::{
     PinningPolicy,
 };
 use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use seenit_filter::GeometryError;
 use seenit_filter::hash::Hash128;
+use seenit_filter::sightings::SightingsError;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::error::OpenError;
+use crate::error::{Cause, OpenError};
 use crate::peers::table::Peers;
-use crate::record::Record;
+use crate::record::{Record, RecordError};
 use crate::reporter::{Reporter, ReporterId};
 
 pub(crate) mod heard;
@@ -75,8 +79,40 @@ pub(crate) enum JournalError {
     Store(#[from] fjall::Error),
     #[error("{0}")]
     Io(#[from] std::io::Error),
+    #[error("{of}: {error}")]
+    Json {
+        of: &'static str,
+        #[source]
+        error: serde_json::Error,
+    },
+    #[error("record {number}: {error}")]
+    Record {
+        number: u64,
+        #[source]
+        error: RecordError,
+    },
     #[error("{0}")]
-    Rows(String),
+    Rows(#[source] Cause),
+}
+
+impl JournalError {
+    pub(crate) fn rows(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        JournalError::Rows(Cause::new(error))
+    }
+}
+
+/// Sightings that cannot be read, or not be added up.
+impl From<SightingsError> for JournalError {
+    fn from(error: SightingsError) -> Self {
+        JournalError::rows(error)
+    }
+}
+
+/// There is no memory for what it says.
+impl From<GeometryError> for JournalError {
+    fn from(error: GeometryError) -> Self {
+        JournalError::rows(error)
+    }
 }
 
 /// What the store says, without its own words where the system has said it.
@@ -204,7 +240,7 @@ impl Journal {
             reporters,
             meta,
         };
-        journal.read_peers().map_err(|error| OpenError::Rows(error.to_string()))?;
+        journal.read_peers()?;
         Ok(journal)
     }
 
@@ -345,8 +381,7 @@ impl Journal {
         for item in keyspaces.log.range(from.to_be_bytes()..) {
             let (key, value) = item.into_inner()?;
             let number = number_of(&key)?;
-            let record = Record::decode(&value);
-            visit(number, record.map_err(|why| JournalError::Rows(format!("record {number}: {why}")))?)?;
+            visit(number, record_of(number, &value)?)?;
         }
         Ok(())
     }
@@ -361,9 +396,7 @@ impl Journal {
         }
         for (&generation, keyspaces) in self.read().iter().rev() {
             if let Some(bytes) = keyspaces.log.get(number.to_be_bytes())? {
-                let record = Record::decode(&bytes);
-                let record = record.map_err(|why| JournalError::Rows(format!("record {number}: {why}")))?;
-                return Ok(Some((generation, record)));
+                return Ok(Some((generation, record_of(number, &bytes)?)));
             }
         }
         Ok(None)
@@ -414,9 +447,7 @@ impl Journal {
     pub(crate) fn reporters(&self) -> Result<Vec<Reporter>, JournalError> {
         let mut reporters = Vec::new();
         for item in self.reporters.iter() {
-            let value = item.value()?;
-            let reporter = serde_json::from_slice(&value);
-            reporters.push(reporter.map_err(|error| JournalError::Rows(format!("a reporter: {error}")))?);
+            reporters.push(from_json("a reporter", &item.value()?)?);
         }
         Ok(reporters)
     }
@@ -506,8 +537,7 @@ impl Batch<'_> {
     }
 
     pub(crate) fn reporter(&mut self, reporter: &Reporter) -> Result<(), JournalError> {
-        let json = serde_json::to_vec(reporter);
-        let json = json.map_err(|error| JournalError::Rows(format!("a reporter: {error}")))?;
+        let json = to_json("a reporter", reporter)?;
         self.batch.insert(&self.journal.reporters, reporter.id.0.to_be_bytes(), json);
         Ok(())
     }
@@ -533,7 +563,7 @@ impl Batch<'_> {
     fn keyspaces(&mut self, generation: u64) -> Result<&Generation, JournalError> {
         if self.generation.as_ref().is_none_or(|(last, _)| *last != generation) {
             let keyspaces = self.journal.read().get(&generation).cloned();
-            let missing = || JournalError::Rows(format!("there is no generation {generation}"));
+            let missing = || JournalError::Rows(format!("there is no generation {generation}").into());
             self.generation = Some((generation, keyspaces.ok_or_else(missing)?));
             self.touched.insert(generation);
         }
@@ -546,10 +576,10 @@ fn open_error(path: &Path, error: fjall::Error) -> OpenError {
     let path = path.to_owned();
     match error {
         fjall::Error::Io(why) if matches!(why.kind(), InvalidData | NotFound | UnexpectedEof) => {
-            OpenError::JournalDamaged { path, why: why.to_string() }
+            OpenError::JournalDamaged { path, why: Cause::new(why) }
         }
         fjall::Error::Io(_) | fjall::Error::Locked => OpenError::Journal { path, error },
-        damage => OpenError::JournalDamaged { path, why: damage.to_string() },
+        damage => OpenError::JournalDamaged { path, why: Cause::new(damage) },
     }
 }
 
@@ -567,6 +597,18 @@ fn bulk_key(generation: u64, hash: Hash128, slot: u16) -> Vec<u8> {
         key.extend(slot.to_be_bytes());
     }
     key
+}
+
+fn record_of(number: u64, bytes: &[u8]) -> Result<Record, JournalError> {
+    Record::decode(bytes).map_err(|error| JournalError::Record { number, error })
+}
+
+fn from_json<T: DeserializeOwned>(of: &'static str, json: &[u8]) -> Result<T, JournalError> {
+    serde_json::from_slice(json).map_err(|error| JournalError::Json { of, error })
+}
+
+fn to_json(of: &'static str, value: &impl Serialize) -> Result<Vec<u8>, JournalError> {
+    serde_json::to_vec(value).map_err(|error| JournalError::Json { of, error })
 }
 
 fn number_of(key: &[u8]) -> Result<u64, JournalError> {

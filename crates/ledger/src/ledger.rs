@@ -423,7 +423,7 @@ impl Ledger {
                 }
                 Ok(())
             });
-            read.map_err(|error| WriteError::Journal(error.to_string()))?;
+            read?;
         }
         Ok(undone + self.withdraw(reporter.id, cases)?)
     }
@@ -494,7 +494,7 @@ fn seen_full(no_room: NoRoom, refused: usize, messages: usize) -> WriteError {
 }
 
 fn broken(error: WriteError) -> crate::journal::JournalError {
-    crate::journal::JournalError::Rows(error.to_string())
+    crate::journal::JournalError::rows(error)
 }
 
 /// What an operator should look at, before a promise is broken.

@@ -29,7 +29,6 @@ use crate::error::OpenError;
 use crate::identity::Identity;
 use crate::journal::{Batch, Journal, JournalError};
 use crate::memory::Memory;
-use crate::open::rows;
 use crate::private;
 use crate::seen::Counts;
 use crate::snapshot::{FILES, Snapshot, SnapshotError};
@@ -54,14 +53,14 @@ pub(crate) fn migrate(
     journal: &Journal,
     recovery: &mut Vec<String>,
 ) -> Result<(), OpenError> {
-    let gains = journal.old_keyspace(GAINS).map_err(rows)?;
-    if journal.number(DONE).map_err(rows)?.is_none() {
+    let gains = journal.old_keyspace(GAINS)?;
+    if journal.number(DONE)?.is_none() {
         files(folder).into_iter().for_each(|(_, path)| drop(fs::remove_file(path)));
         let old = cells::incarnations(folder).map_err(|why| damaged(folder, why))?;
         let mut folding = Folding { followers: Followers::new(), old, config, identity, lost: None };
         let taken_in = folding.add_snapshot(folder);
         if let Some(gains) = &gains {
-            folding.add_gains(gains, taken_in).map_err(rows)?;
+            folding.add_gains(gains, taken_in)?;
         }
         recovery.extend(folding.lost.take().map(|why| format!("seen counts are not complete: {why}")));
         let written = write_files(folder, folding.counts(), now + 1, config.seen_generations)?;
@@ -71,15 +70,15 @@ pub(crate) fn migrate(
             ));
         }
         let mut batch = journal.batch();
-        convert(journal, &mut batch).map_err(rows)?;
+        convert(journal, &mut batch)?;
         batch.number(DONE, 1);
-        batch.commit().map_err(rows)?;
+        batch.commit()?;
     }
-    gains.map_or(Ok(()), |gains| journal.drop_keyspace(gains)).map_err(rows)
+    gains.map_or(Ok(()), |gains| Ok(journal.drop_keyspace(gains)?))
 }
 
 fn damaged(folder: &Path, why: String) -> OpenError {
-    OpenError::Damaged { path: folder.to_owned(), why }
+    OpenError::Damaged { path: folder.to_owned(), why: why.into() }
 }
 
 struct Folding<'a> {

@@ -78,20 +78,20 @@ pub(crate) fn open(
     private::all_in(&journal_folder)?;
     let journal = Journal::open(&journal_folder)?;
     check_slices(folder, &journal, &config)?;
-    let kept_secs = journal.number("high").map_err(rows)?;
+    let kept_secs = journal.number("high")?;
     let mut calendar = Calendar::new(&*clock, kept_secs, config.generation_secs);
     calendar.tick(&*clock);
     let now = calendar.generation();
-    journal.ensure(now).map_err(rows)?;
-    journal.ensure(LASTING).map_err(rows)?;
+    journal.ensure(now)?;
+    journal.ensure(LASTING)?;
 
-    if age::is_reindexing(&journal).map_err(rows)? {
+    if age::is_reindexing(&journal)? {
         let why = "a rebuild was cut off: run `seenit rebuild` again".into();
         return Err(OpenError::Damaged { path: folder.to_owned(), why });
     }
-    change::finish(&journal).map_err(rows)?;
-    let undone = protection::count_once(&journal, &SipKey::new(identity.hash_key())).map_err(rows)?;
-    let (last, last_heard) = (journal.last_number().map_err(rows)?, journal.last_heard().map_err(rows)?);
+    change::finish(&journal)?;
+    let undone = protection::count_once(&journal, &SipKey::new(identity.hash_key()))?;
+    let (last, last_heard) = (journal.last_number()?, journal.last_heard()?);
     let mut recovery = Vec::new();
     if undone > 0 {
         recovery.push(format!(
@@ -129,15 +129,15 @@ pub(crate) fn open(
     let is_snapshot_due = memory.has_lost_records;
     let next = last.max(position) + 1;
     let next_heard = heads.iter().flatten().map(|head| head.heard).fold(last_heard, u64::max) + 1;
-    let marks = BulkMarks::count(&journal, now, config.bulk_threshold).map_err(rows)?;
+    let marks = BulkMarks::count(&journal, now, config.bulk_threshold)?;
     let numbers = NextNumbers { own: next, heard: next_heard };
     // After a new incarnation has begun: the numbers that it keeps are what tells that one is due.
-    salvage.keep(&journal, numbers).map_err(rows)?;
+    salvage.keep(&journal, numbers)?;
     let to = MoveTo { before: hidden_before, capacity: config.capacity, is_early };
-    let horizon = horizon(&journal, to, numbers, &heads).map_err(rows)?;
-    let (peers, shares) = (journal.peers(), journal.shares(horizon.before).map_err(rows)?);
-    let first_kept = journal.first_number().map_err(rows)?.unwrap_or(next);
-    memory.put_weightless(journal.weightless_since(horizon.before).map_err(rows)?);
+    let horizon = horizon(&journal, to, numbers, &heads)?;
+    let (peers, shares) = (journal.peers(), journal.shares(horizon.before)?);
+    let first_kept = journal.first_number()?.unwrap_or(next);
+    memory.put_weightless(journal.weightless_since(horizon.before)?);
     let snapshot_secs = heads[0].as_ref().map(|head| head.time);
     let shared = Shared {
         config,
@@ -205,7 +205,7 @@ fn sightings(
     seen.enter(identity.incarnation().keys.clone(), false, seen.new_own()?);
     seen.advance(now)?;
     let mut logs = own_log::load(memory, identity, journal, recovery)?;
-    own_log::move_unconfirmed(journal, identity, &mut logs).map_err(rows)?;
+    own_log::move_unconfirmed(journal, identity, &mut logs)?;
     Ok(logs)
 }
 
@@ -215,33 +215,33 @@ fn held_sightings(shared: &Shared, peers: &Peers) -> Result<HashMap<HeldStream, 
         return Ok(HashMap::new());
     };
     let now = journal.link_now();
-    for stream in held::streams(&now).map_err(rows)? {
+    for stream in held::streams(&now)? {
         let read = held::each(&now, &stream, |held| {
             let (Held::Block(_, bytes) | Held::Delta(_, bytes)) = held;
             let sightings = held::sightings_of(&stream, bytes);
             let counted = count_sightings(shared, peers, &stream, &sightings);
-            counted.map_err(|error| JournalError::Rows(error.to_string()))
+            counted.map_err(JournalError::from)
         });
-        all.insert(stream, read.map_err(rows)?);
+        all.insert(stream, read?);
     }
     Ok(all)
 }
 
 /// Generations are numbered by their length: with another length the numbers in the journal mean other days.
 fn check_slices(folder: &Path, journal: &Journal, config: &LedgerConfig) -> Result<(), OpenError> {
-    match journal.number("generation_secs").map_err(rows)? {
+    match journal.number("generation_secs")? {
         Some(secs) if secs != config.generation_secs => {
             let why = format!(
                 "its generations have {secs} s, so generation_secs cannot be {}",
                 config.generation_secs
             );
-            Err(OpenError::Damaged { path: folder.to_owned(), why })
+            Err(OpenError::Damaged { path: folder.to_owned(), why: why.into() })
         }
         Some(_) => Ok(()),
         None => {
             let mut batch = journal.batch();
             batch.number("generation_secs", config.generation_secs);
-            batch.commit().map_err(rows)
+            Ok(batch.commit()?)
         }
     }
 }
@@ -254,14 +254,14 @@ fn memory(
     now: u64,
     recovery: &mut Vec<String>,
 ) -> Result<Opened, OpenError> {
-    let horizon = journal.horizon().map_err(rows)?;
+    let horizon = journal.horizon()?;
     let expired = (now + 1).saturating_sub(config.record_generations);
     let mut least = expired.max(horizon.least(config.capacity));
     let mut hidden_before = least;
     let next = NextNumbers { own: last + 1, heard: last_heard + 1 };
     let (mut heads, mut memory) = ([None, None], None);
-    let mut salvage = Salvage::read(journal, now, config.record_generations).map_err(rows)?;
-    let is_anew = journal.number(TALLIES_ANEW).map_err(rows)?.is_some_and(|mark| mark > 0);
+    let mut salvage = Salvage::read(journal, now, config.record_generations)?;
+    let is_anew = journal.number(TALLIES_ANEW)?.is_some_and(|mark| mark > 0);
     let tallies = if salvage == Salvage::Over || is_anew { Tallies::Anew } else { tallies };
     let is_unprotected = journal.has_no_records(LASTING);
     for (name, head) in FILES.into_iter().zip(&mut heads) {
@@ -304,7 +304,7 @@ fn memory(
             hidden_before = hidden_before.max(head.hidden_before);
             least = hidden_before;
             let (held, mut growth) = (memory.table.len(), Growth::known(head.added.iter().copied()));
-            let replayed = catch_up(&memory, &head, journal, hidden_before).map_err(rows)?;
+            let replayed = catch_up(&memory, &head, journal, hidden_before)?;
             if replayed > 0 {
                 recovery.push(format!("{replayed} records were replayed after the last snapshot"));
             }
@@ -324,7 +324,7 @@ fn memory(
             (memory, growth)
         }
     };
-    age::fold_bulk(&memory, journal, now, config.bulk_threshold).map_err(rows)?;
+    age::fold_bulk(&memory, journal, now, config.bulk_threshold)?;
     let is_early = hidden_before > least;
     Ok(Opened { memory, hidden_before, heads, growth, is_early, salvage })
 }
@@ -340,14 +340,14 @@ fn made_anew(
 ) -> Result<Growth, OpenError> {
     let mut folded = 0u64;
     journal.hide_before(*hidden_before);
-    let mut ages = age::fold(memory, journal, || folded += 1).map_err(rows)?;
+    let mut ages = age::fold(memory, journal, || folded += 1)?;
     let first = ages.first_that_fits(config.capacity, now);
     if first > *hidden_before {
         *hidden_before = first;
         folded = 0;
         memory.clear_tallies(config)?;
         journal.hide_before(first);
-        ages = age::fold(memory, journal, || folded += 1).map_err(rows)?;
+        ages = age::fold(memory, journal, || folded += 1)?;
     }
     if folded > 0 {
         recovery.push(format!("the tallies were made anew from {folded} rows of the journal"));
@@ -478,8 +478,4 @@ fn remove_litter(folder: &Path) {
             let _ = fs::remove_file(entry.path());
         }
     }
-}
-
-pub(crate) fn rows(error: JournalError) -> OpenError {
-    OpenError::Rows(error.to_string())
 }

@@ -13,7 +13,6 @@ use crate::identity::Identity;
 use crate::journal::sightings::{OwnStreamKey, SightingsRow};
 use crate::journal::{Batch, Journal, JournalError};
 use crate::memory::Memory;
-use crate::open::rows as unreadable;
 
 /// How far a stream is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,14 +70,14 @@ pub(crate) fn load(
             None => {
                 let key = identity.seen_key(stream.incarnation, stream.generation);
                 let counts = memory.seen.own_of(stream.generation, key);
-                counts.map_err(|error| JournalError::Rows(error.to_string()))?
+                counts?
             }
         };
         counted.iter().for_each(|one| counts.load(one.fingerprint, one.increment));
         own = Some((stream, counts));
         Ok(())
     });
-    read.map_err(unreadable)?;
+    read?;
     recovery.extend(lost.map(|why| format!("seen counts are not complete: {why}")));
     Ok(logs)
 }

@@ -24,6 +24,7 @@ use serde::{Serialize, Serializer};
 
 use seenit_signature::near::SHINGLES;
 
+use crate::error::SignatureError;
 use crate::reporter::{REMOTE_MAX, ReporterId};
 use crate::signature::Case;
 use crate::trust::{POINTS_MAX, shingle_units};
@@ -235,6 +236,42 @@ impl Before {
     }
 }
 
+/// Bytes that are no record, or none that a site may send.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// They end too early.
+    #[error("a record is cut off")]
+    Cut,
+    /// Another version's.
+    #[error("a record of version {0}: this program reads version {VERSION}")]
+    Version(u8),
+    /// A number nobody gave to a verb.
+    #[error("a record with verb {0}")]
+    Verb(u8),
+    /// Its case.
+    #[error(transparent)]
+    Case(#[from] SignatureError),
+    /// One byte where an opinion has two.
+    #[error("a record with half an opinion at its end")]
+    HalfOpinion,
+    /// A number nobody gave to an opinion.
+    #[error("a record with opinion {0}")]
+    Opinion(u8),
+    /// A number that no account of a site has.
+    #[error("a record of reporter {0}: there are {REMOTE_MAX} at most")]
+    Reporter(u32),
+    /// More than anybody's opinion weighs.
+    #[error("a record of {0} points: there are {POINTS_MAX} at most")]
+    Points(u8),
+    /// What only its own site knows.
+    #[error("a record that says what it changed at its own site")]
+    Changes,
+    /// More than one count.
+    #[error("a forget of {0} signatures: each has a count of its own")]
+    Forget(usize),
+}
+
 const VERSION: u8 = 1;
 
 /// The bit of an opinion that says: beyond the limit of raw totals.
@@ -286,27 +323,27 @@ impl Record {
     }
 
     /// Reads a record.
-    pub fn decode(bytes: &[u8]) -> Result<Self, String> {
+    pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
         let mut rest = bytes;
-        let mut take = |count: usize| -> Result<&[u8], String> {
-            let (taken, after) = rest.split_at_checked(count).ok_or("a record is cut off")?;
+        let mut take = |count: usize| -> Result<&[u8], RecordError> {
+            let (taken, after) = rest.split_at_checked(count).ok_or(RecordError::Cut)?;
             rest = after;
             Ok(taken)
         };
         let version = take(1)?[0];
         if version != VERSION {
-            return Err(format!("a record of version {version}: this program reads version {VERSION}"));
+            return Err(RecordError::Version(version));
         }
         let code = take(1)?[0];
-        let verb = Verb::from_code(code).ok_or_else(|| format!("a record with verb {code}"))?;
+        let verb = Verb::from_code(code).ok_or(RecordError::Verb(code))?;
         let reporter = ReporterId(u32::from_le_bytes(fixed(take(4)?)));
         let weight = take(1)?[0];
         let time = u64::from_le_bytes(fixed(take(8)?));
         let count = u64::from_le_bytes(fixed(take(8)?));
         let signature_bytes = u32::from_le_bytes(fixed(take(4)?)) as usize;
-        let case = Case::decode(take(signature_bytes)?).map_err(|error| error.to_string())?;
+        let case = Case::decode(take(signature_bytes)?)?;
         let (pairs, []) = rest.as_chunks::<2>() else {
-            return Err("a record with half an opinion at its end".into());
+            return Err(RecordError::HalfOpinion);
         };
         let befores =
             pairs.iter().map(|&[opinion, weight]| match Opinion::from_code(opinion & !(BEYOND | VOID)) {
@@ -314,7 +351,7 @@ impl Record {
                     let (counted, void) = (opinion & BEYOND == 0, opinion & VOID != 0);
                     Ok(Before { opinion: known, weight, counted, void })
                 }
-                None => Err(format!("a record with opinion {opinion}")),
+                None => Err(RecordError::Opinion(opinion)),
             });
         let befores = befores.collect::<Result<_, _>>()?;
         Ok(Record { verb, reporter, weight, time, count, case, befores })
@@ -373,26 +410,26 @@ impl Record {
 
     /// Reads a record of this site's own that others hold and this site has lost: it is its own reporter's. A
     /// protection comes back as a revocation: which messages it protects is lost.
-    pub(crate) fn returned(bytes: &[u8]) -> Result<Self, String> {
+    pub(crate) fn returned(bytes: &[u8]) -> Result<Self, RecordError> {
         let record = Record::heard(bytes, 1)?;
         Ok(Record { reporter: ReporterId(record.reporter.remote()), ..record })
     }
 
     /// Reads the record of a peer, as it is counted here: by a reporter under the peer's slot.
-    pub fn heard(bytes: &[u8], slot: u16) -> Result<Self, String> {
+    pub fn heard(bytes: &[u8], slot: u16) -> Result<Self, RecordError> {
         let record = Record::decode(bytes)?;
         let remote = record.reporter.0;
         if remote >= REMOTE_MAX {
-            return Err(format!("a record of reporter {remote}: there are {REMOTE_MAX} at most"));
+            return Err(RecordError::Reporter(remote));
         }
         if record.weight > POINTS_MAX {
-            return Err(format!("a record of {} points: there are {POINTS_MAX} at most", record.weight));
+            return Err(RecordError::Points(record.weight));
         }
         if record.count > 0 || !record.befores.is_empty() {
-            return Err("a record that says what it changed at its own site".into());
+            return Err(RecordError::Changes);
         }
         if record.verb == Verb::Forget && record.case.len() != 1 {
-            return Err(format!("a forget of {} signatures: each has a count of its own", record.case.len()));
+            return Err(RecordError::Forget(record.case.len()));
         }
         let verb = match record.verb {
             // A veto holds at the site whose operator gave it.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::answers::Stats;
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
-use crate::error::OpenError;
+use crate::error::{Cause, OpenError};
 use crate::identity::Identity;
 use crate::incarnations::IncarnationChange;
 use crate::ledger::Ledger;
@@ -43,7 +43,7 @@ pub fn restore(
         let name = folder.display();
         let why =
             format!("there is data in it already: move it away first, for example `mv {name} {name}.old`");
-        return Err(OpenError::Damaged { path: folder.to_owned(), why });
+        return Err(OpenError::Damaged { path: folder.to_owned(), why: why.into() });
     }
     let parent = match folder.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -72,7 +72,7 @@ pub fn restore_in_place(
     let ledger = Ledger::open(folder, config, clock)?;
     let begun = ledger.ask_and_wait(|reply| Job::ChangeIncarnation(IncarnationChange::Restored, reply));
     let begun = begun.and_then(|()| ledger.snapshot());
-    begun.map_err(|error| OpenError::Rows(error.to_string()))?;
+    begun.map_err(|error| OpenError::Rows(Cause::new(error)))?;
     Ok(Restored { incarnation_before, stats: ledger.stats() })
 }
 

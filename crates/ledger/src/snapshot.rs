@@ -31,6 +31,7 @@ use seenit_filter::{AnyLayout, HugePages};
 use serde::{Deserialize, Serialize};
 
 use crate::config::LedgerConfig;
+use crate::error::Cause;
 use crate::journal::{hash_bytes, hash_of};
 use crate::mapped::Mapped;
 use crate::memory::Memory;
@@ -124,7 +125,7 @@ pub(crate) enum SnapshotError {
     #[error("{0}")]
     Io(#[from] io::Error),
     #[error("{0}")]
-    Damaged(String),
+    Damaged(#[source] Cause),
     #[error("{0}")]
     Geometry(#[from] seenit_filter::GeometryError),
 }
@@ -296,7 +297,7 @@ fn put_head(file: &NewFile, head: &Head) -> Result<(), SnapshotError> {
     let check = blake3::hash(&bytes);
     bytes.extend(check.as_bytes());
     if bytes.len() > HEAD_BYTES_MAX {
-        return Err(SnapshotError::Damaged(format!("a head of {} bytes", bytes.len())));
+        return Err(SnapshotError::Damaged(format!("a head of {} bytes", bytes.len()).into()));
     }
     Ok(file.as_file().write_all_at(&bytes, 0)?)
 }
@@ -320,7 +321,7 @@ impl Snapshot {
     }
 
     fn section(&self, name: &str) -> Result<&[u8], SnapshotError> {
-        let damaged = |why: &str| SnapshotError::Damaged(format!("its section {name} {why}"));
+        let damaged = |why: &str| SnapshotError::Damaged(format!("its section {name} {why}").into());
         let section = self.head.sections.iter().find(|section| section.name == name);
         let section = section.ok_or_else(|| damaged("is missing"))?;
         let range = usize::try_from(section.offset).ok().zip(usize::try_from(section.bytes).ok());
@@ -339,7 +340,7 @@ impl Snapshot {
         };
         let words = words.iter().map(|word| u64::from_le_bytes(*word));
         let table = Table::from_words(config.capacity, sip.fingerprint(), words, HugePages::Default);
-        table.map_err(|error| SnapshotError::Damaged(error.to_string()))
+        table.map_err(|error| SnapshotError::Damaged(Cause::new(error)))
     }
 
     /// The tallies of shingles.
@@ -391,7 +392,7 @@ impl Snapshot {
         name: &str,
         entry: impl Fn(&[u8; N]) -> Option<T>,
     ) -> Result<Vec<T>, SnapshotError> {
-        let damaged = || SnapshotError::Damaged(format!("its section {name} ends within an entry"));
+        let damaged = || SnapshotError::Damaged(format!("its section {name} ends within an entry").into());
         let (entries, []) = self.section(name)?.as_chunks::<N>() else {
             return Err(damaged());
         };
@@ -400,7 +401,7 @@ impl Snapshot {
 
     fn counts<R: Rule>(&self, name: &str) -> Result<CountingFilter<R, AnyLayout, SplitCells>, SnapshotError> {
         let damaged = |error: seenit_filter::FormatError| {
-            SnapshotError::Damaged(format!("its section {name}: {error}"))
+            SnapshotError::Damaged(format!("its section {name}: {error}").into())
         };
         let view = FileView::open(self.section(name)?).map_err(damaged)?;
         view.to_split(HugePages::Default).map_err(damaged)
@@ -408,7 +409,7 @@ impl Snapshot {
 }
 
 fn head_of(bytes: &[u8]) -> Result<Head, SnapshotError> {
-    let damaged = |why: String| SnapshotError::Damaged(why);
+    let damaged = |why: String| SnapshotError::Damaged(why.into());
     let start = bytes.get(..24).filter(|start| start.starts_with(MAGIC));
     let start = start.ok_or_else(|| damaged("it is no snapshot".into()))?;
     let number = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| start[at + index]));

@@ -66,9 +66,10 @@ impl Ledger {
     fn agree(&self, terms: &Terms) -> Result<(), WriteError> {
         let (found, own) = (terms.generation_secs, self.shared.config.generation_secs);
         if found != own {
-            return Err(WriteError::Link(format!(
-                "the network's generations have {found} s, and ledger.generation_secs is {own} here"
-            )));
+            return Err(WriteError::Link(
+                format!("the network's generations have {found} s, and ledger.generation_secs is {own} here")
+                    .into(),
+            ));
         }
         let keys = terms.keys.iter().map(|(first, key)| (first.0, key.to_bytes())).collect();
         self.change_incarnation(IncarnationChange::Agree { network: terms.network.to_bytes(), keys })

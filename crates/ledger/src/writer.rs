@@ -233,7 +233,7 @@ impl Writer {
             }
         };
         if let Err(error) = self.make_room(&shared, &journal, &jobs) {
-            let error = journal_error(error);
+            let error = WriteError::from(error);
             shared.state().refused = Some(error.clone());
             forget_promoting(&shared, &promoted);
             return refuse_all(jobs, &error, later);
@@ -258,7 +258,7 @@ impl Writer {
         let outcome = match waiting.failed.take() {
             Some(error) => Err(error),
             // What lost records add can be told only before the journal knows more.
-            None => stage.lost().and_then(|lost| Ok((stage.commit()?, lost))).map_err(journal_error),
+            None => stage.lost().and_then(|lost| Ok((stage.commit()?, lost))).map_err(WriteError::from),
         };
         match outcome {
             Ok((outcome, lost)) => {
@@ -309,7 +309,7 @@ impl Writer {
                 Err(problem) => waiting.failed = problem.tell(reply),
             },
             Job::Promote(case) => {
-                waiting.failed = stage_promotion(stage, case, known).err().map(journal_error);
+                waiting.failed = stage_promotion(stage, case, known).err().map(WriteError::from);
             }
             Job::PutReporter { name, appointment, reply } => {
                 match put_reporter(&shared, stage, known, &waiting.added, &name, appointment) {
@@ -361,11 +361,12 @@ impl Writer {
     /// What cannot be read stays noted: until it is right, writes are refused and no snapshot is taken.
     fn settle(&mut self, journal: &Journal) -> Result<(), WriteError> {
         self.unsettled.settle(&self.shared.memory, journal).map_err(|error| {
-            WriteError::Journal(format!(
+            let why = format!(
                 "the reports of {} signatures cannot be read: {error}; if that lasts, stop the server and run \
                  `seenit rebuild`",
                 self.unsettled.len()
-            ))
+            );
+            WriteError::Journal(why.into())
         })
     }
 
@@ -408,7 +409,7 @@ impl Writer {
         let result = self.turn(&shared, &journal).and_then(|()| self.journal_deltas(&shared, &journal));
         let result = result.and_then(|()| Ok(self.mark.raise(self.next - 1)?));
         if let Err(error) = result {
-            shared.state().refused = Some(WriteError::Journal(error.to_string()));
+            shared.state().refused = Some(error.into());
         }
     }
 }
@@ -428,7 +429,7 @@ impl Problem {
                 None
             }
             Problem::Journal(error) => {
-                let error = journal_error(error);
+                let error = WriteError::from(error);
                 reply.answer(Err(error.clone()));
                 Some(error)
             }
@@ -471,10 +472,6 @@ fn forget_promoting(shared: &Shared, promoted: &[Hash128]) {
     promoted.iter().for_each(|hash| {
         promoting.remove(hash);
     });
-}
-
-fn journal_error(error: JournalError) -> WriteError {
-    WriteError::Journal(error.to_string())
 }
 
 fn refuse_all(jobs: Vec<Job>, error: &WriteError, later: &mut Vec<Job>) {

@@ -19,7 +19,10 @@ use std::sync::{Arc, PoisonError, RwLockReadGuard};
 use fjall::{Database, Keyspace, Readable};
 use seenit_filter::hash::Hash128;
 
-use super::{Batch, Journal, JournalError, LinkNow, Row, RowKey, log_options, number_of, odd_row};
+use super::{
+    Batch, Journal, JournalError, LinkNow, Row, RowKey, from_json, log_options, number_of, odd_row,
+    record_of, to_json,
+};
 use crate::peers::table::Peers;
 use crate::record::Record;
 use crate::reporter::ReporterId;
@@ -183,9 +186,7 @@ impl Journal {
     /// Counts by the table of peers that is stored.
     pub(super) fn read_peers(&self) -> Result<(), JournalError> {
         if let Some(json) = self.meta.get(PEERS)? {
-            let peers = serde_json::from_slice(&json);
-            let peers: Peers = peers.map_err(|error| JournalError::Rows(format!("the peers: {error}")))?;
-            self.count_peers(Arc::new(peers));
+            self.count_peers(Arc::new(from_json("the peers", &json)?));
         }
         Ok(())
     }
@@ -311,8 +312,7 @@ impl Batch<'_> {
     }
 
     pub(crate) fn peers(&mut self, peers: &Peers) -> Result<(), JournalError> {
-        let json = serde_json::to_vec(peers);
-        let json = json.map_err(|error| JournalError::Rows(format!("the peers: {error}")))?;
+        let json = to_json("the peers", peers)?;
         self.batch.insert(&self.journal.meta, PEERS, json);
         Ok(())
     }
@@ -320,7 +320,7 @@ impl Batch<'_> {
     fn heard_space(&mut self, generation: u64) -> Result<Keyspace, JournalError> {
         self.touched.insert(generation);
         let heard = self.journal.heard_spaces().get(&generation).cloned();
-        heard.ok_or_else(|| JournalError::Rows(format!("nothing is heard in generation {generation}")))
+        heard.ok_or_else(|| JournalError::Rows(format!("nothing is heard in generation {generation}").into()))
     }
 }
 
@@ -336,12 +336,7 @@ fn decode(serial: u64, bytes: &[u8]) -> Result<(Origin, HeardBody), JournalError
     };
     let body = match Uncounted::ALL.into_iter().find(|why| why.code() == code) {
         Some(why) => HeardBody::Uncounted(why, rest.to_vec()),
-        None if code == 0 => {
-            let record = Record::decode(rest);
-            HeardBody::Counted(
-                record.map_err(|why| JournalError::Rows(format!("heard record {serial}: {why}")))?,
-            )
-        }
+        None if code == 0 => HeardBody::Counted(record_of(serial, rest)?),
         None => return Err(odd_row()),
     };
     Ok((origin, body))

@@ -3,7 +3,7 @@
 use seenit_link::store;
 use serde::{Deserialize, Serialize};
 
-use crate::error::WriteError;
+use crate::error::{Cause, WriteError};
 use crate::record::{Opinion, WeighedOpinion};
 use crate::reporter::{ReporterId, SLOT_MAX};
 use crate::seen::RECIPIENTS_MAX;
@@ -55,14 +55,14 @@ impl Peers {
         let mut all: Vec<Peer> = peers.iter().filter(|peer| peer.site != site).cloned().collect();
         all.sort_by_key(|peer| peer.slot);
         if let Some(odd) = all.iter().find(|peer| !(1..=SLOT_MAX).contains(&peer.slot)) {
-            return Err(WriteError::Link(format!("there is no slot {}", odd.slot)));
+            return Err(WriteError::Link(format!("there is no slot {}", odd.slot).into()));
         }
         if let Some(pair) = all.windows(2).find(|pair| pair[0].slot == pair[1].slot) {
-            return Err(WriteError::Link(format!("two peers have slot {}", pair[0].slot)));
+            return Err(WriteError::Link(format!("two peers have slot {}", pair[0].slot).into()));
         }
         let other_site = |peer: &&Peer| self.get(peer.slot).is_some_and(|known| known.site != peer.site);
         if let Some(peer) = all.iter().find(other_site) {
-            return Err(WriteError::Link(format!("slot {} is another site's", peer.slot)));
+            return Err(WriteError::Link(format!("slot {} is another site's", peer.slot).into()));
         }
         let is_there = |slot: u16| all.binary_search_by_key(&slot, |peer| peer.slot).is_ok();
         let gone = self.all.iter().map(|peer| peer.slot).filter(|slot| !is_there(*slot));
@@ -71,15 +71,15 @@ impl Peers {
         leaving.dedup();
         let own_before = self.own.filter(|slot| own != Some(*slot) && is_there(*slot));
         if let Some(slot) = own_before {
-            return Err(WriteError::Link(format!("slot {slot} is this site's own")));
+            return Err(WriteError::Link(format!("slot {slot} is this site's own").into()));
         }
         if let Some(slot) = leaving.iter().find(|slot| is_there(**slot)) {
-            return Err(WriteError::Link(format!("slot {slot} is still being given up")));
+            return Err(WriteError::Link(format!("slot {slot} is still being given up").into()));
         }
         let mut next = Peers { tag: self.tag, all, leaving, own };
         if next.differing(self).next().is_some() {
             let mut tag = [0; 8];
-            getrandom::fill(&mut tag).map_err(|error| WriteError::Link(error.to_string()))?;
+            getrandom::fill(&mut tag).map_err(|error| WriteError::Link(Cause::new(error)))?;
             next.tag = u64::from_le_bytes(tag);
         }
         Ok(next)

@@ -45,10 +45,10 @@ impl Writer {
         let streams = batch.heard.iter().map(|heard| heard.stream);
         let streams = streams.chain(batch.bases.iter().map(|base| base.stream));
         if let Some(stream) = streams.into_iter().find(|stream| !is_known(stream)) {
-            return Err(WriteError::Link(format!("there is no peer in slot {}", stream.slot.0)).into());
+            return Err(WriteError::Link(format!("there is no peer in slot {}", stream.slot.0).into()).into());
         }
         if let Some((key, _)) = batch.rows.iter().find(|(key, _)| !(1..=KEY_BYTES_MAX).contains(&key.len())) {
-            return Err(WriteError::Link(format!("a key of the link has {} bytes", key.len())).into());
+            return Err(WriteError::Link(format!("a key of the link has {} bytes", key.len()).into()).into());
         }
         let mut now = HeardNow::default();
         for base in batch.bases {
@@ -129,7 +129,7 @@ impl Writer {
             true => held::adding(&stage.journal.link_now(), &stream)?.1,
             false => crate::adding::AddingUp::default(),
         };
-        let known = known.sightings().map_err(|error| JournalError::Rows(error.to_string()))?;
+        let known = known.sightings().map_err(JournalError::from)?;
         let new = blocks.iter().flat_map(|block| decode(block).unwrap_or_default());
         now.sightings.push((stream, beyond(known, new)));
         remove_messages(stage, &stream, Sequence(u64::MAX))?;
@@ -275,7 +275,7 @@ impl Writer {
             self.follow(&journal, (&old, &new)).inspect_err(|_| self.is_unsure = true)
         });
         followed.map_err(|error| {
-            let error = WriteError::Journal(error.to_string());
+            let error = WriteError::from(error);
             shared.state().refused = Some(error.clone());
             error
         })?;

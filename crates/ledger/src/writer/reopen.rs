@@ -5,10 +5,10 @@ use std::sync::{Arc, PoisonError};
 
 use super::{Writer, free_bytes};
 use crate::age::fold_bulk;
-use crate::error::WriteError;
+use crate::error::{Cause, OpenError, WriteError};
 use crate::follow::Following;
 use crate::held;
-use crate::journal::{Journal, JournalError};
+use crate::journal::Journal;
 use crate::shared::Shared;
 
 impl Writer {
@@ -36,14 +36,13 @@ impl Writer {
                 }
                 state.refused = settled.err();
             }
-            Err(why) => shared.state().refused = Some(WriteError::Journal(why)),
+            Err(error) => shared.state().refused = Some(WriteError::Journal(Cause::new(error))),
         }
     }
 
-    fn opened_again(&mut self, shared: &Shared, path: &std::path::Path) -> Result<Journal, String> {
-        let journal = Journal::open(path).map_err(|error| error.to_string())?;
-        let text = |error: JournalError| error.to_string();
-        journal.ensure(self.calendar.generation()).map_err(text)?;
+    fn opened_again(&mut self, shared: &Shared, path: &std::path::Path) -> Result<Journal, OpenError> {
+        let journal = Journal::open(path)?;
+        journal.ensure(self.calendar.generation())?;
         journal.hide_before(self.horizon.before);
         // First everything that can fail, then what cannot.
         let (mut records, mut heard) = (Vec::new(), Vec::new());
@@ -52,21 +51,21 @@ impl Writer {
                 records.push((generation, record));
                 Ok(())
             });
-            read.map_err(text)?;
+            read?;
             let read = journal.each_heard(generation, self.next_heard, |_, _, body| {
                 heard.push((generation, body));
                 Ok(())
             });
-            read.map_err(text)?;
+            read?;
         }
-        let last = journal.last_number().map_err(text)?;
-        let last_heard = journal.last_heard().map_err(text)?;
+        let last = journal.last_number()?;
+        let last_heard = journal.last_heard()?;
         let reporters = crate::open_reporters::reporters(&journal, &shared.config);
-        let reporters = reporters.map_err(|error| error.to_string())?;
+        let reporters = reporters?;
         // What the batch that failed had noted is there or not: the journal knows.
-        let shares = journal.shares(self.horizon.before).map_err(text)?;
-        let weightless = journal.weightless_since(self.horizon.before).map_err(text)?;
-        let held = held::sizes(&journal.link_now()).map_err(text)?;
+        let shares = journal.shares(self.horizon.before)?;
+        let weightless = journal.weightless_since(self.horizon.before)?;
+        let held = held::sizes(&journal.link_now())?;
         // A change of peers whose commit failed may be in the journal. Memory counts by the table before it.
         let stored = journal.peers();
         let is_changed = stored.tag != self.peers.tag;
@@ -74,7 +73,7 @@ impl Writer {
             journal.count_peers(Arc::clone(&self.peers));
         }
         let threshold = shared.config.bulk_threshold;
-        fold_bulk(&shared.memory, &journal, self.calendar.generation(), threshold).map_err(text)?;
+        fold_bulk(&shared.memory, &journal, self.calendar.generation(), threshold)?;
         self.shares = shares;
         shared.memory.put_weightless(weightless);
         let mut following = Following::new(&shared.memory, journal.peers(), &mut self.unsettled);
@@ -89,7 +88,7 @@ impl Writer {
             let followed = self.follow(&journal, (&self.peers, &stored));
             self.peers = stored;
             // Memory has followed in part only: no snapshot is taken of that.
-            followed.map_err(text).inspect_err(|_| self.is_unsure = true)?;
+            followed.inspect_err(|_| self.is_unsure = true)?;
         }
         shared.heard.store(self.next_heard - 1, Relaxed);
         shared.last.store(self.next - 1, Relaxed);

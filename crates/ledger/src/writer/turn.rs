@@ -8,7 +8,6 @@ use seenit_sites::message::Stream;
 use seenit_sites::number;
 
 use super::Writer;
-use crate::error::WriteError;
 use crate::identity::Incarnation;
 use crate::journal::horizon::{MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError};
@@ -51,7 +50,7 @@ impl Writer {
         }
         match batch.commit() {
             Ok(()) => self.kept_secs = self.calendar.secs(),
-            Err(error) => shared.state().refused = Some(WriteError::Journal(error.to_string())),
+            Err(error) => shared.state().refused = Some(error.into()),
         }
     }
 
@@ -63,8 +62,7 @@ impl Writer {
             return Ok(());
         }
         journal.ensure(now)?;
-        let no_memory = |error: seenit_filter::GeometryError| JournalError::Rows(error.to_string());
-        shared.memory.seen.advance(now).map_err(no_memory)?;
+        shared.memory.seen.advance(now)?;
         shared.memory.clear_bulk(shared.generation(), now);
         self.peer_shares.forget_before(now);
         self.hide_old(shared, journal, now)?;

@@ -19,7 +19,6 @@ use seenit_sites::number::{Generation, Incarnation, Sequence};
 
 use super::Writer;
 use crate::adding::{AddedUp, AddingUp};
-use crate::error::WriteError;
 use crate::held::{self, Held, HeldBytes, base_row, sightings_of};
 use crate::journal::sightings::{OwnStreamKey, SightingsRow};
 use crate::journal::{Journal, JournalError, LinkNow};
@@ -191,7 +190,7 @@ impl Writer {
             Err(error) => Err(error),
         };
         if let Err(error) = taken {
-            shared.state().refused = Some(WriteError::Journal(error.to_string()));
+            shared.state().refused = Some(error.into());
         }
     }
 
@@ -298,21 +297,20 @@ impl Work {
 
 /// Own deltas of a stream up to one of them, with the base before them.
 pub(crate) fn added_up(journal: &Journal, stream: OwnStreamKey, to: u64) -> Result<AddedUp, JournalError> {
-    let rows = |error: seenit_filter::sightings::SightingsError| JournalError::Rows(error.to_string());
     let (mut adding, mut base) = (AddingUp::default(), Vec::new());
     journal.sightings_from(stream, 0, |row, bytes| {
         match row.chunk {
             Some(_) => base.push(bytes.to_vec()),
             None if row.sequence <= to => {
                 adding.push_base(std::mem::take(&mut base));
-                adding.push(decode(bytes).map_err(rows)?).map_err(rows)?;
+                adding.push(decode(bytes)?)?;
             }
             None => {}
         }
         Ok(row.sequence <= to)
     })?;
     adding.push_base(base);
-    adding.finish().map_err(rows)
+    Ok(adding.finish()?)
 }
 
 /// Counts all that is kept of peers in empty sums.
