@@ -111,8 +111,8 @@ impl Writer {
             (identity.incarnation().id, identity.incarnation().network != network)
         };
         let named = (first < self.next).then_some(self.next - 1);
-        let ending = Ending { last: first - 1, named, sightings };
-        let identity = shared.identity().with_life(ending, (first, secs), (network, keys.clone()));
+        let ending = Ending { last: first - 1, next: first, named, sightings };
+        let identity = shared.identity().with_incarnation(ending, secs, network, keys.clone());
         identity.save(&shared.folder).map_err(not_kept)?;
         put_identity(shared, identity);
         let pending = shared.memory.seen.enter(keys, is_other, fresh);

@@ -307,7 +307,7 @@ impl Ledger {
             recovery: state.recovery.clone(),
         };
         stats.alarms = fullness.alarms;
-        stats.alarms.extend(alarms(&stats, config, (shared.promoted.load(Relaxed), shared.texts())));
+        stats.alarms.extend(alarms(&stats, config, shared.promoted.load(Relaxed), shared.texts()));
         stats.alarms.extend(stats.filters.iter().filter_map(probe::alarm).collect::<Vec<_>>());
         stats.alarms.extend(self.uncounted_sightings());
         stats.alarms.extend(shared.memory.has_lost_records.then(|| LOST_RECORDS.to_owned()));
@@ -498,7 +498,7 @@ fn broken(error: WriteError) -> crate::journal::JournalError {
 }
 
 /// What an operator should look at, before a promise is broken.
-fn alarms(stats: &Stats, config: &LedgerConfig, (promoted, texts): (u64, u64)) -> Vec<String> {
+fn alarms(stats: &Stats, config: &LedgerConfig, promoted: u64, texts: u64) -> Vec<String> {
     let mut alarms = Vec::new();
     let mut fill = |what: &str, held: u64, capacity: u64, remedy: &str| {
         if held as f64 > FILL_ALARM * capacity as f64 {

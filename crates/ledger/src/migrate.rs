@@ -48,7 +48,9 @@ type Followers = BTreeMap<(u64, u64), Follower<Refined, AnyLayout, SplitCells>>;
 
 /// Makes a folder new, once; `now` is the present generation.
 pub(crate) fn migrate(
-    (folder, config, now): (&Path, &LedgerConfig, u64),
+    folder: &Path,
+    config: &LedgerConfig,
+    now: u64,
     identity: &Identity,
     journal: &Journal,
     recovery: &mut Vec<String>,

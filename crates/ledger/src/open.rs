@@ -18,7 +18,7 @@ use crate::error::OpenError;
 use crate::follow::{self, Following, Unsettled};
 use crate::growth::Growth;
 use crate::held::{self, Held, HeldBytes};
-use crate::identity::{FolderLock, HighMark, Identity};
+use crate::identity::{Ending, FolderLock, HighMark, Identity};
 use crate::journal::horizon::{Horizon, MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError, LASTING};
 use crate::memory::Memory;
@@ -45,6 +45,15 @@ pub(crate) enum Tallies {
     OfSnapshot,
     /// From the rows of the journal.
     Anew,
+}
+
+/// How memory is to be made.
+#[derive(Clone, Copy)]
+struct Opening<'a> {
+    config: &'a LedgerConfig,
+    tallies: Tallies,
+    /// The numbers after those that the journal has.
+    next: NextNumbers,
 }
 
 /// Memory, and how far it is.
@@ -99,9 +108,10 @@ pub(crate) fn open(
              have no effect any more; undo the whole message (`seenit explain` says which) where that is not wanted"
         ));
     }
-    migrate::migrate((folder, &config, now), &identity, &journal, &mut recovery)?;
-    let opened =
-        memory(folder, (&config, tallies), &identity, (&journal, [last, last_heard]), now, &mut recovery)?;
+    migrate::migrate(folder, &config, now, &identity, &journal, &mut recovery)?;
+    let next = NextNumbers { own: last + 1, heard: last_heard + 1 };
+    let opening = Opening { config: &config, tallies, next };
+    let opened = memory(folder, opening, &identity, &journal, now, &mut recovery)?;
     let mark = HighMark::open(folder)?;
     let position = opened.heads.iter().flatten().map(|head| head.position).fold(mark.number(), u64::max);
     if position > last && position >= identity.incarnation().first {
@@ -109,7 +119,8 @@ pub(crate) fn open(
             "the journal ends at record {last}, but record {position} was acknowledged: it is an older copy, or the \
              disk lost its end; a new incarnation begins"
         ));
-        identity.begin_incarnation(folder, (last, position + 1), clock.now_secs())?;
+        let ending = Ending { last, next: position + 1, ..Ending::default() };
+        identity.begin_incarnation(folder, ending, clock.now_secs())?;
     }
     let own_logs = sightings(&opened.memory, &identity, &journal, now, &mut recovery)?;
     if let Some(unknown) = own_logs.keys().map(|stream| stream.incarnation).max()
@@ -119,7 +130,8 @@ pub(crate) fn open(
             "the identity does not know incarnation {unknown}: it is an older copy; a new incarnation begins"
         ));
         let end = last.max(position);
-        identity.begin_incarnation(folder, (end, end + 1), clock.now_secs().max(unknown + 1))?;
+        let ending = Ending { last: end, next: end + 1, ..Ending::default() };
+        identity.begin_incarnation(folder, ending, clock.now_secs().max(unknown + 1))?;
     }
     migrate::load(folder, &opened.memory, &identity, &mut recovery);
     let reporters = crate::open_reporters::reporters(&journal, &config)?;
@@ -248,17 +260,18 @@ fn check_slices(folder: &Path, journal: &Journal, config: &LedgerConfig) -> Resu
 
 fn memory(
     folder: &Path,
-    (config, tallies): (&LedgerConfig, Tallies),
+    opening: Opening<'_>,
     identity: &Identity,
-    (journal, [last, last_heard]): (&Journal, [u64; 2]),
+    journal: &Journal,
     now: u64,
     recovery: &mut Vec<String>,
 ) -> Result<Opened, OpenError> {
+    let Opening { config, tallies, next } = opening;
+    let (last, last_heard) = (next.own - 1, next.heard - 1);
     let horizon = journal.horizon()?;
     let expired = (now + 1).saturating_sub(config.record_generations);
     let mut least = expired.max(horizon.least(config.capacity));
     let mut hidden_before = least;
-    let next = NextNumbers { own: last + 1, heard: last_heard + 1 };
     let (mut heads, mut memory) = ([None, None], None);
     let mut salvage = Salvage::read(journal, now, config.record_generations)?;
     let is_anew = journal.number(TALLIES_ANEW)?.is_some_and(|mark| mark > 0);
@@ -316,7 +329,7 @@ fn memory(
                 Some((memory, _)) => memory,
                 None => Memory::new(config, identity.hash_key())?,
             };
-            let growth = made_anew(&mut memory, config, journal, (&mut hidden_before, now), recovery)?;
+            let growth = made_anew(&mut memory, config, journal, &mut hidden_before, now, recovery)?;
             if let Salvage::Since(_) = salvage {
                 recovery.push("verdicts about messages whose records were lost earlier are gone".into());
             }
@@ -335,7 +348,8 @@ fn made_anew(
     memory: &mut Memory,
     config: &LedgerConfig,
     journal: &Journal,
-    (hidden_before, now): (&mut u64, u64),
+    hidden_before: &mut u64,
+    now: u64,
     recovery: &mut Vec<String>,
 ) -> Result<Growth, OpenError> {
     let mut folded = 0u64;

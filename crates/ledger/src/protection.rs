@@ -63,7 +63,8 @@ pub(crate) fn message_hash(case: &Case, sip: &SipKey) -> Hash128 {
 pub(crate) fn follow(
     record: &Record,
     number: u64,
-    (message, keys): (Hash128, &[Key]),
+    message: Hash128,
+    keys: &[Key],
     mut read: impl FnMut(&RowKey) -> Result<Option<Row>, JournalError>,
 ) -> Result<Changes, JournalError> {
     let message = row_key(message, PROTECTED_MESSAGE);
@@ -85,7 +86,7 @@ pub(crate) fn follow(
             Some(row) => Some(*row),
             None => read(&row_key)?,
         };
-        let (row, before) = row_after(today.unwrap_or_default(), record, key, (number, turn));
+        let (row, before) = row_after(today.unwrap_or_default(), record, key, number, turn);
         befores.push(before);
         // Where nothing was and nothing is, there is no row.
         if today.is_some() || row.opinion != Opinion::None {
@@ -96,7 +97,7 @@ pub(crate) fn follow(
 }
 
 /// The row of a key after a record, and what the record keeps of the time before.
-fn row_after(today: Row, record: &Record, key: Key, (number, turn): (u64, Turn)) -> (Row, Before) {
+fn row_after(today: Row, record: &Record, key: Key, number: u64, turn: Turn) -> (Row, Before) {
     let is_shingle = key.is_shingle();
     let none = Before::default();
     let before = Before { opinion: today.opinion, weight: today.weight, ..none };
@@ -153,11 +154,12 @@ pub(crate) fn index(
     let (mut records, mut without_effect) = (0, 0);
     journal.each_record(LASTING, 0, |number, record| {
         progress();
-        let case = (message_hash(&record.case, sip), &*keys_of(&record.case, sip));
-        let changes = follow(&record, number, case, |key| match rows.get(key) {
-            Some(row) => Ok(Some(*row)),
-            None => journal.row(LASTING, key),
-        })?;
+        let message = message_hash(&record.case, sip);
+        let changes =
+            follow(&record, number, message, &keys_of(&record.case, sip), |key| match rows.get(key) {
+                Some(row) => Ok(Some(*row)),
+                None => journal.row(LASTING, key),
+            })?;
         rows.extend(changes.rows);
         records += 1;
         without_effect += u64::from(record.verb == Verb::Unprotect && changes.turn == Turn::Stays);

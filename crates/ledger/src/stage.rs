@@ -13,6 +13,7 @@ use crate::answers::ProtectionReceipt;
 use crate::config::LedgerConfig;
 use crate::follow::{Following, KeyChange, Unsettled};
 use crate::journal::heard::HeardBody;
+use crate::journal::horizon::NextNumbers;
 use crate::journal::{
     Batch, FORGETTING, Journal, JournalError, KeyRow, LASTING, MANY, Row, RowKey, is_mark, row_key,
 };
@@ -48,6 +49,13 @@ pub(crate) struct Staged {
     pub(crate) keys: Vec<Key>,
     /// What it did to protections.
     pub(crate) protection: Option<ProtectionReceipt>,
+}
+
+/// When a batch is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) generation: u64,
+    pub(crate) secs: u64,
 }
 
 /// A batch of writes in the making.
@@ -94,17 +102,19 @@ pub(crate) struct Outcome {
 
 impl<'a> Stage<'a> {
     pub(crate) fn new(
-        (journal, memory, config): (&'a Journal, &'a Memory, &'a LedgerConfig),
-        (generation, time): (u64, u64),
-        (next, next_heard): (u64, u64),
+        journal: &'a Journal,
+        memory: &'a Memory,
+        config: &'a LedgerConfig,
+        moment: Moment,
+        next: NextNumbers,
     ) -> Self {
         Stage {
             journal,
             memory,
             config,
-            generation,
-            time,
-            next,
+            generation: moment.generation,
+            time: moment.secs,
+            next: next.own,
             batch: journal.batch(),
             reporters: HashMap::new(),
             rows: HashMap::new(),
@@ -115,7 +125,7 @@ impl<'a> Stage<'a> {
             good_texts: Vec::new(),
             weightless: HashSet::new(),
             fresh: HashSet::new(),
-            hearing: Hearing::new(journal.peers(), next_heard),
+            hearing: Hearing::new(journal.peers(), next.heard),
             text_room: None,
             texts_added: 0,
         }
@@ -196,7 +206,10 @@ impl<'a> Stage<'a> {
             self.void_texts(verb, reporter, &keys, &mut voids)?;
             // An earlier case of this write may have cost its reporter some weight.
             let weight = self.reporters.get(&id).unwrap_or(reporter).weight;
-            self.record(verb, (id, weight), case, (&keys, &voids), &mut staged)?;
+            let count = if verb == Verb::Forget { self.seen_count(&case) } else { 0 };
+            let (time, befores) = (self.time, Vec::new());
+            let record = Record { verb, reporter: id, weight, time, count, case, befores };
+            self.record(record, &keys, &voids, &mut staged)?;
         }
         if !matches!(verb, Verb::Promote) {
             let entry = self.reporters.entry(reporter.id).or_insert_with(|| reporter.clone());
@@ -217,16 +230,13 @@ impl<'a> Stage<'a> {
 
     fn record(
         &mut self,
-        verb: Verb,
-        (id, weight): (ReporterId, u8),
-        case: Case,
-        (keys, voids): (&[Key], &[bool]),
+        mut record: Record,
+        keys: &[Key],
+        voids: &[bool],
         staged: &mut Staged,
     ) -> Result<(), JournalError> {
+        let verb = record.verb;
         let (number, generation) = (self.next, self.generation_of(verb));
-        let count = if verb == Verb::Forget { self.seen_count(&case) } else { 0 };
-        let mut record =
-            Record { verb, reporter: id, weight, time: self.time, count, case, befores: Vec::new() };
         let is_text_void = keys.iter().zip(voids).any(|(key, is_void)| key.is_shingle() && *is_void);
         if matches!(verb, Verb::Revoke | Verb::Protect) && record.shingle_units() > 0 && !is_text_void {
             self.note_good_texts(&record.case);
@@ -237,7 +247,7 @@ impl<'a> Stage<'a> {
             staged.matched += u64::from(is_known && !key.is_shingle());
             let before = match protection.get(place) {
                 Some(before) => *before,
-                None => self.row(&record, key, is_void, (number, generation))?,
+                None => self.row(&record, key, is_void, number, generation)?,
             };
             record.befores.push(before);
             if !key.is_shingle() {
@@ -263,7 +273,8 @@ impl<'a> Stage<'a> {
         record: &Record,
         key: Key,
         is_void: bool,
-        (number, generation): (u64, u64),
+        number: u64,
+        generation: u64,
     ) -> Result<Before, JournalError> {
         let (verb, is_known) = (record.verb, self.memory.is_known(key));
         if verb == Verb::Promote {

@@ -21,7 +21,7 @@ use crate::follow::Unsettled;
 use crate::held::HeldBytes;
 use crate::identity::HighMark;
 use crate::incarnations::IncarnationChange;
-use crate::journal::horizon::Horizon;
+use crate::journal::horizon::{Horizon, NextNumbers};
 use crate::journal::{Journal, JournalError};
 use crate::peers::table::Peers;
 use crate::pulse::Step;
@@ -31,7 +31,7 @@ use crate::share::{self, Share, Shares};
 use crate::shared::Shared;
 use crate::signature::Case;
 use crate::snapshot::Head;
-use crate::stage::{Stage, Staged};
+use crate::stage::{Moment, Stage, Staged};
 
 mod deltas;
 mod hear;
@@ -240,9 +240,8 @@ impl Writer {
         }
         // Only this thread changes them, after the commit.
         let known = shared.reporters.read().unwrap_or_else(PoisonError::into_inner);
-        let (generation, time) = (self.calendar.generation(), self.calendar.secs());
-        let next = (self.next, self.next_heard);
-        let mut stage = Stage::new((&journal, &shared.memory, &shared.config), (generation, time), next);
+        let generation = self.calendar.generation();
+        let mut stage = self.new_stage(&journal, &shared);
         let mut waiting = Waiting::default();
         // What was heard adds to a share only where it is committed. Own shares come from the journal (`reopen`).
         let is_heard = jobs.iter().any(|job| matches!(job, Job::Link(..)));
@@ -291,6 +290,12 @@ impl Writer {
             }
         }
         forget_promoting(&shared, &promoted);
+    }
+
+    fn new_stage<'a>(&self, journal: &'a Journal, shared: &'a Shared) -> Stage<'a> {
+        let moment = Moment { generation: self.calendar.generation(), secs: self.calendar.secs() };
+        let next = NextNumbers { own: self.next, heard: self.next_heard };
+        Stage::new(journal, &shared.memory, &shared.config, moment, next)
     }
 
     /// Stages one job of a batch. What is refused is answered; what is no write goes to `later`.
@@ -351,7 +356,7 @@ impl Writer {
         let (before, named) = (stage.kept(), share::named(&write.cases));
         stage.text_room = self.text_room(reporter, known);
         let staged = stage.write(write.verb, reporter, write.cases, known)?;
-        self.note_share(stage, (reporter.id, Share::Signatures), stage.kept() - before);
+        self.note_share(stage, reporter.id, Share::Signatures, stage.kept() - before);
         self.note_texts(stage, reporter);
         self.note_named(stage, write.verb, reporter, named);
         Ok((staged, write.verb))

@@ -23,8 +23,10 @@ const TOGETHER: usize = 10_000;
 pub(crate) fn follow(
     memory: &Memory,
     journal: &Journal,
-    (old, new): (&Peers, &Arc<Peers>),
-    (now, bulk_threshold): (u64, u64),
+    old: &Peers,
+    new: &Arc<Peers>,
+    now: u64,
+    bulk_threshold: u64,
 ) -> Result<(), JournalError> {
     let differing: HashSet<u16> = new.differing(old).collect();
     let differs = |reporter: ReporterId| reporter.slot().is_some_and(|slot| differing.contains(&slot));

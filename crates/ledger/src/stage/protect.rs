@@ -37,7 +37,7 @@ impl Stage<'_> {
             return Ok(Vec::new());
         }
         let message = message_hash(&record.case, &self.memory.sip);
-        let changes = follow(record, number, (message, keys), |key| match self.rows.get(key) {
+        let changes = follow(record, number, message, keys, |key| match self.rows.get(key) {
             Some((_, row)) => Ok(Some(*row)),
             None => self.journal.row(LASTING, key),
         })?;

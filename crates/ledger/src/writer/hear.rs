@@ -272,7 +272,7 @@ impl Writer {
                 self.is_rebuild_due = true;
                 self.note_all_changed();
             }
-            self.follow(&journal, (&old, &new)).inspect_err(|_| self.is_unsure = true)
+            self.follow(&journal, &old, &new).inspect_err(|_| self.is_unsure = true)
         });
         followed.map_err(|error| {
             let error = WriteError::from(error);
@@ -287,11 +287,12 @@ impl Writer {
     pub(super) fn follow(
         &self,
         journal: &Journal,
-        tables: (&Peers, &Arc<Peers>),
+        old: &Peers,
+        new: &Arc<Peers>,
     ) -> Result<(), JournalError> {
         let (shared, now) = (&self.shared, self.calendar.generation());
         let threshold = shared.config.bulk_threshold;
-        follow(&shared.memory, journal, tables, (now, threshold))?;
+        follow(&shared.memory, journal, old, new, now, threshold)?;
         self.count_bulk(journal)
     }
 }

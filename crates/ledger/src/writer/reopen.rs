@@ -85,7 +85,7 @@ impl Writer {
         self.held = held;
         self.is_rebuild_due = true;
         if is_changed {
-            let followed = self.follow(&journal, (&self.peers, &stored));
+            let followed = self.follow(&journal, &self.peers, &stored);
             self.peers = stored;
             // Memory has followed in part only: no snapshot is taken of that.
             followed.inspect_err(|_| self.is_unsure = true)?;
@@ -111,7 +111,6 @@ mod tests {
     use crate::record::{Record, Verb};
     use crate::reporter::ReporterId;
     use crate::signature::Case;
-    use crate::stage::Stage;
     use crate::testing::peer as peer_of;
     use seenit_link::store::Peer;
     use seenit_sites::roster::Caps;
@@ -131,9 +130,7 @@ mod tests {
     fn commit_unheard(writer: &Writer, slot: u16) {
         let (shared, generation) = (&writer.shared, writer.calendar.generation());
         let journal = shared.journal().expect("open");
-        let of = (&*journal, &shared.memory, &shared.config);
-        let time = (generation, writer.calendar.secs());
-        let mut stage = Stage::new(of, time, (writer.next, writer.next_heard));
+        let mut stage = writer.new_stage(&journal, shared);
         let reporter = ReporterId::of_peer(slot, 3);
         let (verb, time) = (Verb::Report, writer.calendar.secs());
         let record = Record { verb, reporter, weight: 10, time, count: 0, case: case(), befores: Vec::new() };

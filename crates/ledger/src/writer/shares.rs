@@ -64,7 +64,7 @@ impl Writer {
     /// Notes the keys that a write named.
     pub(super) fn note_named(&mut self, stage: &mut Stage<'_>, verb: Verb, reporter: &Reporter, named: u64) {
         if !share::is_vouched(reporter) {
-            self.note_share(stage, (holder_of(verb, reporter), Share::Named), named);
+            self.note_share(stage, holder_of(verb, reporter), Share::Named, named);
         }
     }
 
@@ -94,12 +94,12 @@ impl Writer {
                  texts it reports make no other text a replica"
             );
         }
-        self.note_share(stage, (reporter.id, Share::Texts), added);
+        self.note_share(stage, reporter.id, Share::Texts, added);
     }
 
     /// Notes what somebody added, in memory and in the commit that adds it: later writes of the batch must know.
     /// Where the commit fails, memory is wrong until the journal is opened again; no write is taken before that.
-    pub(super) fn note_share(&mut self, stage: &mut Stage<'_>, (who, what): (ReporterId, Share), more: u64) {
+    pub(super) fn note_share(&mut self, stage: &mut Stage<'_>, who: ReporterId, what: Share, more: u64) {
         if more > 0 {
             let generation = self.calendar.generation();
             let number = self.shares.add(generation, (who, what), more);
@@ -124,7 +124,7 @@ impl Writer {
         }
         let named = share::named(&write.cases);
         let staged = stage.write(write.verb, reporter, write.cases, known)?;
-        self.note_share(stage, all, more);
+        self.note_share(stage, share::WEIGHTLESS, Share::Signatures, more);
         self.note_named(stage, write.verb, reporter, named);
         Ok((staged, write.verb))
     }

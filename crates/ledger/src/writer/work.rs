@@ -176,10 +176,10 @@ impl Writer {
         let taken = match done {
             Ok(_) if is_stale => Ok(()),
             Ok(Done::Held { stream, bytes, sequence, added }) => {
-                self.put_base(shared, &stream, bytes, (sequence, added))
+                self.put_base(shared, &stream, bytes, sequence, &added)
             }
             Ok(Done::Own { stream, log, to, blocks, value }) => {
-                self.put_own_base(shared, stream, log, (to, blocks, value))
+                self.put_own_base(shared, stream, log, to, &blocks, value)
             }
             Ok(Done::Rebuilt) => {
                 shared.memory.seen.finish_rebuilding();
@@ -200,7 +200,8 @@ impl Writer {
         shared: &Shared,
         stream: &HeldStream,
         before: HeldBytes,
-        (sequence, added): (u64, AddedUp),
+        sequence: u64,
+        added: &AddedUp,
     ) -> Result<(), JournalError> {
         let Ok(journal) = self.writable(shared) else { return Ok(()) };
         let mut batch = journal.batch();
@@ -249,7 +250,9 @@ impl Writer {
         shared: &Shared,
         stream: OwnStreamKey,
         before: OwnLog,
-        (to, blocks, value): (u64, Vec<Vec<u8>>, Option<Digest>),
+        to: u64,
+        blocks: &[Vec<u8>],
+        value: Option<Digest>,
     ) -> Result<(), JournalError> {
         let Ok(journal) = self.writable(shared) else { return Ok(()) };
         let is_same = |log: &&mut OwnLog| log.base == before.base && log.last >= to;
