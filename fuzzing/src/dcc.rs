@@ -4,7 +4,7 @@ use std::str;
 
 use seenit_wire::dcc::whitelist::{self, Addresses, Subject};
 use seenit_wire::dcc::{
-    Ask, Body, Brand, Count, Heard, PACKET_BYTES_MIN, Password, REQUEST_BYTES_MAX, Reply, Request, SUMS_MAX,
+    Ask, Body, Brand, Count, DccResponse, PACKET_BYTES_MIN, Password, REQUEST_BYTES_MAX, Reply, Request, SUMS_MAX,
     ServerId, TARGETS_MAX, Totals,
 };
 
@@ -33,7 +33,7 @@ pub fn check(input: &[u8]) {
 fn check_datagram(datagram: &[u8]) {
     // What a client of ours hears: any bytes are an answer or none, also where the numbers are the right ones.
     if let Some(numbers) = datagram.get(8..24).and_then(|numbers| numbers.try_into().ok()) {
-        let _ = Heard::decode(datagram, &Ask { numbers, sums: &[] });
+        let _ = DccResponse::decode(datagram, &Ask { numbers, sums: &[] });
     }
     let Ok(request) = Request::decode(datagram) else { return };
     assert!((PACKET_BYTES_MIN..=REQUEST_BYTES_MAX).contains(&datagram.len()), "{} bytes", datagram.len());

@@ -3,7 +3,7 @@
 //! No datagram may cause a panic. A request has no more digests than there are bytes for, only a named user has a
 //! signature to check, and nobody guesses one.
 
-use seenit_wire::pyzor::{Answer, DecodeError, HashedKey, Heard, Request, Signature};
+use seenit_wire::pyzor::{PyzorAnswer, DecodeError, HashedKey, PyzorResponse, Request, Signature};
 
 /// Reads a datagram, and holds the request against every law.
 ///
@@ -11,18 +11,18 @@ use seenit_wire::pyzor::{Answer, DecodeError, HashedKey, Heard, Request, Signatu
 /// When a law is broken.
 pub fn check(datagram: &[u8]) {
     // What a client of ours hears: any bytes are an answer or none.
-    let _ = Heard::decode(datagram);
+    let _ = PyzorResponse::decode(datagram);
     let (thread, answer) = match Request::decode(datagram) {
         Ok(request) => {
             check_request(&request, datagram);
-            (request.thread, Answer::Done)
+            (request.thread, PyzorAnswer::Done)
         }
-        Err(DecodeError::Refused { thread, refusal }) => (thread, Answer::Refused(refusal)),
+        Err(DecodeError::Refused { thread, refusal }) => (thread, PyzorAnswer::Refused(refusal)),
         Err(DecodeError::NotARequest) => return,
     };
     let mut out = Vec::new();
     answer.write(thread, &mut out);
-    assert!(Heard::decode(&out).is_some(), "an answer of ours is one");
+    assert!(PyzorResponse::decode(&out).is_some(), "an answer of ours is one");
     let line = format!("\nThread: {thread}\n\n");
     assert!(out.ends_with(line.as_bytes()), "{}", String::from_utf8_lossy(&out));
 }

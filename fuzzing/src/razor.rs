@@ -4,7 +4,7 @@
 //! and a batch has as many queries as it says, which can all be answered at once.
 
 use seenit_wire::razor::{
-    Answer, BATCH_QUERIES_MAX, DecodeError, Decoder, ErrorCode, Greeting, Heard, Listing, Request,
+    RazorAnswer, BATCH_QUERIES_MAX, DecodeError, Decoder, ErrorCode, Greeting, RazorResponse, Listing, Request,
     write_batch,
 };
 
@@ -17,7 +17,7 @@ pub fn check(input: &[u8]) {
         return;
     };
     // What a client of ours hears: any line is an answer or none.
-    let _ = (Greeting::decode(stream), Heard::decode(stream));
+    let _ = (Greeting::decode(stream), RazorResponse::decode(stream));
     let takes_messages = mode & 1 == 1;
     let piece = usize::from(mode >> 1) + 1;
     let whole = requests(stream, stream.len().max(1), takes_messages);
@@ -53,7 +53,7 @@ fn described(request: &Request<'_>) -> String {
             let queries: Vec<_> = batch.queries().collect();
             assert_eq!(queries.len(), batch.len());
             assert!((1..=BATCH_QUERIES_MAX).contains(&queries.len()), "{} queries", queries.len());
-            let longest = Answer::Listed(Listing { confidence: 100, contested: true });
+            let longest = RazorAnswer::Listed(Listing { confidence: 100, contested: true });
             let answers = queries.iter().map(|query| query.as_ref().map_or(malformed(), |_| longest));
             write_batch(answers, &mut Vec::new()).expect("the answers to a batch fit");
             format!("{queries:?}")
@@ -62,6 +62,6 @@ fn described(request: &Request<'_>) -> String {
     }
 }
 
-fn malformed() -> Answer<'static> {
-    Answer::Error(ErrorCode::Malformed)
+fn malformed() -> RazorAnswer<'static> {
+    RazorAnswer::Error(ErrorCode::Malformed)
 }

@@ -1,7 +1,7 @@
 //! The client's side of HTTP: one server, one token, answers or reasons why there are none.
 
 mod error;
-mod place;
+mod server_args;
 mod trust;
 
 use std::sync::OnceLock;
@@ -16,7 +16,7 @@ use ureq::http::{Request, StatusCode, Uri};
 use crate::problem::Problem;
 
 pub(crate) use error::AskError;
-pub(crate) use place::{CONFIG_FILE, DATA_FOLDER, Place};
+pub(crate) use server_args::{CONFIG_FILE, DATA_FOLDER, ServerArgs};
 
 /// How long it may take until somebody takes the call. Nobody waits longer for a mail server's neighbour.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -45,7 +45,7 @@ const JSON: &str = "application/json";
 /// A server that is asked.
 pub(crate) struct Client {
     agent: Agent,
-    place: Place,
+    place: ServerArgs,
     url: String,
     /// The server's host, unless it is this machine.
     host: Option<String>,
@@ -56,7 +56,7 @@ pub(crate) struct Client {
 
 impl Client {
     /// Finds the server and the token that the options, the environment or a server of this machine name.
-    pub(crate) fn of(place: &Place) -> Result<Self, Problem> {
+    pub(crate) fn of(place: &ServerArgs) -> Result<Self, Problem> {
         let url = place.url()?;
         let authorization = place.token()?.map(|token| format!("Bearer {token}"));
         if authorization.is_some() && url.is_plain() && !url.is_loopback() {

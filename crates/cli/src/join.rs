@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use seenit_ledger::{Clock, SystemClock, private};
-use seenit_server::engine::{INVITE_LETTERS_MAX, Invite, Login, Servers, SiteLogin, deposit};
+use seenit_server::broker::{INVITE_LETTERS_MAX, Invite, Login, Servers, SiteLogin, deposit};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::SiteSecret;
 use serde_json::json;

@@ -11,8 +11,8 @@ use seenit_ledger::OpenError;
 use seenit_ledger::private::PrivateError;
 use seenit_mailbox::MailError;
 use seenit_server::StartError;
+use seenit_server::broker::BrokerError;
 use seenit_server::config::ConfigError;
-use seenit_server::engine::EngineError;
 use seenit_words::WordsError;
 
 use crate::client::AskError;
@@ -108,9 +108,9 @@ pub(crate) enum Problem {
     /// Exit 65: a line that is no introduction, or papers that cannot be signed.
     #[error("{0}")]
     Refused(String),
-    /// Exit 75, 77 where it refuses, 66 for a file, 2 for an address that is none: the engine between sites.
+    /// Exit 75, 77 where it refuses, 66 for a file, 2 for an address that is none: the broker between sites.
     #[error("{0}")]
-    Engine(#[from] EngineError),
+    Broker(#[from] BrokerError),
     /// Exit 66: an input that cannot be opened.
     #[error("cannot open {}: {error}", path.display())]
     Input { path: PathBuf, error: io::Error },
@@ -189,10 +189,10 @@ impl Problem {
             Problem::Token { .. } | Problem::Authority { .. } => Exit::Data,
             Problem::Config(_) => Exit::Config,
             Problem::Paper { .. } | Problem::Refused(_) => Exit::Data,
-            Problem::Engine(EngineError::File { .. }) => Exit::NoInput,
-            Problem::Engine(EngineError::Address { .. }) => Exit::Usage,
-            Problem::Engine(EngineError::Refused(_)) => Exit::Refused,
-            Problem::Engine(_) => Exit::TryLater,
+            Problem::Broker(BrokerError::File { .. }) => Exit::NoInput,
+            Problem::Broker(BrokerError::Address { .. }) => Exit::Usage,
+            Problem::Broker(BrokerError::Refused(_)) => Exit::Refused,
+            Problem::Broker(_) => Exit::TryLater,
             Problem::Input { error, .. } | Problem::Io { error, .. } if no_memory(error) => Exit::NoMemory,
             Problem::Input { .. } => Exit::NoInput,
             Problem::Output { .. } | Problem::Private(_) => Exit::NoOutput,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use common::nats::{Nats, free_ports};
 use common::serving::{HTTP_ALONE, Serving, mail};
 use common::{Folder, Ran};
-use seenit_server::engine::nkey;
+use seenit_server::broker::nkey;
 use seenit_sites::key::{AdminKey, AdminSecret, SiteSecret};
 use seenit_sites::manifest::Manifest;
 use serde_json::{Value, json};
@@ -296,7 +296,8 @@ fn a_network_from_before_jwts_goes_on_and_moves_to_a_broker_with_jwts() {
     let mut secret = [0; 32];
     hex::decode_to_slice(admin.folder.read("admin/admin.key").trim_ascii_end(), &mut secret).expect("a key");
     let secret = AdminSecret::from_bytes(secret);
-    let [key, other] = [secret.engine().public(), site_secret(&site).engine().public()].map(|key| nkey(&key));
+    let [key, other] =
+        [secret.broker_key().public(), site_secret(&site).broker_key().public()].map(|key| nkey(&key));
     let users = format!(
         "accounts {{ SEENIT {{ jetstream: enabled, users: [ {{ nkey: {key} }}, {{ nkey: {other} }} ] }} }}"
     );

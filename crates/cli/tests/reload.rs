@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::Folder;
 use common::serving::{HTTP_ALONE, Serving};
-use seenit_wire::dcc::{Ask, Count, Heard, Kind, Sum};
+use seenit_wire::dcc::{Ask, Count, DccResponse, Sum, SumKind};
 
 /// Long enough for a signal to be obeyed on a busy machine.
 const OBEYED: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ fn hang_up(folder: &Folder, serving: &Serving<'_>, says: &str) {
 
 /// The total of one checksum of a body, asked as DCC's clients ask.
 fn total(serving: &Serving<'_>, digest: [u8; 16]) -> Count {
-    let sums = [Sum { kind: Kind::Body, digest }];
+    let sums = [Sum { kind: SumKind::Body, digest }];
     let (ask, mut question) = (Ask { numbers: [digest[0]; 16], sums: &sums }, Vec::new());
     ask.query(&mut question);
     let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
@@ -41,8 +41,8 @@ fn total(serving: &Serving<'_>, digest: [u8; 16]) -> Count {
     socket.send_to(&question, serving.said["clients"]["dcc"].as_str().expect("an address")).expect("sent");
     let mut answer = [0; 200];
     let length = socket.recv(&mut answer).expect("an answer");
-    match Heard::decode(&answer[..length], &ask) {
-        Some(Heard::Totals(totals)) => totals[0].current,
+    match DccResponse::decode(&answer[..length], &ask) {
+        Some(DccResponse::Totals(totals)) => totals[0].current,
         other => panic!("{other:?}"),
     }
 }

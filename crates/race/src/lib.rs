@@ -63,7 +63,7 @@ enum Command {
     /// Strangers who ask ten times what they may, and an account that should not notice: waiting times, resident bytes.
     #[command(after_help = overload::EXAMPLES)]
     Overload(overload::OverloadArgs),
-    /// Three sites and an engine: time until all know, bytes a signature against the entropy.
+    /// Three sites and a broker: time until all know, bytes a signature against the entropy.
     #[command(after_help = sites::EXAMPLES)]
     Sites(sites::SitesArgs),
 }

@@ -6,21 +6,21 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::http::State;
+use crate::backend::Backend;
 
 /// How often the alarms are looked at. They last for hours, and looking costs a millisecond.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// Looks at the alarms until the server stops.
-pub(crate) async fn watch(state: Arc<State>, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn watch(backend: Arc<Backend>, mut stop: watch::Receiver<bool>) {
     let mut known = BTreeMap::new();
     while !*stop.borrow() {
-        let looking = Arc::clone(&state);
+        let looking = Arc::clone(&backend);
         // In a thread of its own and in no queue: it is one at a time.
         if let Ok(alarms) = tokio::task::spawn_blocking(move || all(&looking)).await {
             known = log_changes(&known, alarms);
         }
-        state.audit.tick();
+        backend.audit.tick();
         tokio::select! {
             () = tokio::time::sleep(EVERY) => {}
             changed = stop.changed() => if changed.is_err() { return },
@@ -29,16 +29,16 @@ pub(crate) async fn watch(state: Arc<State>, mut stop: watch::Receiver<bool>) {
 }
 
 /// Everything that somebody should look at.
-fn all(state: &State) -> Vec<String> {
-    state.ledger.probe_filters();
-    let mut alarms = state.ledger.stats().alarms;
-    alarms.extend(of_site(state));
+fn all(backend: &Backend) -> Vec<String> {
+    backend.ledger.probe_filters();
+    let mut alarms = backend.ledger.stats().alarms;
+    alarms.extend(of_site(backend));
     alarms
 }
 
 /// What is the matter with the link to other sites.
-pub(crate) fn of_site(state: &State) -> impl Iterator<Item = String> {
-    state.site.get().into_iter().flat_map(|site| site.status().all_alarms())
+pub(crate) fn of_site(backend: &Backend) -> impl Iterator<Item = String> {
+    backend.site.get().into_iter().flat_map(|site| site.status().all_alarms())
 }
 
 /// Logs what began and what ended, and returns what there is now. Alarms have numbers in them that change all the time:

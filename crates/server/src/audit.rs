@@ -21,7 +21,7 @@ use seenit_ledger::signature::Case;
 use seenit_ledger::verdict::Verdict;
 
 use crate::metrics::FrontEnd;
-use crate::network::Network;
+use crate::network::{Network, plain};
 use crate::owner::Uid;
 
 /// Lines that wait for the thread. A disk that stalls for a second or two loses none at a thousand writes a second.
@@ -59,6 +59,13 @@ pub(crate) struct Origin {
     pub(crate) address: IpAddr,
     /// The user of this machine, where the kernel knows.
     pub(crate) uid: Option<Uid>,
+}
+
+impl Origin {
+    /// By a protocol, from an address. Which user of this machine it is, is found out for writes only.
+    pub(crate) fn at(front_end: FrontEnd, address: IpAddr) -> Self {
+        Origin { front_end, address: plain(address), uid: None }
+    }
 }
 
 /// A write, as it was asked for.

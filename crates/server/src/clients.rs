@@ -20,9 +20,6 @@ mod neighbour_tests;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use dcc::List;
-pub use dcc::ListError;
-pub(crate) use dcc::check_whitelist;
 pub(crate) use desk::Desk;
 pub use start::ClientAddresses;
-pub(crate) use start::{Clients, Served, Sockets};
+pub(crate) use start::{Clients, Sockets};

@@ -6,7 +6,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::config::Http;
-use crate::listen::Crowd;
+use crate::connections::Crowd;
 
 /// Descriptors that connections never take: files of the journal (some dozens, more while it compacts), snapshots,
 /// listeners, the link to other sites, and questions to the kernel.

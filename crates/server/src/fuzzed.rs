@@ -8,10 +8,10 @@ use crate::http::problem::Problem;
 use crate::http::{binary, query};
 
 /// The most signatures of a request.
-pub const SIGNATURES_MAX: usize = crate::http::SIGNATURES_MAX;
+pub const SIGNATURES_MAX: usize = crate::limits::SIGNATURES_MAX;
 
 /// The most cases of a request.
-pub const CASES_MAX: usize = crate::http::CASES_MAX;
+pub const CASES_MAX: usize = crate::limits::CASES_MAX;
 
 /// What a JSON body says.
 #[derive(Debug, PartialEq, Eq)]

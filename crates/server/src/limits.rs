@@ -1,20 +1,43 @@
 //! How much anybody may ask and say: token buckets, some for each account and each network.
 
-use std::num::{NonZeroU32, NonZeroUsize};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+mod bucket;
 
-use governor::clock::Clock;
-use governor::{DefaultDirectRateLimiter, InsufficientCapacity, Quota, RateLimiter};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
 use lru::LruCache;
 use tokio::sync::Semaphore;
 
 use seenit_ledger::signature::Case;
 
 use crate::config::Limits;
-use crate::http::pace::Pace;
-use crate::http::{CASES_MAX, SIGNATURES_MAX};
 use crate::network::Network;
+
+pub(crate) use self::bucket::TokenBucket;
+
+/// Signatures of one check: a second's work of a large site, and a few hundred microseconds of ours.
+pub(crate) const SIGNATURES_MAX: usize = 10_000;
+
+/// Cases of one write: more would keep others' writes waiting for its sync.
+pub(crate) const CASES_MAX: usize = 1_000;
+
+/// Pieces of status work that begin in a second, on average: whoever asks without a pause would otherwise take the
+/// processors from the checks. A network's monitoring asks a few times a second.
+const STATUS_PER_SEC: u32 = 200;
+
+/// Pieces of status work that may begin at once after a silence: a page that shows everything, some dozen operators.
+const STATUS_BURST: u32 = 100;
+
+/// How fast questions about the site follow each other, those of everybody together.
+pub(crate) fn status_of_all() -> TokenBucket {
+    TokenBucket::new(STATUS_PER_SEC, STATUS_BURST)
+}
+
+/// The same of one account, one network, or this machine: half of it, so that nobody makes all others wait.
+fn status_of_one() -> TokenBucket {
+    TokenBucket::new(STATUS_PER_SEC / 2, STATUS_BURST / 2)
+}
 
 /// What is spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,14 +101,14 @@ pub(crate) struct UsedUp {
 /// The limits of one account or one network.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    checks: Option<DefaultDirectRateLimiter>,
-    writes: Option<DefaultDirectRateLimiter>,
-    failures: Option<DefaultDirectRateLimiter>,
+    checks: Option<TokenBucket>,
+    writes: Option<TokenBucket>,
+    failures: Option<TokenBucket>,
     checks_key: &'static str,
     writes_key: &'static str,
     /// Pieces of work at a time, known once there is one.
     turns: OnceLock<Arc<Semaphore>>,
-    status: Pace,
+    status: TokenBucket,
 }
 
 impl Budget {
@@ -108,19 +131,19 @@ impl Budget {
     }
 
     fn new(limits: &Limits, checks: u32, writes: u32) -> Self {
-        let limiter = |per_sec: u32, batch_max: usize| {
-            let rate = NonZeroU32::new(per_sec)?;
+        // A rate of zero is no limit.
+        let bucket = |per_sec: u32, batch_max: usize| {
             let burst = per_sec.saturating_mul(limits.burst_secs).max(batch_max as u32);
-            Some(RateLimiter::direct(Quota::per_second(rate).allow_burst(NonZeroU32::new(burst)?)))
+            (per_sec > 0).then(|| TokenBucket::new(per_sec, burst))
         };
         Budget {
-            checks: limiter(checks, crate::http::SIGNATURES_MAX),
-            writes: limiter(writes, COST_MAX),
-            failures: limiter(limits.failures_per_sec, 1),
+            checks: bucket(checks, SIGNATURES_MAX),
+            writes: bucket(writes, COST_MAX),
+            failures: bucket(limits.failures_per_sec, 1),
             checks_key: "network_checks_per_sec",
             writes_key: "network_writes_per_sec",
             turns: OnceLock::new(),
-            status: Pace::of_one(),
+            status: status_of_one(),
         }
     }
 
@@ -130,31 +153,24 @@ impl Budget {
     }
 
     /// How fast its questions about the site follow each other.
-    pub(crate) fn status_pace(&self) -> &Pace {
+    pub(crate) fn status_pace(&self) -> &TokenBucket {
         &self.status
     }
 
     /// Spends so many, or says how long to wait. Nothing is spent then.
     pub(crate) fn spend(&self, what: Spending, number: usize) -> Result<(), UsedUp> {
-        let (limiter, limit) = match what {
+        let (bucket, limit) = match what {
             Spending::Checks => (&self.checks, self.checks_key),
             Spending::Writes => (&self.writes, self.writes_key),
             Spending::Failures => (&self.failures, "failures_per_sec"),
         };
-        let (Some(limiter), Some(number)) =
-            (limiter, NonZeroU32::new(u32::try_from(number).unwrap_or(u32::MAX)))
-        else {
+        let Some(bucket) = bucket.as_ref().filter(|_| number > 0) else {
             return Ok(());
         };
-        match limiter.check_n(number) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(not_until)) => {
-                Err(UsedUp { limit, wait: not_until.wait_time_from(limiter.clock().now()) })
-            }
-            // A message larger than any burst takes all of one. Batches are bounded below that.
-            Err(InsufficientCapacity(burst)) if burst < number.get() => self.spend(what, burst as usize),
-            Err(_) => Err(UsedUp { limit, wait: Duration::from_secs(1) }),
-        }
+        // A message larger than any burst takes all of one. Batches are bounded below that.
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let taken = bucket.take(number, Instant::now(), Duration::ZERO);
+        taken.map(drop).map_err(|wait| UsedUp { limit, wait })
     }
 }
 
@@ -240,6 +256,24 @@ mod tests {
         let budget = Budget::of_network(&limits());
         budget.spend(Spending::Checks, cost_of_bytes(1 << 30)).expect("all of the burst");
         budget.spend(Spending::Checks, cost_of_bytes(1 << 20)).expect_err("nothing is left");
+    }
+
+    #[test]
+    fn one_who_asks_without_a_pause_leaves_half_of_the_pace_to_the_others() {
+        const WAIT: Duration = Duration::from_secs(5);
+        let all = status_of_all();
+        let one = status_of_one();
+        let other = status_of_one();
+        let start = Instant::now();
+        let ask = |own: &TokenBucket, now| own.take(1, now, WAIT).and_then(|_| all.take(1, now, WAIT));
+        // Four times as often as it may, for a minute; then somebody else comes.
+        for tick in 0..60 * 4 * STATUS_PER_SEC {
+            let _ = ask(&one, start + Duration::from_secs(1) / (4 * STATUS_PER_SEC) * tick);
+        }
+        let now = start + Duration::from_secs(60);
+        let own = one.take(1, now, WAIT).map_or(WAIT, |begins| begins - now);
+        let others = ask(&other, now).expect("a turn") - now;
+        assert!(own > Duration::from_secs(4) && others < Duration::from_secs(1), "{own:?}, {others:?}");
     }
 
     #[test]

@@ -33,10 +33,8 @@ use tokio::runtime::Handle;
 
 use self::driver::Driver;
 pub(crate) use self::sites::Sites;
+use crate::broker::{self, BrokerConfig, BrokerError, BrokerHandle, Login, Servers, SiteLogin, Stream};
 use crate::config::Config;
-use crate::engine::{
-    self, Engine, EngineConfig, EngineError, EngineHandle, Login, Servers, SiteLogin, Stream,
-};
 
 /// Why a site's link does not start.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +42,7 @@ use crate::engine::{
 pub enum LinkError {
     /// The broker's files.
     #[error("network: {0}")]
-    Broker(#[from] EngineError),
+    Broker(#[from] BrokerError),
     /// The journal.
     #[error("network: {0}")]
     Store(#[from] StoreError),
@@ -70,7 +68,7 @@ impl Shown {
 /// The link of a server that runs.
 pub(crate) struct Site {
     shown: Arc<ArcSwap<Shown>>,
-    broker: EngineHandle,
+    broker: BrokerHandle,
     stop: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -94,7 +92,7 @@ impl Site {
         let mut link = Link::open(ledger.load()?, secret.clone(), network, caps, pace.now());
         link.set_snapshot_secs(config.network.snapshot_secs);
         let (broker, arrived) =
-            Engine::start(broker_config(config, data, (network, &secret), &link)?, runtime)?;
+            broker::start(broker_config(config, data, (network, &secret), &link)?, runtime)?;
         let shown = Arc::new(ArcSwap::from_pointee(Shown::of(link.status(pace.now()))));
         let stop = Arc::new(AtomicBool::new(false));
         let driver = Driver::new(link, Arc::clone(ledger), broker.clone(), pace, Arc::clone(&shown))
@@ -153,7 +151,7 @@ fn broker_config(
     data: &Path,
     (network, secret): (AdminKey, &SiteSecret),
     link: &Link,
-) -> Result<EngineConfig, EngineError> {
+) -> Result<BrokerConfig, BrokerError> {
     let section = &config.network;
     let login = match &section.credentials {
         Some(path) => Login::File(path.clone()),
@@ -162,11 +160,11 @@ fn broker_config(
     let servers = Servers::new(section.nats.clone(), login, section.ca.clone(), section.insecure_plaintext)?;
     let after = |kind: Kind, stream: Stream| {
         let Place { born, sequence } = link.place(kind);
-        engine::Place { stream, created: born, sequence }
+        broker::StreamPosition { stream, created: born, sequence }
     };
     let after = vec![after(Kind::Records, Stream::Records), after(Kind::Sightings, Stream::Seen)];
     let after = after.into_iter().filter(|place| place.sequence > 0).collect();
-    Ok(EngineConfig { network, site: secret.public(), servers, after })
+    Ok(BrokerConfig { network, site: secret.public(), servers, after })
 }
 
 /// The link's time: that of the start, and what has passed since. A clock that is set changes nothing of it.

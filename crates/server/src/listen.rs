@@ -1,8 +1,5 @@
 //! Sockets: connections are accepted, bounded in number and time, encrypted where told so, and closed in peace.
 
-mod crowd;
-mod unread;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +13,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
-use crate::http::{self, Peer, State};
-#[cfg(test)]
-pub(crate) use crowd::now_millis;
-pub(crate) use crowd::{Crowd, Doing, Guest, Seat, UNREAD_MILLIS};
-pub(crate) use unread::{Unread, Watched};
+use crate::backend::Backend;
+use crate::connections::{Seat, Watched};
+use crate::http::{self, Connection};
 
 /// Bytes that are read at once: a head that is larger by far ends the connection.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -33,12 +28,12 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What all listeners share.
 pub(crate) struct Listening {
-    pub(crate) state: Arc<State>,
+    pub(crate) backend: Arc<Backend>,
 }
 
 impl Listening {
-    pub(crate) fn new(state: Arc<State>) -> Self {
-        Listening { state }
+    pub(crate) fn new(backend: Arc<Backend>) -> Self {
+        Listening { backend }
     }
 
     /// Accepts connections until told to stop, then waits for those that are open.
@@ -57,13 +52,13 @@ impl Listening {
             match accepted {
                 Ok((stream, address)) => {
                     let seat = tokio::select! {
-                        seat = self.state.crowd.enter(address.ip()) => seat,
+                        seat = self.backend.crowd.enter(address.ip()) => seat,
                         _ = stop.wait_for(|stop| *stop) => break,
                     };
                     match seat {
                         Some(seat) => self.spawn(stream, address, seat, tls.clone(), open.watcher()),
                         None => {
-                            self.state.metrics.connections_refused.inc();
+                            self.backend.metrics.connections_refused.inc();
                             tracing::debug!(client = %address.ip(), "too many connections from its network");
                         }
                     }
@@ -89,24 +84,24 @@ impl Listening {
         let this = Arc::clone(self);
         tokio::spawn(async move {
             let guest = Arc::clone(&seat.guest);
-            this.state.metrics.connections.inc();
+            this.backend.metrics.connections.inc();
             // What has arrived is looked at before the connection is closed: it may be a request.
             tokio::select! {
                 biased;
                 served = this.serve(stream, address, seat, tls, watcher) => {
                     if guest.leaves_after_answer() {
-                        this.state.metrics.connections_closed.inc();
+                        this.backend.metrics.connections_closed.inc();
                     }
                     if let Err(error) = served {
                         tracing::debug!(client = %address.ip(), error, "a connection ended badly");
                     }
                 }
                 () = guest.told_to_leave() => {
-                    this.state.metrics.connections_closed.inc();
+                    this.backend.metrics.connections_closed.inc();
                     tracing::debug!(client = %address.ip(), "an idle connection made room for another one");
                 }
             }
-            this.state.metrics.connections.dec();
+            this.backend.metrics.connections.dec();
         });
     }
 
@@ -121,7 +116,7 @@ impl Listening {
         // Answers are small and written at once: there is nothing to wait for.
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
         let local = stream.local_addr().map_err(|error| error.to_string())?;
-        let peer = Arc::new(Peer::new(&self.state, address.ip(), local.ip(), seat));
+        let peer = Arc::new(Connection::new(&self.backend, address.ip(), local.ip(), seat));
         let Some(tls) = tls else {
             return self.speak(stream, peer, watcher).await;
         };
@@ -135,12 +130,13 @@ impl Listening {
     async fn speak(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        peer: Arc<Peer>,
+        peer: Arc<Connection>,
         watcher: Watcher,
     ) -> Result<(), String> {
-        let time = Duration::from_secs(self.state.config.http.answer_secs);
+        let time = Duration::from_secs(self.backend.config.http.answer_secs);
         let stream = Watched::new(stream, Arc::clone(&peer.unread), time);
-        let service = service_fn(|request| http::serve(Arc::clone(&self.state), Arc::clone(&peer), request));
+        let service =
+            service_fn(|request| http::serve(Arc::clone(&self.backend), Arc::clone(&peer), request));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.head_time())
@@ -150,6 +146,6 @@ impl Listening {
     }
 
     fn head_time(&self) -> Duration {
-        Duration::from_secs(self.state.config.http.head_secs)
+        Duration::from_secs(self.backend.config.http.head_secs)
     }
 }

@@ -5,11 +5,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::clients::{List, ListError};
+use crate::backend::{Backend, Live};
 use crate::config::{Config, ConfigError, Http, Wrong};
-use crate::http::{Memory, State};
 use crate::log;
+use crate::memory::Memory;
 use crate::tls::{Certificate, TlsError};
+use crate::whitelist::ListError;
 
 /// Keys that a reload changes, by section. All others hold from the next start on.
 pub const KEYS: [(&str, &[&str]); 4] = [
@@ -21,21 +22,6 @@ pub const KEYS: [(&str, &[&str]); 4] = [
     ("tls", &["certificate", "key"]),
     ("log", &["level"]),
 ];
-
-/// What requests read that a reload may change: swapped as a whole.
-pub(crate) struct Live {
-    /// Only what [`KEYS`] names is read from here.
-    pub(crate) config: Config,
-    /// The whitelist of DCC's clients.
-    pub(crate) whitelist: List,
-}
-
-impl Live {
-    pub(crate) fn of(config: Config) -> Result<Self, ListError> {
-        let whitelist = config.dcc.whitelist.as_deref().map(List::read).transpose()?.unwrap_or_default();
-        Ok(Live { config, whitelist })
-    }
-}
 
 /// Why nothing was reloaded.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +41,11 @@ pub(crate) enum ReloadError {
     Body { message: u64, body: u64, half: u64 },
     #[error("tls.certificate: the server was started without one, so this holds from the next start on")]
     NoTls,
+    #[error(
+        "tls.certificate and tls.key are not set any more, and the server shows a certificate: set them again, or \
+         restart the server to serve without TLS"
+    )]
+    TlsGone,
     /// A configuration that was read can be written, and what was written can be read.
     #[error("the configuration cannot be put together: {0}")]
     Merge(String),
@@ -74,8 +65,8 @@ impl Reloader {
     }
 
     /// Reads everything again, and says in the log what became of it.
-    pub(crate) fn reload(&mut self, state: &State, certificate: Option<&Certificate>) {
-        match self.try_reload(state, certificate) {
+    pub(crate) fn reload(&mut self, backend: &Backend, certificate: Option<&Certificate>) {
+        match self.try_reload(backend, certificate) {
             Ok(later) => {
                 if !later.is_empty() {
                     let keys = later.join(", ");
@@ -94,18 +85,19 @@ impl Reloader {
     /// Returns the keys that were changed and do not take effect.
     fn try_reload(
         &mut self,
-        state: &State,
+        backend: &Backend,
         certificate: Option<&Certificate>,
     ) -> Result<Vec<String>, ReloadError> {
         let new = self.file.as_deref().map(Config::read).transpose()?.unwrap_or_else(|| self.read.clone());
-        let live = Live::of(merged(&state.live().config, &new)?)?;
+        let live = Live::of(merged(&backend.live().config, &new)?)?;
         live.config.check()?;
-        check_bodies(&state.memory, &live.config.http)?;
+        check_bodies(&backend.memory, &live.config.http)?;
         let read = merged(&self.read, &new)?;
-        let pair = match (certificate, live.config.tls.is_set()) {
-            (Some(certificate), _) => Some((certificate, Certificate::read(&live.config.tls)?)),
-            (None, true) => return Err(ReloadError::NoTls),
-            (None, false) => None,
+        let pair = match (certificate, live.config.tls.files()) {
+            (Some(certificate), Some(files)) => Some((certificate, Certificate::read(files)?)),
+            (Some(_), None) => return Err(ReloadError::TlsGone),
+            (None, Some(_)) => return Err(ReloadError::NoTls),
+            (None, None) => None,
         };
         let unchanged = differing(&read, &new)?;
         // Nothing can fail any more.
@@ -113,7 +105,7 @@ impl Reloader {
             certificate.replace(pair);
         }
         log::set_level(live.config.log.level);
-        state.live.store(Arc::new(live));
+        backend.live.store(Arc::new(live));
         self.read = read;
         Ok(unchanged)
     }

@@ -8,90 +8,36 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use seenit_ledger::clock::{Clock, SystemClock};
-use seenit_ledger::error::OpenError;
 use seenit_ledger::ledger::Ledger;
-use seenit_ledger::private::{self as private_file, PrivateError};
+use seenit_ledger::private as private_file;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-use crate::accounts::{AccountError, Accounts};
+use crate::accounts::Accounts;
 use crate::alarms;
 use crate::audit::Audit;
-use crate::clients::{ClientAddresses, Clients, Desk, ListError, Sockets};
-use crate::config::{Config, Wrong};
+use crate::backend::{Backend, Live, Queues, SharedAnswer};
+use crate::clients::{ClientAddresses, Clients, Desk, Sockets};
+use crate::config::Config;
 use crate::descriptors::Descriptors;
-use crate::http::{Memory, Queues, Shared, State};
+use crate::error::StartError;
 use crate::limits::{Budget, Networks};
-use crate::link::{LinkError, Site};
+use crate::link::Site;
 use crate::listen::Listening;
+use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::operator::{self, TokenFiles};
-use crate::reload::{Live, Reloader};
-use crate::secrets::{SecretError, Secrets};
+use crate::reload::Reloader;
+use crate::secrets::Secrets;
 use crate::signals::{Signals, Wanted};
-use crate::tls::{self, Certificate, TlsError};
+use crate::tls::{self, Certificate};
 use crate::token::Token;
 
 /// Connections that wait to be accepted, for each socket: a burst of reconnecting clients.
 const BACKLOG: u32 = 1024;
-
-/// A server that does not start.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// A value of the configuration.
-    #[error("{0}")]
-    Config(#[from] Wrong),
-    /// A port is taken.
-    #[error(
-        "cannot listen on {address} for {protocol}: another process uses this port; stop that process, \
-         or choose another address, for example {instead}"
-    )]
-    Busy {
-        /// The address.
-        address: SocketAddr,
-        /// What was to be served there.
-        protocol: &'static str,
-        /// An option of `seenit serve` that works.
-        instead: &'static str,
-    },
-    /// An address that cannot be listened on.
-    #[error("cannot listen on {address}: {error}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// Why.
-        #[source]
-        error: io::Error,
-    },
-    /// The data folder or the operator's token.
-    #[error(transparent)]
-    Private(#[from] PrivateError),
-    /// The ledger.
-    #[error(transparent)]
-    Ledger(#[from] OpenError),
-    /// The accounts.
-    #[error("accounts: {0}")]
-    Accounts(#[from] AccountError),
-    /// The secrets of older protocols.
-    #[error("secrets: {0}")]
-    Secrets(#[from] SecretError),
-    /// The certificate.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// The whitelist of DCC's clients.
-    #[error("dcc.whitelist: {0}")]
-    List(#[from] ListError),
-    /// The link to other sites.
-    #[error(transparent)]
-    Link(#[from] LinkError),
-    /// No threads, or no random bits.
-    #[error("the system does not give what a server needs: {0}")]
-    System(String),
-}
 
 /// A server that can be started.
 pub struct Server {
@@ -116,7 +62,7 @@ pub struct Running {
     signals: Option<Signals>,
     reloading: Reloading,
     clients: Clients,
-    pub(crate) state: Arc<State>,
+    pub(crate) backend: Arc<Backend>,
 }
 
 /// What SIGHUP reads again, and the certificate that it replaces.
@@ -186,7 +132,7 @@ impl Server {
         }
         self.asked.put_into(&mut self.config);
         self.config.check()?;
-        let (acceptor, certificate) = tls::acceptor(&self.config.tls)?.unzip();
+        let (acceptor, certificate) = self.config.tls.files().map(tls::acceptor).transpose()?.unzip();
         let runtime = runtime()?;
         let sockets = {
             let _guard = runtime.enter();
@@ -195,21 +141,21 @@ impl Server {
         };
         let client_sockets = Sockets::take(&self.config, &self.asked)?;
         private_file::folder(&self.data)?;
-        let state = self.open()?;
+        let backend = self.open()?;
         let token = Token::random().map_err(|error| StartError::System(error.to_string()))?;
-        state.accounts.set_operator(&token, self.clock.now_secs());
+        backend.accounts.set_operator(&token, self.clock.now_secs());
         let addresses = addresses_of(&sockets)?;
         let (stop, _) = watch::channel(false);
-        let desk = Arc::new(Desk::new(Arc::clone(&state)));
+        let desk = Arc::new(Desk::new(Arc::clone(&backend)));
         let clients = Clients::start(client_sockets, desk, &self.data, &runtime, &stop)?;
         // Before anybody can ask for it.
-        state.served.get_or_init(|| clients.served(&self.config));
+        backend.served.get_or_init(|| clients.served(&self.config));
         if let Some(site) =
-            Site::start(&self.config, &self.data, &state.ledger, &*self.clock, runtime.handle())?
+            Site::start(&self.config, &self.data, &backend.ledger, &*self.clock, runtime.handle())?
         {
-            state.site.get_or_init(|| site);
+            backend.site.get_or_init(|| site);
         }
-        let listeners = spawn_listeners(&runtime, &state, sockets, acceptor, &stop);
+        let listeners = spawn_listeners(&runtime, &backend, sockets, acceptor, &stop);
         let heard = self.hears_signals.then(|| Signals::hear(&runtime)).transpose();
         let signals = heard.map_err(|error| StartError::System(error.to_string()))?;
         let folders = self.token_folders.clone().unwrap_or_else(|| operator::folders(Some(&self.data)));
@@ -227,11 +173,11 @@ impl Server {
             signals,
             reloading,
             clients,
-            state,
+            backend,
         })
     }
 
-    pub(crate) fn open(&self) -> Result<Arc<State>, StartError> {
+    pub(crate) fn open(&self) -> Result<Arc<Backend>, StartError> {
         let descriptors = Descriptors::raise();
         descriptors.warn_of_few(&self.config.http);
         let ledger = Arc::new(Ledger::open(&self.data, self.config.ledger.clone(), Arc::clone(&self.clock))?);
@@ -247,7 +193,7 @@ impl Server {
             }
         };
         let accounts = Arc::new(Accounts::open(&self.data, &self.config.limits, reporter)?);
-        Ok(Arc::new(State {
+        Ok(Arc::new(Backend {
             networks: Networks::new(&self.config.limits),
             metrics: Metrics::new(),
             audit: Arc::new(Audit::start().map_err(|error| StartError::System(error.to_string()))?),
@@ -258,8 +204,8 @@ impl Server {
             queues: Queues::new(self.config.http.at_a_time),
             crowd: Arc::new(descriptors.crowd(&self.config.http)),
             memory: Memory::new(&self.config.http),
-            stats: Shared::default(),
-            scrape: Shared::default(),
+            stats: SharedAnswer::default(),
+            scrape: SharedAnswer::default(),
             local: Arc::new(Budget::of_this_machine(&self.config.limits)),
             live: ArcSwap::from_pointee(Live::of(self.config.clone())?),
             config: self.config.clone(),
@@ -303,17 +249,17 @@ impl Running {
 
     /// The ledger.
     pub fn ledger(&self) -> &Arc<Ledger> {
-        &self.state.ledger
+        &self.backend.ledger
     }
 
     /// How the network is doing, where there is one.
     pub fn network(&self) -> Option<seenit_link::NetworkStatus> {
-        self.state.site.get().map(Site::network)
+        self.backend.site.get().map(Site::network)
     }
 
     /// The accounts.
     pub fn accounts(&self) -> &Arc<Accounts> {
-        &self.state.accounts
+        &self.backend.accounts
     }
 
     /// Waits until the process is told to end, and reloads whenever it is told to. Returns at once where signals are
@@ -324,7 +270,7 @@ impl Running {
                 Wanted::End => return,
                 Wanted::Reload => {
                     let Reloading { reloader, certificate } = &mut self.reloading;
-                    reloader.reload(&self.state, certificate.as_deref());
+                    reloader.reload(&self.backend, certificate.as_deref());
                 }
             }
         }
@@ -338,8 +284,8 @@ impl Running {
         self.token_files.remove();
         self.stop.send_replace(true);
         self.clients.stop();
-        self.state.site.get().into_iter().for_each(Site::stop);
-        let deadline = Duration::from_secs(self.state.config.http.shutdown_secs);
+        self.backend.site.get().into_iter().for_each(Site::stop);
+        let deadline = Duration::from_secs(self.backend.config.http.shutdown_secs);
         let mut listeners = std::mem::take(&mut self.listeners);
         let finished = runtime.block_on(async {
             tokio::time::timeout(deadline, async { while listeners.join_next().await.is_some() {} }).await
@@ -348,9 +294,9 @@ impl Running {
             tracing::warn!(secs = deadline.as_secs(), "requests were cut off");
         }
         runtime.shutdown_timeout(deadline);
-        self.state.ledger.close();
+        self.backend.ledger.close();
         // After the ledger: what was still waiting to be written has its line, too.
-        self.state.audit.close();
+        self.backend.audit.close();
         tracing::info!("stopped");
     }
 }
@@ -358,7 +304,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.token_files.remove();
-        self.state.site.get().into_iter().for_each(Site::stop);
+        self.backend.site.get().into_iter().for_each(Site::stop);
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -400,18 +346,18 @@ fn addresses_of(sockets: &[TcpListener]) -> Result<Vec<SocketAddr>, StartError> 
 
 fn spawn_listeners(
     runtime: &Runtime,
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     sockets: Vec<TcpListener>,
     acceptor: Option<TlsAcceptor>,
     stop: &watch::Sender<bool>,
 ) -> JoinSet<()> {
-    let listening = Arc::new(Listening::new(Arc::clone(state)));
+    let listening = Arc::new(Listening::new(Arc::clone(backend)));
     let mut listeners = JoinSet::new();
     for socket in sockets {
         let is_loopback = socket.local_addr().is_ok_and(|address| address.ip().is_loopback());
-        let tls = acceptor.clone().filter(|_| !is_loopback || state.config.tls.loopback);
+        let tls = acceptor.clone().filter(|_| !is_loopback || backend.config.tls.loopback);
         listeners.spawn_on(Arc::clone(&listening).run(socket, tls, stop.subscribe()), runtime.handle());
     }
-    listeners.spawn_on(alarms::watch(Arc::clone(state), stop.subscribe()), runtime.handle());
+    listeners.spawn_on(alarms::watch(Arc::clone(backend), stop.subscribe()), runtime.handle());
     listeners
 }

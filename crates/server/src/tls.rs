@@ -12,8 +12,6 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio_rustls::TlsAcceptor;
 
-use crate::config::Tls;
-
 /// A certificate or key that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -29,9 +27,13 @@ pub enum TlsError {
     /// The two do not fit together.
     #[error("certificate and key cannot be used: {0}")]
     Pair(#[from] rustls::Error),
-    /// There is none.
-    #[error("tls.certificate and tls.key are not set")]
-    Missing,
+}
+
+/// The files of a certificate and of its key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PairFiles<'a> {
+    pub(crate) certificate: &'a Path,
+    pub(crate) key: &'a Path,
 }
 
 /// The certificate that every new connection is shown.
@@ -40,12 +42,9 @@ pub(crate) struct Certificate(ArcSwap<CertifiedKey>);
 
 impl Certificate {
     /// Reads the certificate and its key, which must fit together.
-    pub(crate) fn read(tls: &Tls) -> Result<CertifiedKey, TlsError> {
-        let (Some(certificate), Some(key)) = (&tls.certificate, &tls.key) else {
-            return Err(TlsError::Missing);
-        };
+    pub(crate) fn read(files: PairFiles<'_>) -> Result<CertifiedKey, TlsError> {
         let provider = ring::default_provider();
-        Ok(CertifiedKey::from_der(read_chain(certificate)?, read_key(key)?, &provider)?)
+        Ok(CertifiedKey::from_der(read_chain(files.certificate)?, read_key(files.key)?, &provider)?)
     }
 
     /// Shows another one from the next connection on.
@@ -60,18 +59,15 @@ impl ResolvesServerCert for Certificate {
     }
 }
 
-/// What accepts TLS, with the certificate that it shows; `None` where none is configured.
-pub(crate) fn acceptor(tls: &Tls) -> Result<Option<(TlsAcceptor, Arc<Certificate>)>, TlsError> {
-    if !tls.is_set() {
-        return Ok(None);
-    }
-    let certificate = Arc::new(Certificate(ArcSwap::from_pointee(Certificate::read(tls)?)));
+/// What accepts TLS, with the certificate that it shows.
+pub(crate) fn acceptor(files: PairFiles<'_>) -> Result<(TlsAcceptor, Arc<Certificate>), TlsError> {
+    let certificate = Arc::new(Certificate(ArcSwap::from_pointee(Certificate::read(files)?)));
     let shown: Arc<dyn ResolvesServerCert> = Arc::clone(&certificate) as _;
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
         .with_cert_resolver(shown);
-    Ok(Some((TlsAcceptor::from(Arc::new(config)), certificate)))
+    Ok((TlsAcceptor::from(Arc::new(config)), certificate))
 }
 
 /// Refuses a file that holds no certificate.

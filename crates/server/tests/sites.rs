@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use nats::Nats;
 use seenit_ledger::SystemClock;
 use seenit_server::Config;
-use seenit_server::engine::{Limits, Login, Names, Operator, Paper, Servers};
+use seenit_server::broker::{Limits, Login, Names, Operator, Paper, Servers};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::{AdminSecret, SiteSecret};
 use seenit_sites::manifest::{HashKey, Manifest, Terms};
@@ -65,9 +65,9 @@ impl Network {
     }
 
     fn publish(&self, roster: &Roster, manifest: &Manifest) {
-        let login = Login::Key(self.admin.engine());
+        let login = Login::Key(self.admin.broker_key());
         let servers = Servers { addresses: self.nats.urls(), login, ca: None, may_be_plain: true };
-        let operator = Operator::connect(&servers, self.admin.public()).expect("the engine is there");
+        let operator = Operator::connect(&servers, self.admin.public()).expect("the broker is there");
         let sites: Vec<_> = roster.members().iter().map(|member| member.site).collect();
         let limits = Limits { stream_bytes: 64 << 20, bucket_bytes: 64 << 20, ..Limits::default() };
         operator.make(&sites, &limits).expect("streams");
@@ -138,7 +138,7 @@ fn a_site_alone_says_so_in_the_same_shape() {
 }
 
 #[test]
-fn an_engine_that_is_away_is_an_alarm_and_nothing_worse() {
+fn a_broker_that_is_away_is_an_alarm_and_nothing_worse() {
     let mut away = config();
     away.network.key = Some(AdminSecret::from_bytes([7; 32]).public().to_string());
     away.network.nats = vec![format!("nats://127.0.0.1:{}", nats::free_ports(1)[0])];
@@ -148,7 +148,7 @@ fn an_engine_that_is_away_is_an_alarm_and_nothing_worse() {
     assert_eq!((&sites["engine"]["up"], &sites["member"]), (&json!(false), &json!(false)), "{sites}");
     let stats = site.get("/v1/stats").json();
     let alarm = stats["alarms"][0].as_str().expect("an alarm").to_owned();
-    assert!(alarm.starts_with("the engine between sites is not there: "), "{alarm}");
+    assert!(alarm.starts_with("the broker between sites is not there: "), "{alarm}");
     assert_eq!(site.get("/readyz").status, 200);
     assert!(site.get("/metrics").text().contains("seenit_network_engine_up 0\n"));
 }

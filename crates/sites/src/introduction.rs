@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::digest::{Digest, Domain};
 use crate::form::{self, Bytes, FormError, Tag};
-use crate::key::{EngineKey, KEY_BYTES, KeyError, SIGNATURE_BYTES, SealingKey, SiteKey, SiteSecret};
+use crate::key::{BrokerKey, KEY_BYTES, KeyError, SIGNATURE_BYTES, SealingKey, SiteKey, SiteSecret};
 use crate::roster::{NAME_BYTES_MAX, Name, NameError};
 
 const TAG: Tag = *b"seenit introduce v1 ";
@@ -61,7 +61,7 @@ pub enum IntroductionError {
 pub struct Introduction {
     site: SiteKey,
     sealing: SealingKey,
-    engine: EngineKey,
+    broker: BrokerKey,
     name: Name,
     bytes: Vec<u8>,
 }
@@ -69,16 +69,16 @@ pub struct Introduction {
 impl Introduction {
     /// What a site says of itself.
     pub fn sign(site: &SiteSecret, name: Name) -> Self {
-        let (key, sealing, engine) = (site.public(), site.sealing().public(), site.engine().public());
+        let (key, sealing, broker) = (site.public(), site.sealing().public(), site.broker_key().public());
         let mut bytes = TAG.to_vec();
         bytes.extend(key.to_bytes());
         bytes.extend(sealing.to_bytes());
-        bytes.extend(engine.to_bytes());
+        bytes.extend(broker.to_bytes());
         // A name's length fits by its making.
         bytes.push(name.as_str().len() as u8);
         bytes.extend(name.as_str().as_bytes());
         site.sign(&mut bytes);
-        Introduction { site: key, sealing, engine, name, bytes }
+        Introduction { site: key, sealing, broker, name, bytes }
     }
 
     /// Reads one. All of it is checked, the signature before all else but the key that made it.
@@ -91,13 +91,13 @@ impl Introduction {
         let mut rest = Bytes(form::signed_by(bytes, &site)?);
         rest.run(TAG.len() + KEY_BYTES)?;
         let sealing = SealingKey::from_bytes(rest.array()?);
-        let engine = EngineKey::from_bytes(&rest.array()?)
-            .map_err(|error| IntroductionError::Key { role: "engine", error })?;
+        let broker = BrokerKey::from_bytes(&rest.array()?)
+            .map_err(|error| IntroductionError::Key { role: "broker", error })?;
         let length = usize::from(rest.u8()?);
         // What is no UTF-8 has a letter that no name has, and that is what the error says.
         let name = String::from_utf8_lossy(rest.run(length)?).parse()?;
         rest.end()?;
-        Ok(Introduction { site, sealing, engine, name, bytes: bytes.to_vec() })
+        Ok(Introduction { site, sealing, broker, name, bytes: bytes.to_vec() })
     }
 
     /// Who it is.
@@ -110,9 +110,9 @@ impl Introduction {
         &self.sealing
     }
 
-    /// What the engine knows it by.
-    pub fn engine(&self) -> &EngineKey {
-        &self.engine
+    /// What the broker knows it by.
+    pub fn broker_key(&self) -> &BrokerKey {
+        &self.broker
     }
 
     /// What it would like to be called. The admin may think of another name.

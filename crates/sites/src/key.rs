@@ -36,9 +36,9 @@ pub enum Site {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Admin {}
 
-/// A site or an admin, where the engine that carries messages asks who connects.
+/// A site or an admin, where the broker that carries messages asks who connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Engine {}
+pub enum Broker {}
 
 impl Role for Site {
     const NAME: &'static str = "site";
@@ -48,8 +48,8 @@ impl Role for Admin {
     const NAME: &'static str = "admin";
 }
 
-impl Role for Engine {
-    const NAME: &'static str = "engine";
+impl Role for Broker {
+    const NAME: &'static str = "broker";
 }
 
 mod private {
@@ -57,39 +57,39 @@ mod private {
     pub trait Sealed {}
     impl Sealed for super::Site {}
     impl Sealed for super::Admin {}
-    impl Sealed for super::Engine {}
+    impl Sealed for super::Broker {}
 }
 
 /// What a site is.
 pub type SiteKey = PublicKey<Site>;
 /// What a network is.
 pub type AdminKey = PublicKey<Admin>;
-/// What the engine knows somebody by.
-pub type EngineKey = PublicKey<Engine>;
+/// What the broker knows somebody by.
+pub type BrokerKey = PublicKey<Broker>;
 /// What makes a site this site.
 pub type SiteSecret = SecretKey<Site>;
 /// What makes an admin this admin.
 pub type AdminSecret = SecretKey<Admin>;
 
-/// What somebody proves to the engine with who they are.
-pub type EngineSecret = SecretKey<Engine>;
+/// What somebody proves to the broker with who they are.
+pub type BrokerSecret = SecretKey<Broker>;
 
-/// How secrets for the engine are derived.
-const SITE_ENGINE_CONTEXT: &str = "seenit 2026 engine key of a site v1";
-const ADMIN_ENGINE_CONTEXT: &str = "seenit 2026 engine key of an admin v1";
+/// How secrets for the broker are derived.
+const SITE_BROKER_CONTEXT: &str = "seenit 2026 engine key of a site v1";
+const ADMIN_BROKER_CONTEXT: &str = "seenit 2026 engine key of an admin v1";
 
 impl SecretKey<Site> {
-    /// The key for the engine: another one, because an engine has whatever it likes signed to see who connects, and
+    /// The key for the broker: another one, because a broker has whatever it likes signed to see who connects, and
     /// what it likes could be a message between sites.
-    pub fn engine(&self) -> EngineSecret {
-        EngineSecret::from_bytes(blake3::derive_key(SITE_ENGINE_CONTEXT, self.key.as_bytes()))
+    pub fn broker_key(&self) -> BrokerSecret {
+        BrokerSecret::from_bytes(blake3::derive_key(SITE_BROKER_CONTEXT, self.key.as_bytes()))
     }
 }
 
 impl SecretKey<Admin> {
-    /// The key for the engine, which is another one for the same reason.
-    pub fn engine(&self) -> EngineSecret {
-        EngineSecret::from_bytes(blake3::derive_key(ADMIN_ENGINE_CONTEXT, self.key.as_bytes()))
+    /// The key for the broker, which is another one for the same reason.
+    pub fn broker_key(&self) -> BrokerSecret {
+        BrokerSecret::from_bytes(blake3::derive_key(ADMIN_BROKER_CONTEXT, self.key.as_bytes()))
     }
 }
 

@@ -148,8 +148,8 @@ fn the_golden_digests_are_reproduced() {
         writeln!(text, "link after {} deltas: {}", chain.sequence(), chain.value()).expect("as above");
     }
     writeln!(text, "sealing key of site 1: {}", site(1).sealing().public()).expect("as above");
-    writeln!(text, "engine key of site 1: {}", site(1).engine().public()).expect("as above");
-    writeln!(text, "engine key of the admin: {}", admin().engine().public()).expect("as above");
+    writeln!(text, "engine key of site 1: {}", site(1).broker_key().public()).expect("as above");
+    writeln!(text, "engine key of the admin: {}", admin().broker_key().public()).expect("as above");
     writeln!(text, "pack of \"a pack\": {}", pack_digest(b"a pack")).expect("as above");
     writeln!(text, "snapshot of \"a manifest\": {}", snapshot_digest(b"a manifest")).expect("as above");
     golden("digests-2.txt", text.as_bytes());

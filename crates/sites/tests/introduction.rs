@@ -29,14 +29,14 @@ fn what_is_read_is_what_was_signed() {
     let signed = introduction();
     assert_eq!(Introduction::decode(signed.bytes()), Ok(signed.clone()));
     assert_eq!(signed.to_string().parse(), Ok(signed.clone()));
-    assert_eq!(*signed.engine(), site(1).engine().public());
+    assert_eq!(*signed.broker_key(), site(1).broker_key().public());
     let longest = "a".repeat(NAME_BYTES_MAX).parse().expect("a name");
     assert_eq!(Introduction::sign(&site(1), longest).bytes().len(), INTRODUCTION_BYTES_MAX);
 }
 
 #[test]
-fn the_key_for_the_engine_is_no_other_key_of_the_site() {
-    let (site, engine) = (site(1), site(1).engine());
+fn the_key_for_the_broker_is_no_other_key_of_the_site() {
+    let (site, engine) = (site(1), site(1).broker_key());
     assert_ne!(engine.public().to_bytes(), site.public().to_bytes());
     assert_ne!(engine.public().to_bytes(), site.sealing().public().to_bytes());
     assert_ne!(engine.to_bytes(), site.to_bytes());

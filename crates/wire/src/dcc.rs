@@ -13,19 +13,19 @@ mod request;
 mod sum;
 pub mod whitelist;
 
-pub use ask::{Ask, Heard};
+pub use ask::{Ask, DccResponse};
 pub use count::{Count, Targets, Totals};
 pub use password::{Password, PasswordError};
 pub use reply::{Brand, BrandError, Reply, ServerId, ServerIdError};
 pub use request::{Admin, Body, Header, Request, RequestError, Retransmission, Sender};
-pub use sum::{Kind, Sum, Sums};
+pub use sum::{Sum, SumKind, Sums};
 
 /// The shortest packet: a header and a signature.
 pub const PACKET_BYTES_MIN: usize = HEADER_BYTES + SIGNATURE_BYTES;
 /// The longest request that is served: a report with a checksum of each kind.
 pub const REQUEST_BYTES_MAX: usize = HEADER_BYTES + 4 + SUMS_MAX * SUM_BYTES + SIGNATURE_BYTES;
 /// A request has each kind of checksum at most once.
-pub const SUMS_MAX: usize = Kind::ALL.len();
+pub const SUMS_MAX: usize = SumKind::ALL.len();
 /// The most targets that one ordinary report may have. DCC's own server drops reports of more.
 pub const TARGETS_MAX: u32 = 2000;
 /// How far the clock of whoever commands a server may be off: what DCC's own server allows.

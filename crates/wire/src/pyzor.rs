@@ -14,8 +14,8 @@ mod ask;
 mod fields;
 mod signing;
 
-pub use answer::{Answer, Counts, Refusal, Times};
-pub use ask::{Ask, Heard};
+pub use answer::{Counts, PyzorAnswer, Refusal, Times};
+pub use ask::{Ask, PyzorResponse};
 pub use signing::{CLOCK_SECS_MAX, HashedKey, Signature};
 
 use fields::{Field, Fields};

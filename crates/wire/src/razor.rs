@@ -15,13 +15,13 @@ mod decoder;
 mod sis;
 
 pub use answer::{
-    ANSWER_BYTES_MAX, Answer, AnswerTooLong, ErrorCode, Listing, State, write_batch, write_greeting,
-    write_line, write_servers, write_state,
+    ANSWER_BYTES_MAX, AnswerTooLong, ErrorCode, Listing, RazorAnswer, ServerSettings, write_batch,
+    write_greeting, write_line, write_servers, write_state,
 };
-pub use ask::{Ask, Greeting, Heard, Program};
+pub use ask::{Ask, Greeting, Program, RazorResponse};
 pub use auth::{proves, response};
 pub use command::{Command, Malformed, Query, Servers, Signature, Subject, Upload};
 pub use decoder::{
-    BATCH_BYTES_MAX, BATCH_QUERIES_MAX, Batch, DecodeError, Decoder, LINE_BYTES_MAX, MESSAGE_BYTES_MAX,
-    MESSAGE_KIB_MAX, Request,
+    BATCH_BYTES_MAX, BATCH_QUERIES_MAX, DecodeError, Decoder, LINE_BYTES_MAX, MESSAGE_BYTES_MAX,
+    MESSAGE_KIB_MAX, QueryBatch, Request,
 };

@@ -43,15 +43,15 @@ fn pyzor_requests_are_those_of_the_real_client() {
 
 #[test]
 fn pyzor_answers_of_the_real_server_are_heard() {
-    let heard = |text: &'static str| pyzor::Heard::decode(text.as_bytes()).expect("an answer");
+    let heard = |text: &'static str| pyzor::PyzorResponse::decode(text.as_bytes()).expect("an answer");
     let known = heard("Code: 200\nDiag: OK\nPV: 2.1\nThread: 1749\nCount: 1\nWL-Count: 0\n\n");
     let counts = Some(pyzor::Counts { reports: 1, whitelistings: 0 });
-    assert_eq!(known, pyzor::Heard { thread: 1749, code: 200, diagnosis: "OK", counts });
+    assert_eq!(known, pyzor::PyzorResponse { thread: 1749, code: 200, diagnosis: "OK", counts });
     assert_eq!(heard("Code: 200\nDiag: OK\nPV: 2.1\nThread: 37545\n\n").counts, None);
     let refused = heard("Code: 403\nDiag: Forbidden: Empty message.\nPV: 2.1\nThread: 7\n\n");
     assert_eq!((refused.code, refused.diagnosis), (403, "Forbidden: Empty message."));
     for text in ["", "Thread: 7\n", "Code: 200\nThread: 7\n", "Code: x\nDiag: OK\nThread: 7\n"] {
-        assert_eq!(pyzor::Heard::decode(text.as_bytes()), None, "{text:?}");
+        assert_eq!(pyzor::PyzorResponse::decode(text.as_bytes()), None, "{text:?}");
     }
 }
 
@@ -81,14 +81,15 @@ fn dcc_requests_are_those_of_the_real_client_and_answers_of_the_real_server_are_
         assert_eq!(hex::encode(ours), hex::encode(&request), "{name}");
 
         let answer = captured(name, "S>C");
-        let of = |kind: dcc::Kind| if kind.is_of_the_body() { of_the_body } else { dcc::Totals::NO_OPINION };
+        let of =
+            |kind: dcc::SumKind| if kind.is_of_the_body() { of_the_body } else { dcc::Totals::NO_OPINION };
         let totals = sums.iter().map(|sum| of(sum.kind)).collect();
-        assert_eq!(dcc::Heard::decode(&answer, &ask), Some(dcc::Heard::Totals(totals)), "{name}");
+        assert_eq!(dcc::DccResponse::decode(&answer, &ask), Some(dcc::DccResponse::Totals(totals)), "{name}");
         let other = dcc::Ask { numbers: [0; 16], ..ask };
-        assert_eq!(dcc::Heard::decode(&answer, &other), None, "the answer to another request");
+        assert_eq!(dcc::DccResponse::decode(&answer, &other), None, "the answer to another request");
         let fewer = dcc::Ask { sums: &sums[1..], ..ask };
-        assert_eq!(dcc::Heard::decode(&answer, &fewer), None, "too many totals");
-        assert_eq!(dcc::Heard::decode(&answer[1..], &ask), None, "cut off");
+        assert_eq!(dcc::DccResponse::decode(&answer, &fewer), None, "too many totals");
+        assert_eq!(dcc::DccResponse::decode(&answer[1..], &ask), None, "cut off");
     }
 }
 
@@ -100,7 +101,10 @@ fn dcc_errors_are_heard() {
     let server = dcc::ServerId::new(1000).expect("a number");
     let reply = dcc::Reply { server, to: &decoded.header, password: None };
     let answer = written(|out| reply.error("MANY needs an account", out));
-    assert_eq!(dcc::Heard::decode(&answer, &ask), Some(dcc::Heard::Error("MANY needs an account")));
+    assert_eq!(
+        dcc::DccResponse::decode(&answer, &ask),
+        Some(dcc::DccResponse::Error("MANY needs an account"))
+    );
 }
 
 #[test]
@@ -147,22 +151,22 @@ fn razor_requests_are_those_of_the_real_client() {
 
 #[test]
 fn razor_answers_are_heard() {
-    use razor::{Heard, Listing};
-    let listed = |confidence, contested| Heard::Listed(Listing { confidence, contested });
+    use razor::{Listing, RazorResponse};
+    let listed = |confidence, contested| RazorResponse::Listed(Listing { confidence, contested });
     for (line, expected) in [
-        ("p=0", Some(Heard::Unlisted)),
+        ("p=0", Some(RazorResponse::Unlisted)),
         ("cf=100&p=1", Some(listed(100, false))),
         ("p=1", Some(listed(100, false))),
         ("cf=7&ct=1&p=1", Some(listed(7, true))),
-        ("res=1", Some(Heard::Accepted)),
-        ("res=0", Some(Heard::Rejected)),
-        ("achal=a%2Db", Some(Heard::Challenge(b"a-b".as_slice().into()))),
-        ("err=230", Some(Heard::Error(230))),
+        ("res=1", Some(RazorResponse::Accepted)),
+        ("res=0", Some(RazorResponse::Rejected)),
+        ("achal=a%2Db", Some(RazorResponse::Challenge(b"a-b".as_slice().into()))),
+        ("err=230", Some(RazorResponse::Error(230))),
         ("", None),
         ("p=x", None),
         ("sn=C&srl=1", None),
     ] {
-        assert_eq!(Heard::decode(line.as_bytes()), expected, "{line}");
+        assert_eq!(RazorResponse::decode(line.as_bytes()), expected, "{line}");
     }
     let greeting = razor::Greeting::decode(b"sn=C&srl=1&a=l&a=cg&ep4=7542-10");
     assert_eq!(greeting, Some(razor::Greeting { ep4: Some(b"7542-10".as_slice().into()) }));
@@ -232,8 +236,8 @@ proptest! {
         prop_assert_eq!(request.time, Some(time));
         prop_assert_eq!(request.digests().collect::<Vec<_>>(), [digest]);
         let counts = pyzor::Counts { reports, whitelistings };
-        let answer = written(|out| pyzor::Answer::Counts(counts).write(thread, out));
-        let heard = pyzor::Heard::decode(&answer).expect("an answer");
+        let answer = written(|out| pyzor::PyzorAnswer::Counts(counts).write(thread, out));
+        let heard = pyzor::PyzorResponse::decode(&answer).expect("an answer");
         prop_assert_eq!((heard.thread, heard.code, heard.counts), (thread, 200, Some(counts)));
     }
 
@@ -241,7 +245,7 @@ proptest! {
     fn a_dcc_request_is_understood_and_its_answer_heard(
         numbers: [u8; 16], digest: [u8; 16], recipients in 0..=dcc::TARGETS_MAX, total in 0..0x00ff_ffef_u32,
     ) {
-        let sums = [dcc::Kind::Body, dcc::Kind::Fuz1].map(|kind| dcc::Sum { kind, digest });
+        let sums = [dcc::SumKind::Body, dcc::SumKind::Fuz1].map(|kind| dcc::Sum { kind, digest });
         let ask = dcc::Ask { numbers, sums: &sums };
         let datagram = written(|out| ask.report(dcc::Targets { recipients, many: false }, out));
         let request = dcc::Request::decode(&datagram).expect("a request");
@@ -256,7 +260,7 @@ proptest! {
         let server = dcc::ServerId::new(1000).expect("a number");
         let reply = dcc::Reply { server, to: &request.header, password: None };
         let answer = written(|out| reply.totals(&totals, out));
-        prop_assert_eq!(dcc::Heard::decode(&answer, &ask), Some(dcc::Heard::Totals(totals.to_vec())));
+        prop_assert_eq!(dcc::DccResponse::decode(&answer, &ask), Some(dcc::DccResponse::Totals(totals.to_vec())));
     }
 
     #[test]
@@ -323,10 +327,10 @@ proptest! {
 
     #[test]
     fn any_bytes_are_an_answer_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300), sums in 0..3_usize) {
-        let _ = pyzor::Heard::decode(&bytes);
-        let sum = dcc::Sum { kind: dcc::Kind::Body, digest: [0; 16] };
-        let _ = dcc::Heard::decode(&bytes, &dcc::Ask { numbers: [0; 16], sums: &vec![sum; sums] });
-        let _ = razor::Heard::decode(&bytes);
+        let _ = pyzor::PyzorResponse::decode(&bytes);
+        let sum = dcc::Sum { kind: dcc::SumKind::Body, digest: [0; 16] };
+        let _ = dcc::DccResponse::decode(&bytes, &dcc::Ask { numbers: [0; 16], sums: &vec![sum; sums] });
+        let _ = razor::RazorResponse::decode(&bytes);
         let _ = razor::Greeting::decode(&bytes);
         let key = fuzzy::SecretKey::from_bytes([1; 32]);
         let key = key.share(&fuzzy::SecretKey::from_bytes([2; 32]).public()).expect("a shared key");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use seenit_wire::dcc::{
-    Body, Brand, Count, Kind, Password, Reply, Request, RequestError, Sender, ServerId, Targets, Totals,
+    Body, Brand, Count, Password, Reply, Request, RequestError, Sender, ServerId, SumKind, Targets, Totals,
 };
 
 /// The server of the captures, and the one that made up vector 20.
@@ -62,7 +62,7 @@ fn ok(request: &Request<'_>, password: Option<&Password>, delay_ms: u16) -> Vec<
 /// The checksums of the body have these totals, the others none.
 fn totals(request: &Request<'_>, password: Option<&Password>, of_the_body: Totals) -> Vec<u8> {
     let (Body::Report(_, sums) | Body::Query(sums)) = request.body else { panic!("{request:?}") };
-    let of = |kind: Kind| if kind.is_of_the_body() { of_the_body } else { Totals::NO_OPINION };
+    let of = |kind: SumKind| if kind.is_of_the_body() { of_the_body } else { Totals::NO_OPINION };
     let totals: Vec<_> = sums.iter().map(|sum| of(sum.kind)).collect();
     written(request, password, |reply, out| reply.totals(&totals, out))
 }
@@ -118,7 +118,15 @@ fn vectors_03_to_08_totals_are_numbers_until_a_report_says_many() {
         assert_eq!((request.header.sender, found), (Sender::Anonymous, reported), "{name}");
         assert_eq!(
             sums.iter().map(|sum| sum.kind).collect::<Vec<_>>(),
-            [Kind::Ip, Kind::From, Kind::MessageId, Kind::Received, Kind::Body, Kind::Fuz1, Kind::Fuz2]
+            [
+                SumKind::Ip,
+                SumKind::From,
+                SumKind::MessageId,
+                SumKind::Received,
+                SumKind::Body,
+                SumKind::Fuz1,
+                SumKind::Fuz2
+            ]
         );
         assert_eq!(
             hex::encode(sums.iter().nth(4).expect("a body").digest),

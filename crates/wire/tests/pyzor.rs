@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use seenit_wire::pyzor::{
-    Answer, Counts, DATAGRAM_BYTES_MAX, DecodeError, EMPTY_DIGEST, HashedKey, Op, Refusal, Request,
+    Counts, DATAGRAM_BYTES_MAX, DecodeError, EMPTY_DIGEST, HashedKey, Op, PyzorAnswer, Refusal, Request,
     Signature, Times,
 };
 
@@ -27,7 +27,7 @@ fn refusal(datagram: &str) -> Refusal {
     }
 }
 
-fn answer(answer: Answer, thread: u16) -> String {
+fn answer(answer: PyzorAnswer, thread: u16) -> String {
     let mut out = Vec::new();
     answer.write(thread, &mut out);
     String::from_utf8(out).expect("answers are text")
@@ -139,7 +139,7 @@ fn fields_are_found_in_any_case_and_order_and_between_doubled_line_ends() {
 fn a_check_of_nothing_is_a_request_without_digests() {
     let request = decode("Op: check\nThread: 7\nPV: 2.1\n\n").expect("a request");
     assert_eq!(request.digests().next(), None);
-    assert_eq!(answer(Answer::Done, 7), "Code: 200\nDiag: OK\nPV: 2.1\nThread: 7\n\n");
+    assert_eq!(answer(PyzorAnswer::Done, 7), "Code: 200\nDiag: OK\nPV: 2.1\nThread: 7\n\n");
 }
 
 #[test]
@@ -185,24 +185,28 @@ fn answers_are_those_of_pyzord() {
     let times =
         Times { reported_first: Some(1_794_725_581), reported_last: Some(1_794_725_582), ..Times::default() };
     let cases = [
-        (Answer::Done, 54559, "Code: 200\nDiag: OK\nPV: 2.1\nThread: 54559\n\n"),
+        (PyzorAnswer::Done, 54559, "Code: 200\nDiag: OK\nPV: 2.1\nThread: 54559\n\n"),
         (
-            Answer::Pong,
+            PyzorAnswer::Pong,
             24123,
             "Code: 200\nDiag: OK\nPV: 2.1\nThread: 24123\nCount: 9223372036854775807\nWL-Count: 0\n\n",
         ),
         (
-            Answer::Counts(counts),
+            PyzorAnswer::Counts(counts),
             1749,
             "Code: 200\nDiag: OK\nPV: 2.1\nThread: 1749\nCount: 1\nWL-Count: 0\n\n",
         ),
         (
-            Answer::Info(Some(times), counts),
+            PyzorAnswer::Info(Some(times), counts),
             36407,
             "Code: 200\nDiag: OK\nPV: 2.1\nThread: 36407\nEntered: 1794725581\nUpdated: 1794725582\n\
              WL-Entered: -1\nWL-Updated: -1\nCount: 1\nWL-Count: 0\n\n",
         ),
-        (Answer::Info(None, counts), 7, "Code: 200\nDiag: OK\nPV: 2.1\nThread: 7\nCount: 1\nWL-Count: 0\n\n"),
+        (
+            PyzorAnswer::Info(None, counts),
+            7,
+            "Code: 200\nDiag: OK\nPV: 2.1\nThread: 7\nCount: 1\nWL-Count: 0\n\n",
+        ),
     ];
     for (given, thread, expected) in cases {
         assert_eq!(answer(given, thread), expected);
@@ -226,7 +230,7 @@ fn refusals_have_the_words_of_pyzord() {
         ),
     ];
     for (refusal, lines) in cases {
-        assert_eq!(answer(Answer::Refused(refusal), 7), format!("{lines}PV: 2.1\nThread: 7\n\n"));
+        assert_eq!(answer(PyzorAnswer::Refused(refusal), 7), format!("{lines}PV: 2.1\nThread: 7\n\n"));
     }
 }
 
@@ -280,7 +284,7 @@ proptest! {
 
     #[test]
     fn an_answer_says_its_thread_where_clients_look(thread: u16, reports: u64, whitelistings: u64) {
-        let text = answer(Answer::Counts(Counts { reports, whitelistings }), thread);
+        let text = answer(PyzorAnswer::Counts(Counts { reports, whitelistings }), thread);
         let thread_line = format!("\nThread: {thread}\n");
         prop_assert!(text.contains(&thread_line));
         prop_assert!(text.ends_with("\n\n"));

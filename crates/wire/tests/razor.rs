@@ -3,12 +3,13 @@
 use proptest::prelude::*;
 use seenit_signature::razor::{E4, E8};
 use seenit_wire::razor::{
-    ANSWER_BYTES_MAX, Answer, BATCH_BYTES_MAX, BATCH_QUERIES_MAX, Command, DecodeError, Decoder, ErrorCode,
-    LINE_BYTES_MAX, Listing, MESSAGE_BYTES_MAX, MESSAGE_KIB_MAX, Malformed, Query, Request, Servers,
-    Signature, State, Subject, response, write_batch, write_greeting, write_line, write_servers, write_state,
+    ANSWER_BYTES_MAX, BATCH_BYTES_MAX, BATCH_QUERIES_MAX, Command, DecodeError, Decoder, ErrorCode,
+    LINE_BYTES_MAX, Listing, MESSAGE_BYTES_MAX, MESSAGE_KIB_MAX, Malformed, Query, RazorAnswer, Request,
+    ServerSettings, Servers, Signature, Subject, response, write_batch, write_greeting, write_line,
+    write_servers, write_state,
 };
 
-const STATE: State<'_> = State { average_confidence: 10, ep4: "7542-10", revision: 1 };
+const STATE: ServerSettings<'_> = ServerSettings { average_confidence: 10, ep4: "7542-10", revision: 1 };
 
 const UPLOAD: &str = "-a=r&message=*\r\nFrom: Offers <offers@example.com>\nTo: user@example.org\n\r\n\
                       X-Razor2-Agent: Razor-Agents v2.84\n\nDear customer,\n\r\n\
@@ -283,7 +284,7 @@ fn a_mail_has_a_limit_of_bytes() {
 
 #[test]
 fn answers_are_those_of_the_transcripts() {
-    let listed = Answer::Listed(Listing { confidence: 100, contested: false });
+    let listed = RazorAnswer::Listed(Listing { confidence: 100, contested: false });
     assert_eq!(written(|out| write_greeting(&STATE, out)), "sn=C&srl=1&a=l&a=cg&ep4=7542-10\r\n");
     assert_eq!(
         written(|out| write_state(&STATE, out)),
@@ -294,21 +295,21 @@ fn answers_are_those_of_the_transcripts() {
         "-csl=127.0.0.1:2703\r\ncsl=127.0.0.1:02703\r\n.\r\n"
     );
     assert_eq!(
-        written(|out| write_batch([listed, Answer::Unlisted, Answer::Unlisted], out)),
+        written(|out| write_batch([listed, RazorAnswer::Unlisted, RazorAnswer::Unlisted], out)),
         "-cf=100&p=1\r\np=0\r\np=0\r\n.\r\n"
     );
-    let contested = Answer::Listed(Listing { confidence: 255, contested: true });
-    let registered = Answer::Registered { user: b"alice@example.com", password: b"s3cr=t &p" };
+    let contested = RazorAnswer::Listed(Listing { confidence: 255, contested: true });
+    let registered = RazorAnswer::Registered { user: b"alice@example.com", password: b"s3cr=t &p" };
     for (answer, expected) in [
-        (Answer::Unlisted, "p=0\r\n"),
+        (RazorAnswer::Unlisted, "p=0\r\n"),
         (contested, "cf=100&ct=1&p=1\r\n"),
-        (Answer::Accepted, "res=1\r\n"),
-        (Answer::Rejected, "res=0\r\n"),
-        (Answer::Challenge("Chal-lenge_0123456789abc"), "achal=Chal-lenge_0123456789abc\r\n"),
+        (RazorAnswer::Accepted, "res=1\r\n"),
+        (RazorAnswer::Rejected, "res=0\r\n"),
+        (RazorAnswer::Challenge("Chal-lenge_0123456789abc"), "achal=Chal-lenge_0123456789abc\r\n"),
         (registered, "pass=s3cr%3Dt%20%26p&res=1&user=alice%40example.com\r\n"),
-        (Answer::Error(ErrorCode::SendMail), "err=230\r\n"),
-        (Answer::Error(ErrorCode::UserExists), "err=210\r\n"),
-        (Answer::Error(ErrorCode::UnknownUser), "err=213\r\n"),
+        (RazorAnswer::Error(ErrorCode::SendMail), "err=230\r\n"),
+        (RazorAnswer::Error(ErrorCode::UserExists), "err=210\r\n"),
+        (RazorAnswer::Error(ErrorCode::UnknownUser), "err=213\r\n"),
     ] {
         assert_eq!(written(|out| write_line(&answer, out)), expected);
     }
@@ -316,14 +317,14 @@ fn answers_are_those_of_the_transcripts() {
 
 #[test]
 fn the_longest_batch_of_checks_fits_into_one_read() {
-    let longest = Answer::Listed(Listing { confidence: 100, contested: true });
+    let longest = RazorAnswer::Listed(Listing { confidence: 100, contested: true });
     assert!(written(|out| write_batch([longest; BATCH_QUERIES_MAX], out)).len() <= ANSWER_BYTES_MAX);
 }
 
 #[test]
 fn an_answer_that_a_client_would_cut_is_not_written() {
     let mut out = b"before".to_vec();
-    let registered = Answer::Registered { user: b"u", password: &[b'='; 400] };
+    let registered = RazorAnswer::Registered { user: b"u", password: &[b'='; 400] };
     let error = write_line(&registered, &mut out).expect_err("1200 bytes of escapes");
     assert_eq!(error.bytes, "pass=&res=1&user=u\r\n".len() + 1200);
     assert_eq!(out, b"before");
@@ -351,7 +352,7 @@ proptest! {
 
     #[test]
     fn names_and_passwords_of_an_answer_come_back_in_a_query(user in "\\PC{1,40}", password in "\\PC{1,40}") {
-        let answer = Answer::Registered { user: user.as_bytes(), password: password.as_bytes() };
+        let answer = RazorAnswer::Registered { user: user.as_bytes(), password: password.as_bytes() };
         let line = written(|out| write_line(&answer, out));
         let expected = Command::Register {
             user: Some(user.into_bytes().into()),

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use proptest::prelude::*;
 use seenit_wire::dcc::whitelist::{self, Addresses, Reason, Subject};
-use seenit_wire::dcc::{Count, Kind, Sum};
+use seenit_wire::dcc::{Count, Sum, SumKind};
 
 fn addresses(subject: &Subject) -> Addresses {
     match subject {
@@ -45,12 +45,12 @@ fn a_file_is_read_line_by_line() {
         found,
         [
             (2, Count::Ok, subject("ok ip 192.0.2.0-192.0.2.255")),
-            (4, Count::Ok2, text(Kind::EnvFrom, "bounce@example.com")),
+            (4, Count::Ok2, text(SumKind::EnvFrom, "bounce@example.com")),
             // The comment begins within the quotes: the file knows no quotes.
-            (5, Count::Ok2, text(Kind::From, "\"List")),
-            (7, Count::Many, text(Kind::MessageId, "<bad#1@example.com>")),
-            (8, Count::Ok, text(Kind::Substitute, "List-IDnews.example.com")),
-            (9, Count::Many, Subject::Sum(Sum { kind: Kind::Body, digest })),
+            (5, Count::Ok2, text(SumKind::From, "\"List")),
+            (7, Count::Many, text(SumKind::MessageId, "<bad#1@example.com>")),
+            (8, Count::Ok, text(SumKind::Substitute, "List-IDnews.example.com")),
+            (9, Count::Many, Subject::Sum(Sum { kind: SumKind::Body, digest })),
             (10, Count::Ok, subject("ok ip 10.1.2.3/32")),
         ]
     );

@@ -45,7 +45,7 @@ enum List {
 
 /// The answer. Names are a contract: scripts read them.
 #[derive(Default, Serialize)]
-struct Answer {
+struct QueryReport {
     hits: u64,
     misses: u64,
 }
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     view.expect_key(key.fingerprint()).map_err(Problem::format(mapped.path()))?;
     let filter = view.filter().map_err(Problem::format(mapped.path()))?;
 
-    let mut answer = Answer::default();
+    let mut answer = QueryReport::default();
     let mut found = Vec::new();
     let mut listing = Ok(());
     let mut out = BufWriter::new(io::stdout().lock());

@@ -67,7 +67,7 @@ fn algorithm(name: &str) -> Result<Algorithm, String> {
 /// The answer. Names are a contract: scripts read them. Null is what cannot be told without --members or
 /// --false-positives.
 #[derive(Serialize)]
-struct Answer {
+struct RetouchReport {
     file: String,
     algorithm: &'static str,
     /// Distinct ones: `already_absent` and `removed` together.
@@ -111,7 +111,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     drop(progress);
 
     let rates = [present_rate_before, filter.present_rate()];
-    let answer = Answer::of(&arguments.output, algorithm, &sets, &done, rates);
+    let answer = RetouchReport::of(&arguments.output, algorithm, &sets, &done, rates);
     output::write_filter(&arguments.output, &filter, &arguments.inputs())?;
     answer.warn(view.header().cleared_bits > 0);
     if arguments.json {
@@ -205,10 +205,10 @@ fn order(hash: &Hash128) -> (u64, u64) {
     (hash.hi, hash.lo)
 }
 
-impl Answer {
+impl RetouchReport {
     fn of(path: &Path, algorithm: Algorithm, sets: &Sets, done: &Retouched, rates: [f64; 2]) -> Self {
         let given = sets.members.as_ref().map(|members| members.len() as u64);
-        Answer {
+        RetouchReport {
             file: path.display().to_string(),
             algorithm: algorithm.as_str(),
             keys_to_remove: sets.remove.len() as u64,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use clap::Args;
-use seenit_server::engine::Names;
+use seenit_server::broker::Names;
 use seenit_sites::introduction::Introduction;
 use seenit_sites::roster::{Caps, Member, Name, Roster};
 use serde_json::{Value, json};

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use seenit_ledger::private;
-use seenit_server::engine::{Authority, nkey_account};
+use seenit_server::broker::{Authority, nkey_account};
 
 use super::folder::Folder;
 use super::folder::settings::Settings;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use seenit_filter::readable;
 use seenit_ledger::private;
 use seenit_sites::introduction::Introduction;
-use seenit_sites::key::{AdminKey, AdminSecret, EngineKey, KEY_BYTES, SiteKey};
+use seenit_sites::key::{AdminKey, AdminSecret, BrokerKey, KEY_BYTES, SiteKey};
 use seenit_sites::manifest::{HashKey, MANIFEST_BYTES_MAX, Manifest, Terms};
 use seenit_sites::roster::{Caps, Member, Name, ROSTER_BYTES_MAX, Roster};
 
@@ -42,7 +42,7 @@ pub(super) struct Open {
     /// Whom it is for.
     pub(super) name: Name,
     /// The key of its holder.
-    pub(super) key: EngineKey,
+    pub(super) key: BrokerKey,
     /// When it ends, in seconds since the Unix epoch.
     pub(super) expires_secs: u64,
     /// The words of the introduction that the admin was shown; empty if none was shown yet.
@@ -189,12 +189,12 @@ impl Folder {
     }
 
     /// The keys of all sites that were members once and are not in this roster.
-    pub(super) fn removed(&self, roster: &Roster) -> Result<Vec<EngineKey>, Problem> {
+    pub(super) fn removed(&self, roster: &Roster) -> Result<Vec<BrokerKey>, Problem> {
         let mut removed = Vec::new();
         for path in files(&self.path.join(INTRODUCTIONS))? {
             let name = path.file_name().and_then(|name| name.to_str()?.parse::<SiteKey>().ok());
             if let Some(site) = name.filter(|site| roster.member(site).is_none()) {
-                removed.push(*self.introduction(&site)?.engine());
+                removed.push(*self.introduction(&site)?.broker_key());
             }
         }
         removed.sort_unstable();

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use seenit_ledger::{Clock, SystemClock};
-use seenit_server::engine::{Broker, Invite};
+use seenit_server::broker::{BrokerAddress, Invite};
 use seenit_sites::roster::Name;
 use serde_json::json;
 
@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (common, name) = (&arguments.common, &arguments.name);
     let folder = common.open()?;
     let settings = folder.known_settings()?;
-    let mut broker = Broker {
+    let mut broker = BrokerAddress {
         addresses: settings.nats.clone(),
         insecure_plaintext: settings.insecure_plaintext,
         authority: Vec::new(),

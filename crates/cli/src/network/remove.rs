@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use seenit_server::engine::Names;
+use seenit_server::broker::Names;
 use seenit_sites::roster::Member;
 use serde_json::json;
 

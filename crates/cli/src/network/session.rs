@@ -1,8 +1,8 @@
 //! The admin at the broker: connected, and whatever the folder says made true there.
 
 use seenit_filter::readable;
-use seenit_server::engine::{
-    Authority, Change, EngineError, Limits, Login, Made, Names, Operator, Paper, Servers, StreamState,
+use seenit_server::broker::{
+    Authority, BrokerError, Change, Limits, Login, Made, Names, Operator, Paper, Servers, StreamState,
     System, nkey_account,
 };
 use seenit_sites::key::SiteKey;
@@ -37,7 +37,7 @@ impl<'a> Session<'a> {
             if own { Some(System::connect(&servers(Login::User(authority.system_admin()))?)) } else { None };
         let system = match system.transpose() {
             // A broker from before JWTs lets the admin in by a key alone, and has no system account.
-            Err(EngineError::Refused(_)) => None,
+            Err(BrokerError::Refused(_)) => None,
             other => other?,
         };
         Ok(Session { folder, limits: settings.limits(), operator, system })
@@ -73,13 +73,13 @@ impl<'a> Session<'a> {
     }
 }
 
-fn refused(error: EngineError, folder: &Folder) -> Problem {
-    let EngineError::Refused(why) = error else { return error.into() };
+fn refused(error: BrokerError, folder: &Folder) -> Problem {
+    let BrokerError::Refused(why) = error else { return error.into() };
     let start = format!(
         "{why}: the broker does not know this network; start it with `nats-server -c {}`, on a port that is free",
         folder.broker_conf().display()
     );
-    EngineError::Refused(start).into()
+    BrokerError::Refused(start).into()
 }
 
 /// Manifests first, because a roster names those who need them.
@@ -98,7 +98,7 @@ fn documents(folder: &Folder, roster: &Roster) -> Result<Vec<Paper>, Problem> {
 fn users(folder: &Folder, roster: &Roster, authority: &Authority) -> Result<Vec<(SiteKey, String)>, Problem> {
     let user = |site: SiteKey| {
         let introduction = folder.introduction(&site)?;
-        Ok((site, authority.site(&site, introduction.engine())))
+        Ok((site, authority.site(&site, introduction.broker_key())))
     };
     sites(roster).into_iter().map(user).collect()
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use seenit_ledger::SystemClock;
-use seenit_server::engine::{Authority, Limits, SiteLogin};
+use seenit_server::broker::{Authority, Limits, SiteLogin};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::SiteSecret;
 use seenit_sites::manifest::{GENERATION_SECS_MAX, GENERATION_SECS_MIN};
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
-    place: Place,
+    place: BrokerArgs,
     /// Admit the site with this data folder, on this machine, and write its configuration
     #[arg(long, value_name = "DIR")]
     site: Option<PathBuf>,
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
 
 /// Where the broker is, and how much it keeps.
 #[derive(Args)]
-struct Place {
+struct BrokerArgs {
     /// A server of the broker; may be given more than once [default: nats://127.0.0.1:4222]
     #[arg(long, value_name = "URL")]
     nats: Vec<String>,
@@ -85,7 +85,7 @@ struct Place {
     bucket_bytes: Option<u64>,
 }
 
-impl Place {
+impl BrokerArgs {
     /// What is said here, and of the rest what was said before.
     fn over(&self, before: Settings) -> Settings {
         let (is_said, absolute) = (!self.nats.is_empty(), |path: &PathBuf| std::path::absolute(path).ok());
@@ -183,7 +183,8 @@ impl OwnSite {
     /// Gives the site its JWT and its configuration.
     fn configure(&self, folder: &Folder, settings: &Settings, config: &Path) -> Result<Vec<String>, Problem> {
         let (network, mut changes) = (folder.network(), Vec::new());
-        let jwt = Authority::of(folder.secret()).site(self.introduction.site(), self.introduction.engine());
+        let jwt =
+            Authority::of(folder.secret()).site(self.introduction.site(), self.introduction.broker_key());
         if SiteLogin::new(&self.secret, network, &self.data).keep_jwt(jwt.as_bytes())? {
             changes.push(format!("gave the site in {} its JWT for the broker", self.data.display()));
         }

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use seenit_server::secrets::Protocol;
 use serde_json::{Value, json};
 
-use crate::client::{Client, Place, escaped};
+use crate::client::{Client, ServerArgs, escaped};
 use crate::output;
 use crate::problem::Problem;
 
@@ -58,7 +58,7 @@ pub(crate) enum Command {
 #[derive(Args)]
 pub(crate) struct Common {
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// Print one JSON document
     #[arg(long)]
     json: bool,

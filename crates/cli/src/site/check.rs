@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::messages::{Files, Questions};
 use super::reason::Judged;
-use crate::client::{AskError, Client, MESSAGE, Place};
+use crate::client::{AskError, Client, MESSAGE, ServerArgs};
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// Ask the last snapshot in this data folder, not a server
     #[arg(long, value_name = "DATA_DIR", conflicts_with_all = ["token_file"])]
     local: Option<PathBuf>,

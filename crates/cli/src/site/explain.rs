@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::messages::Questions;
 use super::reason::{self, Judged};
-use crate::client::{AskError, BINARY, Client, Place, escaped};
+use crate::client::{AskError, BINARY, Client, ServerArgs, escaped};
 use crate::output;
 use crate::problem::Problem;
 
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE", required_unless_present = "kind", conflicts_with_all = ["kind", "digest"])]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// Explain one signature: its kind
     #[arg(long, value_name = "KIND", requires = "digest", value_parser = kind)]
     kind: Option<Kind>,

@@ -11,7 +11,7 @@ use seenit_signature::razor::Ep4;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::client::{AskError, BINARY, Client, Place};
+use crate::client::{AskError, BINARY, Client, ServerArgs};
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     undo: bool,
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// Print one JSON object: messages, passed_over, unchanged, still_protected, failed, and what became of each file
     #[arg(long)]
     json: bool,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::Value;
 
-use crate::client::{Client, Place, escaped};
+use crate::client::{Client, ServerArgs, escaped};
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SECS", value_parser = clap::value_parser!(u64).range(..=WAIT_SECS_MAX))]
     wait: Option<u64>,
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::meant::Meant;
 use super::messages::{Files, Questions};
 use super::reason::Judged;
-use crate::client::{AskError, Client, MESSAGE, Place};
+use crate::client::{AskError, Client, MESSAGE, ServerArgs};
 use crate::output;
 use crate::problem::Problem;
 
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// The files are complaints (ARF, RFC 5965) or messages with others attached: those inside are meant
     #[arg(long, conflicts_with = "as_is")]
     pub(super) arf: bool,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::messages::{Files, Questions};
-use crate::client::{Client, MESSAGE, Place};
+use crate::client::{Client, MESSAGE, ServerArgs};
 use crate::output;
 use crate::problem::Problem;
 
@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// How many recipients got each of the messages
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     recipients: u64,

@@ -20,7 +20,7 @@ use serde::Serialize;
 use self::front_end::{FrontEnd, Step};
 use self::http::Http;
 use self::served::{Clients, Served};
-use crate::client::{Client, Place};
+use crate::client::{Client, ServerArgs};
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
@@ -35,7 +35,7 @@ use crate::problem::Problem;
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// Print one JSON array: front_end, step, works (null where it is off or was not tried), told
     #[arg(long)]
     json: bool,

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use serde_json::Value;
 
-use crate::client::{Client, Place};
+use crate::client::{Client, ServerArgs};
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
@@ -23,7 +23,7 @@ use crate::problem::Problem;
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,

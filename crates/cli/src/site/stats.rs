@@ -6,7 +6,7 @@ use clap::Args;
 use seenit_filter::readable;
 use serde_json::Value;
 
-use crate::client::{Client, Place};
+use crate::client::{Client, ServerArgs};
 use crate::output;
 use crate::problem::Problem;
 
@@ -14,7 +14,7 @@ use crate::problem::Problem;
 #[command(after_help = "Example: seenit stats --json")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,

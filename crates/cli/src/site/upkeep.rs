@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::client::{Client, Place};
+use crate::client::{Client, ServerArgs};
 use crate::output;
 use crate::problem::Problem;
 
@@ -23,7 +23,7 @@ pub(crate) enum Clock {
 #[command(after_help = "Example: seenit snapshot")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: ServerArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,

@@ -1,4 +1,4 @@
-//! Guards sites together, with real servers: three nodes of the engine and three sites, which are killed, cut off,
+//! Guards sites together, with real servers: three nodes of the broker and three sites, which are killed, cut off,
 //! restored from backups and run out of disk; and in the end they agree.
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! Three sites as processes, an engine of one or three nodes, and the admin's folder.
+//! Three sites as processes, a broker of one or three nodes, and the admin's folder.
 
 use std::fs;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::common::Folder;
 use crate::common::nats::{Nats, Place};
 use crate::common::serving::{Serving, mail};
 
-/// How long anything may take: nodes of the engine elect a leader, and what was missed is asked for.
+/// How long anything may take: nodes of the broker elect a leader, and what was missed is asked for.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Sites.
@@ -26,7 +26,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Forms a network on an engine of so many nodes. Nothing where nats-server is not installed.
+    /// Forms a network on a broker of so many nodes. Nothing where nats-server is not installed.
     pub(crate) fn form(nodes: usize) -> Option<Self> {
         Network::form_at(&vec![Place::here(); nodes])
     }
@@ -237,7 +237,7 @@ impl Drop for Network {
     }
 }
 
-/// Where the engine is, in words of a command. It has no TLS here, whatever host it is on.
+/// Where the broker is, in words of a command. It has no TLS here, whatever host it is on.
 fn urls(nats: &Nats) -> String {
     let urls = nats.urls().iter().map(|url| format!(" --nats {url}")).collect::<String>();
     urls + " --insecure-plaintext"

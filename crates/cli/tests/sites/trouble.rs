@@ -1,10 +1,10 @@
-//! What can happen to sites and to the engine between them.
+//! What can happen to sites and to the broker between them.
 
 use crate::common::hosts::Hosts;
 use crate::faults;
 use crate::network::{Network, SITES};
 
-/// Nodes of the engine are killed, one by one and all at once; sites are killed; and nothing is lost.
+/// Nodes of the broker are killed, one by one and all at once; sites are killed; and nothing is lost.
 #[test]
 fn nodes_and_sites_that_are_killed_come_back_and_agree() {
     if let Some(network) = Network::form(3) {
@@ -28,7 +28,7 @@ pub(crate) fn kill_and_agree(mut network: Network) {
         (0..SITES)
             .all(|site| [&first, &second, &third].iter().all(|mail| network.verdict(site, mail) == "spam"))
     });
-    // With no engine at all a site answers and journals.
+    // With no broker at all a site answers and journals.
     (0..3).for_each(|node| network.nats.kill(node));
     let fourth = network.mail(4);
     let receipt = network.say(2, "report", &fourth);
@@ -104,7 +104,7 @@ fn sites_that_are_cut_off_agree_afterwards() {
     network.agree();
 }
 
-/// A host with a site and a node of the engine is cut off from the others as by a pulled cable: both sides answer and
+/// A host with a site and a node of the broker is cut off from the others as by a pulled cable: both sides answer and
 /// take reports, and agree when the cable is back.
 #[test]
 fn a_host_whose_cable_was_pulled_agrees_afterwards() {

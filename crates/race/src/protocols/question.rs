@@ -198,7 +198,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 mod tests {
     use seenit_wire::dcc::{self, Body};
     use seenit_wire::fuzzy::{Action, Packet, Reply};
-    use seenit_wire::pyzor::{Answer, Counts, Op};
+    use seenit_wire::pyzor::{Counts, Op, PyzorAnswer};
 
     use super::*;
 
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(request.digests().collect::<Vec<_>>(), [pyzor_digest(5)]);
         let answer = |reports| {
             let mut out = Vec::new();
-            Answer::Counts(Counts { reports, whitelistings: 0 }).write(12_345, &mut out);
+            PyzorAnswer::Counts(Counts { reports, whitelistings: 0 }).write(12_345, &mut out);
             out
         };
         assert_eq!(Question::PyzorCheck.tag_of(&answer(1)), Some(12_345));

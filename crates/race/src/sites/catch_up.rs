@@ -13,7 +13,7 @@ use seenit_filter::random::SplitMix;
 use seenit_ledger::ledger::Ledger;
 use seenit_ledger::{Case, OPERATOR, Verb, Verdict, Write};
 use seenit_server::Running;
-use seenit_server::engine::{Names, Paper, Stream as BrokerStream};
+use seenit_server::broker::{Names, Paper, Stream as BrokerStream};
 use seenit_signature::Kind;
 use seenit_sites::chain::Chain;
 use seenit_sites::key::SiteSecret;

@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use seenit_ledger::SystemClock;
+use seenit_server::broker::{Limits, Login, Names, Operator, Paper, Servers};
 use seenit_server::config::Listen;
-use seenit_server::engine::{Limits, Login, Names, Operator, Paper, Servers};
 use seenit_server::{ClientAddresses, Config, Running, Server};
 use seenit_sites::key::{AdminKey, AdminSecret, SiteSecret};
 use seenit_sites::manifest::{HashKey, Manifest, Terms};
@@ -203,7 +203,7 @@ fn member(number: usize, secret: &SiteSecret) -> Result<Member, Box<dyn Error>> 
 }
 
 fn operator(nats: &Nats, admin: &AdminSecret) -> Result<Operator, Box<dyn Error>> {
-    let servers = Servers::new(vec![nats.url.clone()], Login::Key(admin.engine()), None, false)?;
+    let servers = Servers::new(vec![nats.url.clone()], Login::Key(admin.broker_key()), None, false)?;
     let until = Instant::now() + PATIENCE;
     loop {
         match Operator::connect(&servers, admin.public()) {

@@ -6,8 +6,7 @@
 //! reported or marked so, or from `dcc.many_at` on.
 
 mod answered;
-mod caller;
-mod list;
+mod signer;
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,17 +21,15 @@ use seenit_wire::dcc::{
 };
 
 use self::answered::{Answered, Earlier};
-use self::caller::{Caller, Later};
-use super::desk::{Desk, Place, Speaker, Who, case_of};
+use self::signer::{Later, Signer};
+use super::desk::{Desk, Speaker, case_of};
 use super::udp::{Asked, Datagrams};
 use crate::accounts::Role;
+use crate::audit::Origin;
+use crate::error::StartError;
 use crate::limits::Spending;
 use crate::metrics::FrontEnd;
-use crate::server::StartError;
-
-pub(crate) use list::List;
-pub use list::ListError;
-pub(crate) use list::check as check_whitelist;
+use crate::who::Who;
 
 /// DCC's protocol.
 pub(crate) struct Dcc {
@@ -46,13 +43,13 @@ pub(crate) struct Dcc {
 struct Question<'a> {
     request: &'a Request<'a>,
     asked: &'a Asked<'a>,
-    caller: &'a Caller,
+    signer: &'a Signer,
     reply: Reply<'a>,
 }
 
 impl Dcc {
     pub(crate) fn new(desk: Arc<Desk>) -> Result<Self, StartError> {
-        let config = &desk.state.config.dcc;
+        let config = &desk.backend.config.dcc;
         let system = |why: String| StartError::System(why);
         let server = ServerId::new(config.server_id).map_err(|error| system(error.to_string()))?;
         let brand = Brand::new(&config.brand).map_err(|error| system(error.to_string()))?;
@@ -69,14 +66,14 @@ impl Datagrams for Dcc {
         let Ok(request) = Request::decode(asked.datagram) else {
             return;
         };
-        let Some(caller) = Caller::of(&request, asked.from.ip(), &self.desk) else {
+        let Some(signer) = Signer::of(&request, asked.from.ip(), &self.desk) else {
             return;
         };
-        let reply = Reply { server: self.server, to: &request.header, password: caller.password.as_ref() };
-        if caller.password.is_some() {
+        let reply = Reply { server: self.server, to: &request.header, password: signer.password.as_ref() };
+        if signer.password.is_some() {
             asked.prove();
         }
-        let question = Question { request: &request, asked, caller: &caller, reply };
+        let question = Question { request: &request, asked, signer: &signer, reply };
         match request.body {
             // What a client asks before it asks anything else.
             Body::Nop => self.greet(&question, out),
@@ -90,13 +87,13 @@ impl Datagrams for Dcc {
 
 impl Dcc {
     fn may(&self, question: &Question<'_>, what: Spending, number: usize) -> bool {
-        self.desk.may(&question.caller.who, question.asked.from.ip(), what, number)
+        self.desk.may(&question.signer.who, question.asked.from.ip(), what, number)
     }
 
     /// Says that we are here. Whoever asks without an account may have forged its address: that costs nobody there
     /// what it may check or report.
     fn greet(&self, question: &Question<'_>, out: &mut Vec<u8>) {
-        let may = match question.caller.who {
+        let may = match question.signer.who {
             Who::Account(_) => self.may(question, Spending::Checks, 1),
             Who::Local | Who::Stranger => self.desk.may_fail(question.asked.from.ip()),
         };
@@ -130,13 +127,13 @@ impl Dcc {
             (true, false) => Verdict::Bulk,
             (false, false) => Verdict::Unknown,
         };
-        self.desk.state.metrics.verdicts.count(FrontEnd::Dcc, verdict);
+        self.desk.backend.metrics.verdicts.count(FrontEnd::Dcc, verdict);
     }
 
     /// Counts a message, and says the totals. What came before is said again.
     fn report(&self, targets: Targets, sums: Sums<'_>, question: &Question<'_>, out: &mut Vec<u8>) {
         let reply = &question.reply;
-        if targets.many && !question.caller.who.may_say(Role::Report) {
+        if targets.many && !question.signer.who.may_say(Role::Report) {
             return reply.error("MANY needs an account", out);
         }
         if !self.may(question, Spending::Writes, 1) {
@@ -169,7 +166,7 @@ impl Dcc {
             return reply.totals(totals.get(..sums.len()).unwrap_or_default(), out);
         };
         let (later, number) = (self.later(question, which), sums.len());
-        self.report_many(case, speaker, question.asked.place(FrontEnd::Dcc), is_marked, move |result| {
+        self.report_many(case, speaker, question.asked.origin(FrontEnd::Dcc), is_marked, move |result| {
             match result {
                 Ok(()) => later.send(Ok(Earlier::Totals(totals)), |reply, out| {
                     reply.totals(totals.get(..number).unwrap_or_default(), out);
@@ -180,7 +177,7 @@ impl Dcc {
     }
 
     fn speaker(&self, role: Role, question: &Question<'_>) -> Option<Speaker> {
-        self.desk.speaker(&question.caller.who, role, |owners| question.asked.owner(owners))
+        self.desk.speaker(&question.signer.who, role, |owners| question.asked.owner(owners))
     }
 
     /// A report of spam, and from those who are trusted with it a mark that stands for more than any number.
@@ -188,25 +185,25 @@ impl Dcc {
         &self,
         case: Case,
         speaker: Speaker,
-        place: Place,
+        origin: Origin,
         is_marked: bool,
         done: impl FnOnce(Result<(), WriteError>) + Send + 'static,
     ) {
         if !is_marked {
             return self
                 .desk
-                .say(Verb::Report, speaker, place, vec![case], |result| done(result.map(|_| ())));
+                .say(Verb::Report, speaker, origin, vec![case], |result| done(result.map(|_| ())));
         }
         // The ledger writes in the order in which it is asked: when the mark is durable, the report is, too.
         let failure = Arc::new(OnceLock::new());
         let reported = Arc::clone(&failure);
-        self.desk.say(Verb::Report, speaker, place, vec![case.clone()], move |result| {
+        self.desk.say(Verb::Report, speaker, origin, vec![case.clone()], move |result| {
             if let Err(error) = result {
                 // It is set once.
                 let _ = reported.set(error);
             }
         });
-        self.desk.say(Verb::Many, speaker, place, vec![case], move |result| {
+        self.desk.say(Verb::Many, speaker, origin, vec![case], move |result| {
             done(failure.get().cloned().map_or(result.map(|_| ()), Err));
         });
     }
@@ -214,14 +211,14 @@ impl Dcc {
     /// Has a checksum forgotten. Only this server's own number may, and an account with that name that may do all.
     fn delete(&self, date: u32, sum: Sum, question: &Question<'_>, out: &mut Vec<u8>) {
         let is_own = question.request.header.sender == Sender::Server(self.server.number());
-        if !is_own || question.caller.password.is_none() {
+        if !is_own || question.signer.password.is_none() {
             return;
         }
         let Some(speaker) = self.speaker(Role::Admin, question) else {
             return;
         };
         let reply = &question.reply;
-        let off = self.desk.state.clock.now_secs().abs_diff(date.into());
+        let off = self.desk.backend.clock.now_secs().abs_diff(date.into());
         if off > CLOCK_SKEW_SECS_MAX.into() {
             return reply.error(&format!("timestamp off by {off} seconds"), out);
         }
@@ -244,7 +241,7 @@ impl Dcc {
         self.desk.say(
             Verb::Forget,
             speaker,
-            question.asked.place(FrontEnd::Dcc),
+            question.asked.origin(FrontEnd::Dcc),
             vec![case],
             move |result| match result {
                 Ok(_) => later.send(Ok(Earlier::Done), |reply, out| reply.ok(&brand, 0, out)),
@@ -255,25 +252,25 @@ impl Dcc {
 
     /// Statistics are told; other commands are not served. Strangers are told nothing.
     fn command(&self, admin: Admin, question: &Question<'_>, out: &mut Vec<u8>) {
-        if question.caller.is_stranger(&self.desk) || !self.may(question, Spending::Writes, 1) {
+        if question.signer.is_stranger(&self.desk) || !self.may(question, Spending::Writes, 1) {
             return;
         }
         if admin.command != Admin::STATISTICS {
             return question.reply.error("this command is not served", out);
         }
-        let state = &self.desk.state;
-        let (seen, written) = (state.metrics.seen.get(), state.metrics.written.get());
+        let backend = &self.desk.backend;
+        let (seen, written) = (backend.metrics.seen.get(), backend.metrics.written.get());
         let text = format!(
             "    version seenit-{}\n    up {} seconds, {seen} messages seen, {written} reported and so on\n",
             env!("CARGO_PKG_VERSION"),
-            state.started.elapsed().as_secs(),
+            backend.started.elapsed().as_secs(),
         );
         question.reply.text(&text, admin.value, out);
     }
 
     /// The totals of a checksum that nobody counts; else the kind that it is counted as.
     fn known(&self, sum: &Sum) -> Result<Totals, Kind> {
-        match (self.desk.state.live().whitelist.get(sum), kind_of(sum.kind)) {
+        match (self.desk.backend.live().whitelist.get(sum), kind_of(sum.kind)) {
             (Some(count), _) => Ok(Totals::unchanged(count)),
             (None, Some(kind)) => Err(kind),
             (None, None) => Ok(Totals::NO_OPINION),
@@ -289,7 +286,7 @@ impl Dcc {
         question: &Question<'_>,
     ) -> Result<[Totals; SUMS_MAX], WriteError> {
         let (mut totals, mut recipients) = ([Totals::NO_OPINION; SUMS_MAX], u64::from(targets.recipients));
-        let is_by_stranger = question.caller.is_stranger(&self.desk) && recipients > 0;
+        let is_by_stranger = question.signer.is_stranger(&self.desk) && recipients > 0;
         if is_by_stranger {
             recipients = 0;
         }
@@ -314,14 +311,14 @@ impl Dcc {
             };
         }
         if !is_by_stranger {
-            self.desk.state.metrics.seen.inc();
+            self.desk.backend.metrics.seen.inc();
         }
         Ok(totals)
     }
 
     /// How a total is said.
     fn count(&self, recipients: u64, many: bool) -> Count {
-        let many_at = self.desk.state.live().config.dcc.many_at;
+        let many_at = self.desk.backend.live().config.dcc.many_at;
         if many || (many_at > 0 && recipients >= many_at.into()) {
             Count::Many
         } else {
@@ -345,7 +342,7 @@ impl Dcc {
         Later {
             server: self.server,
             header: question.request.header,
-            password: question.caller.password.clone(),
+            password: question.signer.password.clone(),
             way_back: question.asked.way_back(),
             answered: Arc::clone(&self.answered),
             which,
@@ -354,11 +351,11 @@ impl Dcc {
 }
 
 /// What a checksum is counted as, if it is.
-fn kind_of(kind: dcc::Kind) -> Option<Kind> {
+fn kind_of(kind: dcc::SumKind) -> Option<Kind> {
     match kind {
-        dcc::Kind::Body => Some(Kind::DccBody),
-        dcc::Kind::Fuz1 => Some(Kind::DccFuz1),
-        dcc::Kind::Fuz2 => Some(Kind::DccFuz2),
+        dcc::SumKind::Body => Some(Kind::DccBody),
+        dcc::SumKind::Fuz1 => Some(Kind::DccFuz1),
+        dcc::SumKind::Fuz2 => Some(Kind::DccFuz2),
         _ => None,
     }
 }

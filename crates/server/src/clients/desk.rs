@@ -14,60 +14,24 @@ use seenit_signature::Kind;
 
 use crate::accounts::{Account, Role};
 use crate::audit::{Origin, Written};
-use crate::http::State;
+use crate::backend::Backend;
 use crate::limits::{Spending, cost_of};
-use crate::metrics::FrontEnd;
 use crate::network::{Network, plain};
 use crate::owner::{Owners, Uid};
 use crate::secrets::{Protocol, Secret, SecretError};
+use crate::who::Who;
 
 /// The longest digest that a client sends: rspamd's shingles.
 const DIGEST_BYTES_MAX: usize = 256;
 
 /// Where the clients' requests are taken to.
 pub(crate) struct Desk {
-    pub(crate) state: Arc<State>,
+    pub(crate) backend: Arc<Backend>,
     pub(crate) owners: Owners,
 }
 
 /// An account, and what whoever claims to be it must prove to know.
 pub(crate) type Known = (Arc<Account>, Secret);
-
-/// Whoever sent a request.
-#[derive(Clone)]
-pub(crate) enum Who {
-    /// Somebody of this machine without an account: the operator or the built-in `local`, by their user.
-    Local,
-    /// Somebody beyond it without an account: may check, and what it sees is kept apart.
-    Stranger,
-    /// An account, by a proof of its secret.
-    Account(Arc<Account>),
-}
-
-impl Who {
-    /// Whoever is at an address and shows nothing.
-    pub(crate) fn at(address: IpAddr) -> Self {
-        if plain(address).is_loopback() { Who::Local } else { Who::Stranger }
-    }
-
-    /// Whether it may say something that takes a role. As whom it speaks, [`Desk::speaker`] finds out.
-    pub(crate) fn may_say(&self, role: Role) -> bool {
-        match self {
-            Who::Local => true,
-            Who::Stranger => false,
-            Who::Account(account) => account.roles.allow(role),
-        }
-    }
-
-    /// A name for the log.
-    pub(crate) fn name(&self) -> &str {
-        match self {
-            Who::Local => "local",
-            Who::Stranger => "anonymous",
-            Who::Account(account) => &account.name,
-        }
-    }
-}
 
 /// Somebody whose opinion is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,22 +41,9 @@ pub(crate) struct Speaker {
     pub(crate) uid: Option<Uid>,
 }
 
-/// By which protocol and from which address something is said.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub(crate) front_end: FrontEnd,
-    pub(crate) address: IpAddr,
-}
-
-impl Place {
-    fn origin(self, uid: Option<Uid>) -> Origin {
-        Origin { front_end: self.front_end, address: plain(self.address), uid }
-    }
-}
-
 impl Desk {
-    pub(crate) fn new(state: Arc<State>) -> Self {
-        Desk { state, owners: Owners::new() }
+    pub(crate) fn new(backend: Arc<Backend>) -> Self {
+        Desk { backend, owners: Owners::new() }
     }
 
     /// As whom somebody speaks, where it may say this. Only those of this machine without an account cost a question to
@@ -121,27 +72,19 @@ impl Desk {
 
     /// Whether somebody's word may stand without a weight beside it: `local` must be trusted by the operator for that.
     pub(crate) fn is_trusted(&self, speaker: Speaker) -> bool {
-        speaker.reporter != LOCAL || self.state.ledger.weight_of(LOCAL) >= TRUSTED_MIN
+        speaker.reporter != LOCAL || self.backend.ledger.weight_of(LOCAL) >= TRUSTED_MIN
     }
 
     /// The account of a name, where it has a secret for the protocol.
     pub(crate) fn account(&self, name: &str, protocol: Protocol) -> Result<Option<Known>, SecretError> {
-        let secret = self.state.secrets.get(name, protocol)?;
-        Ok(self.state.accounts.get(name).zip(secret))
+        let secret = self.backend.secrets.get(name, protocol)?;
+        Ok(self.backend.accounts.get(name).zip(secret))
     }
 
-    /// Spends from the account's own budget alone, where it is no stranger's: anybody can forge an address of its
-    /// network. Those without an account spend from the network's budget, and an account that registered itself from
-    /// both. The operator has no limits. False when a budget is used up.
+    /// Spends what a request takes. False when a budget is used up.
     pub(crate) fn may(&self, who: &Who, address: IpAddr, what: Spending, number: usize) -> bool {
-        let account = match who {
-            Who::Account(account) if account.is_operator() => return true,
-            Who::Account(account) => Some(account),
-            Who::Local | Who::Stranger => None,
-        };
-        let network = if self.is_stranger(who) { self.state.budget(plain(address)) } else { None };
-        network.is_none_or(|network| network.spend(what, number).is_ok())
-            && account.is_none_or(|account| account.budget.spend(what, number).is_ok())
+        let network = if self.is_stranger(who) { self.backend.budget(plain(address)) } else { None };
+        who.spend(network.as_deref(), what, number).is_ok()
     }
 
     /// Counts a request that proves nothing, which anybody can forge. False when its network sent too many of them.
@@ -151,26 +94,26 @@ impl Desk {
     /// of the network whose address it forges. A secret that people chose can be guessed at that speed: `account
     /// secret` makes random ones.
     pub(crate) fn may_fail(&self, address: IpAddr) -> bool {
-        let network = self.state.budget(plain(address));
+        let network = self.backend.budget(plain(address));
         network.is_none_or(|network| network.spend(Spending::Failures, 1).is_ok())
     }
 
     /// What is known of one signature. A digest of another length than its kind's is known to nobody.
     pub(crate) fn look_up(&self, kind: Kind, digest: &[u8]) -> Answer {
         let mut answer = [Answer::default()];
-        with_signature(kind, digest, |signature| self.state.ledger.check_many(&[signature], &mut answer));
+        with_signature(kind, digest, |signature| self.backend.ledger.check_many(&[signature], &mut answer));
         answer[0]
     }
 
     /// How often one signature was seen.
     pub(crate) fn sightings(&self, kind: Kind, digest: &[u8]) -> Sightings {
-        with_signature(kind, digest, |signature| self.state.ledger.sightings(signature)).unwrap_or_default()
+        with_signature(kind, digest, |signature| self.backend.ledger.sightings(signature)).unwrap_or_default()
     }
 
     /// Counts that so many got a message with one signature, and says how many did by now. What finds no room in the
     /// counts is answered with the count of before.
     pub(crate) fn see(&self, kind: Kind, digest: &[u8], recipients: u64) -> Result<u64, WriteError> {
-        let ledger = &self.state.ledger;
+        let ledger = &self.backend.ledger;
         let see = |signature: SignatureRef<'_>| match ledger.see_one(signature, recipients) {
             Err(WriteError::SeenFull { .. }) => Ok(ledger.sightings(signature).recipients),
             counted => counted,
@@ -182,31 +125,26 @@ impl Desk {
     /// it counts nobody.
     pub(crate) fn see_by_stranger(&self, kind: Kind, digest: &[u8], address: IpAddr) {
         with_signature(kind, digest, |signature| {
-            self.state.ledger.see_by_stranger(std::iter::once(signature), Network::of(address).into());
+            self.backend.ledger.see_by_stranger(std::iter::once(signature), Network::of(address).into());
         });
     }
 
-    /// Whether what somebody sees is kept apart: those beyond this machine without an account, and accounts that
-    /// clients registered for themselves, which anybody can.
+    /// Whether what somebody sees is kept apart.
     pub(crate) fn is_stranger(&self, who: &Who) -> bool {
-        match who {
-            Who::Local => false,
-            Who::Stranger => true,
-            Who::Account(account) => self.state.ledger.is_stranger(account.reporter),
-        }
+        who.is_stranger(&self.backend.ledger)
     }
 
     /// Counts one recipient for a check whose protocol says that a message arrived. Where writes are refused, or this
     /// network or account counts too much, nothing is counted: the check is answered all the same.
     pub(crate) fn see_checked(&self, kind: Kind, digest: &[u8], who: &Who, address: IpAddr) {
-        let is_counted = self.state.config.clients.see && kind.is_exact();
+        let is_counted = self.backend.config.clients.see && kind.is_exact();
         if !is_counted || !self.may(who, address, Spending::Writes, 1) {
             return;
         }
         if self.is_stranger(who) {
             self.see_by_stranger(kind, digest, address);
         } else if self.see(kind, digest, 1).is_ok() {
-            self.state.metrics.seen.inc();
+            self.backend.metrics.seen.inc();
         }
     }
 
@@ -215,20 +153,20 @@ impl Desk {
         &self,
         verb: Verb,
         speaker: Speaker,
-        place: Place,
+        origin: Origin,
         cases: Vec<Case>,
         done: impl FnOnce(Result<Receipt, WriteError>) + Send + 'static,
     ) {
-        let (state, number) = (&self.state, cases.len() as u64);
-        let (Speaker { reporter, uid }, counter) = (speaker, state.metrics.written.clone());
+        let (backend, number) = (&self.backend, cases.len() as u64);
+        let (Speaker { reporter, uid }, counter) = (speaker, backend.metrics.written.clone());
         // Users of this machine write as much as one network does: the journal keeps repeats, too.
-        if reporter == LOCAL && state.local.spend(Spending::Writes, cost_of(&cases)).is_err() {
+        if reporter == LOCAL && backend.local.spend(Spending::Writes, cost_of(&cases)).is_err() {
             return done(Err(WriteError::Busy { waiting: cases.len() }));
         }
-        let account = state.ledger.name_of(reporter).unwrap_or_default();
-        let written = Written { account, origin: place.origin(uid), verb, cases: cases.clone() };
-        let pending = state.audit.begun(&state.ledger, written);
-        state.ledger.write(Write { verb, reporter, cases }, move |result| {
+        let account = backend.ledger.name_of(reporter).unwrap_or_default();
+        let written = Written { account, origin: Origin { uid, ..origin }, verb, cases: cases.clone() };
+        let pending = backend.audit.begun(&backend.ledger, written);
+        backend.ledger.write(Write { verb, reporter, cases }, move |result| {
             if result.is_ok() {
                 counter.inc_by(number);
             }
@@ -238,8 +176,8 @@ impl Desk {
     }
 
     /// Tells the log of somebody who is not who they say, or may not do what they ask for.
-    pub(crate) fn refused(&self, place: Place, name: &str, why: &'static str) {
-        self.state.audit.refused(place.origin(None), name, why);
+    pub(crate) fn refused(&self, origin: Origin, name: &str, why: &'static str) {
+        self.backend.audit.refused(origin, name, why);
     }
 }
 

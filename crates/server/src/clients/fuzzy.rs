@@ -22,12 +22,13 @@ use self::labels::Label;
 use self::saying::Saying;
 use self::seals::Seals;
 pub(crate) use self::seals::key_in;
-use super::desk::{Desk, Who};
+use super::desk::Desk;
 use super::recent::Recent;
 use super::udp::{Asked, Datagrams};
 use crate::config;
 use crate::limits::Spending;
 use crate::metrics::FrontEnd;
+use crate::who::Who;
 
 /// What it is called.
 pub(crate) const NAME: &str = "Fuzzy";
@@ -56,7 +57,7 @@ struct TooMuch;
 
 impl Fuzzy {
     pub(crate) fn new(desk: Arc<Desk>, key: SecretKey) -> Self {
-        let rules = desk.state.config.fuzzy.clone();
+        let rules = desk.backend.config.fuzzy.clone();
         let unreported = Recent::within(MESSAGE_WITHIN);
         Fuzzy { desk, rules, seals: Seals::new(key), checked: Recent::new(), said: Recent::new(), unreported }
     }
@@ -89,8 +90,8 @@ impl Fuzzy {
             Packet::Plain(command) => Some((command, Envelope { form: command.form, key: None }, anybody)),
             Packet::Sealed(sealed) => {
                 let may = |account: Option<&str>| self.may_agree(account, asked);
-                let (command, opener) = self.seals.open(&sealed, &self.desk.state.secrets, may)?;
-                let account = opener.account.and_then(|name| self.desk.state.accounts.get(&name));
+                let (command, opener) = self.seals.open(&sealed, &self.desk.backend.secrets, may)?;
+                let account = opener.account.and_then(|name| self.desk.backend.accounts.get(&name));
                 let who = account.map_or(anybody, Who::Account);
                 if matches!(who, Who::Account(_)) {
                     asked.prove();
@@ -105,7 +106,7 @@ impl Fuzzy {
     /// account's own bucket. Only who has seen the account's datagrams knows the name of its key: whoever forges
     /// addresses of its network without that spends the network's bucket.
     fn may_agree(&self, account: Option<&str>, asked: &Asked<'_>) -> bool {
-        match account.and_then(|name| self.desk.state.accounts.get(name)) {
+        match account.and_then(|name| self.desk.backend.accounts.get(name)) {
             Some(account) => account.budget.spend(Spending::Failures, 1).is_ok(),
             None => self.desk.may_fail(asked.from.ip()),
         }
@@ -130,7 +131,7 @@ impl Fuzzy {
         match command.action {
             Action::Ping => Ok(Some(Reply::done(command))),
             Action::Count => {
-                let known = self.desk.state.ledger.signatures();
+                let known = self.desk.backend.ledger.signatures();
                 Ok(Some(Reply::count(command, known.try_into().unwrap_or(u32::MAX))))
             }
             _ if is_about_nothing => refused(Refusal::Skipped),
@@ -140,7 +141,7 @@ impl Fuzzy {
                     self.desk.see_checked(Kind::Rspamd, &command.digest, who, asked.from.ip());
                 }
                 let (verdict, reply) = self.check(command, asked.from);
-                self.desk.state.metrics.verdicts.count(FrontEnd::Fuzzy, verdict);
+                self.desk.backend.metrics.verdicts.count(FrontEnd::Fuzzy, verdict);
                 Ok(Some(reply))
             }
             // Before anything is looked up for it.
@@ -194,7 +195,7 @@ impl Fuzzy {
 
     /// Whether a digest was reported by the quorum of one that names a message.
     fn is_reported(&self, known: &Answer) -> bool {
-        let config = &self.desk.state.config.ledger;
+        let config = &self.desk.backend.config.ledger;
         known.verdict == Verdict::Spam
             || config.outweighs(config.quorum, known.weight.into(), known.against.into())
     }
@@ -232,7 +233,7 @@ impl Fuzzy {
         asked: &Asked<'_>,
     ) -> Result<Option<Reply>, TooMuch> {
         if !who.may_say(saying.role) {
-            self.desk.refused(asked.place(FrontEnd::Fuzzy), who.name(), "role-missing");
+            self.desk.refused(asked.origin(FrontEnd::Fuzzy), who.name(), "role-missing");
             return Ok(Some(Reply::refused(command, Refusal::Forbidden)));
         }
         if !self.desk.may(who, asked.from.ip(), Spending::Writes, saying.cases.len()) {
@@ -246,7 +247,7 @@ impl Fuzzy {
             return Ok(None);
         };
         let (command, envelope, way_back) = (*command, envelope.clone(), asked.way_back());
-        self.desk.say(saying.verb, speaker, asked.place(FrontEnd::Fuzzy), saying.cases, move |result| {
+        self.desk.say(saying.verb, speaker, asked.origin(FrontEnd::Fuzzy), saying.cases, move |result| {
             let reply = match result {
                 Ok(_) => Reply::done(&command),
                 Err(WriteError::Empty) => Reply::refused(&command, Refusal::Skipped),

@@ -8,7 +8,6 @@ use seenit_signature::Kind;
 use seenit_wire::razor::Command;
 
 use super::dcc::Dcc;
-use super::desk::Who;
 use super::fuzzy::tests::{CAPTURED_KEY, captured_addition, fuzzy};
 use super::pyzor::Pyzor;
 use super::razor::tests::{Talk, run};
@@ -17,6 +16,7 @@ use crate::accounts::{Role, Roles};
 use crate::config::Config;
 use crate::limits::Spending;
 use crate::secrets::Protocol;
+use crate::who::Who;
 
 /// Requests that prove nothing: more than any bucket below holds.
 const FLOOD: u16 = 2_000;
@@ -120,13 +120,13 @@ fn new_keys_of_a_neighbour_do_not_silence_an_account_of_rspamd() {
 #[test]
 fn an_account_spends_its_own_and_one_that_registered_itself_its_networks_as_well() {
     let office = office();
-    let state = &office.desk.state;
+    let backend = &office.desk.backend;
     office.account("mx", &[Role::Report], Protocol::Pyzor, "open-sesame");
-    let reporter = state.ledger.admit_reporter("razor.bob").expect("durable").id;
+    let reporter = backend.ledger.admit_reporter("razor.bob").expect("durable").id;
     let roles = Roles::from_iter([Role::Report]);
-    state.accounts.register("razor.bob", roles, reporter, 0).expect("an account");
+    backend.accounts.register("razor.bob", roles, reporter, 0).expect("an account");
     let may = |who: &Who| office.desk.may(who, abroad().ip(), Spending::Writes, 100);
-    let [mx, bob] = ["mx", "razor.bob"].map(|name| Who::Account(state.accounts.get(name).expect("made")));
+    let [mx, bob] = ["mx", "razor.bob"].map(|name| Who::Account(backend.accounts.get(name).expect("made")));
     assert!(may(&bob), "there is something left");
     while may(&Who::Stranger) {}
     assert!(!may(&bob), "whoever registers often has no more than its network");

@@ -8,16 +8,18 @@ use seenit_ledger::signature::Case;
 use seenit_ledger::verdict::Verdict;
 use seenit_signature::Kind;
 use seenit_wire::pyzor::{
-    Answer, Counts, DATAGRAM_BYTES_MAX, DecodeError, EMPTY_DIGEST, HashedKey, Op, Refusal, Request, Signature,
+    Counts, DATAGRAM_BYTES_MAX, DecodeError, EMPTY_DIGEST, HashedKey, Op, PyzorAnswer, Refusal, Request,
+    Signature,
 };
 
-use super::desk::{Desk, Who, case_of};
+use super::desk::{Desk, case_of};
 use super::recent::Recent;
 use super::udp::{Asked, Datagrams};
 use crate::accounts::Role;
 use crate::limits::Spending;
 use crate::metrics::FrontEnd;
 use crate::secrets::Protocol;
+use crate::who::Who;
 
 /// Digests of one request: a datagram has room for more than anybody reports at once.
 const DIGESTS_MAX: usize = 64;
@@ -44,7 +46,7 @@ impl Datagrams for Pyzor {
     fn answer(&self, asked: &Asked<'_>, out: &mut Vec<u8>) {
         let (thread, answer) = match Request::decode(asked.datagram) {
             Ok(request) => (request.thread, self.serve(&request, asked)),
-            Err(DecodeError::Refused { thread, refusal }) => (thread, Some(Answer::Refused(refusal))),
+            Err(DecodeError::Refused { thread, refusal }) => (thread, Some(PyzorAnswer::Refused(refusal))),
             Err(DecodeError::NotARequest) => return,
         };
         if let Some(answer) = answer {
@@ -55,24 +57,24 @@ impl Datagrams for Pyzor {
 
 impl Pyzor {
     /// The answer to a request; none where it comes later, or where a copy of the request gets it.
-    fn serve(&self, request: &Request<'_>, asked: &Asked<'_>) -> Option<Answer> {
+    fn serve(&self, request: &Request<'_>, asked: &Asked<'_>) -> Option<PyzorAnswer> {
         let who = match self.who(request, asked) {
             Ok(who) => who,
-            Err(refusal) => return Some(Answer::Refused(refusal)),
+            Err(refusal) => return Some(PyzorAnswer::Refused(refusal)),
         };
         match request.op {
-            Op::Ping => Some(Answer::Done),
-            Op::Pong => Some(Answer::Pong),
+            Op::Ping => Some(PyzorAnswer::Done),
+            Op::Pong => Some(PyzorAnswer::Pong),
             Op::Check => {
                 let counts = self.counts(request, &who, asked);
                 if counts.is_ok() {
                     self.see(request, &who, asked);
                 }
-                Some(counts.map_or_else(Answer::Refused, Answer::Counts))
+                Some(counts.map_or_else(PyzorAnswer::Refused, PyzorAnswer::Counts))
             }
             Op::Info => {
                 let counts = self.counts(request, &who, asked);
-                Some(counts.map_or_else(Answer::Refused, |counts| Answer::Info(None, counts)))
+                Some(counts.map_or_else(PyzorAnswer::Refused, |counts| PyzorAnswer::Info(None, counts)))
             }
             Op::Report => self.say(Verb::Report, Role::Report, request, &who, asked),
             Op::Whitelist => self.say(Verb::Revoke, Role::Revoke, request, &who, asked),
@@ -89,7 +91,7 @@ impl Pyzor {
             return Err(self.unproved(user, "unknown-account", Refusal::UnknownUser, asked));
         };
         let key = HashedKey::of(user, &String::from_utf8_lossy(&secret));
-        match request.signature(&key, self.desk.state.clock.now_secs()) {
+        match request.signature(&key, self.desk.backend.clock.now_secs()) {
             Signature::Good => {
                 asked.prove();
                 Ok(Who::Account(account))
@@ -106,7 +108,7 @@ impl Pyzor {
         if !self.desk.may_fail(asked.from.ip()) {
             return Refusal::TooMany;
         }
-        self.desk.refused(asked.place(FrontEnd::Pyzor), user, why);
+        self.desk.refused(asked.origin(FrontEnd::Pyzor), user, why);
         refusal
     }
 
@@ -119,7 +121,7 @@ impl Pyzor {
             return Err(Refusal::TooMany);
         }
         let known = self.desk.look_up(Kind::Pyzor, &digest);
-        self.desk.state.metrics.verdicts.count(FrontEnd::Pyzor, known.verdict);
+        self.desk.backend.metrics.verdicts.count(FrontEnd::Pyzor, known.verdict);
         Ok(match known.verdict {
             Verdict::Spam => Counts { reports: known.raw.into(), whitelistings: 0 },
             Verdict::Ham => Counts { reports: 0, whitelistings: known.raw_against.into() },
@@ -143,10 +145,10 @@ impl Pyzor {
         request: &Request<'_>,
         who: &Who,
         asked: &Asked<'_>,
-    ) -> Option<Answer> {
+    ) -> Option<PyzorAnswer> {
         if !who.may_say(role) {
-            self.desk.refused(asked.place(FrontEnd::Pyzor), who.name(), "role-missing");
-            return Some(Answer::Refused(Refusal::Forbidden));
+            self.desk.refused(asked.origin(FrontEnd::Pyzor), who.name(), "role-missing");
+            return Some(PyzorAnswer::Refused(Refusal::Forbidden));
         }
         let cases: Vec<Case> = request
             .digests()
@@ -156,12 +158,16 @@ impl Pyzor {
             .collect();
         if cases.is_empty() {
             let is_none = request.digests().next().is_none();
-            return Some(Answer::Refused(if is_none { Refusal::BadDigest } else { Refusal::EmptyMessage }));
+            return Some(PyzorAnswer::Refused(if is_none {
+                Refusal::BadDigest
+            } else {
+                Refusal::EmptyMessage
+            }));
         }
         let is_within =
             cases.len() <= DIGESTS_MAX && self.desk.may(who, asked.from.ip(), Spending::Writes, cases.len());
         if !is_within {
-            return Some(Answer::Refused(Refusal::TooMany));
+            return Some(PyzorAnswer::Refused(Refusal::TooMany));
         }
         if self.said.is_copy(asked.from, asked.datagram) {
             return None;
@@ -169,12 +175,12 @@ impl Pyzor {
         // Last, because it costs a question to the kernel.
         let speaker = self.desk.speaker(who, role, |owners| asked.owner(owners))?;
         let (thread, way_back) = (request.thread, asked.way_back());
-        self.desk.say(verb, speaker, asked.place(FrontEnd::Pyzor), cases, move |result| {
+        self.desk.say(verb, speaker, asked.origin(FrontEnd::Pyzor), cases, move |result| {
             let answer = match result {
-                Ok(_) => Answer::Done,
-                Err(WriteError::Empty) => Answer::Refused(Refusal::EmptyMessage),
-                Err(error) if error.is_too_much() => Answer::Refused(Refusal::TooMany),
-                Err(_) => Answer::Refused(Refusal::Internal),
+                Ok(_) => PyzorAnswer::Done,
+                Err(WriteError::Empty) => PyzorAnswer::Refused(Refusal::EmptyMessage),
+                Err(error) if error.is_too_much() => PyzorAnswer::Refused(Refusal::TooMany),
+                Err(_) => PyzorAnswer::Refused(Refusal::Internal),
             };
             let mut out = Vec::new();
             answer.write(thread, &mut out);

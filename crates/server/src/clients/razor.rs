@@ -2,7 +2,7 @@
 
 mod arrival;
 mod conversation;
-mod peer;
+mod login;
 mod registration;
 mod upload;
 
@@ -18,11 +18,11 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::desk::Desk;
+use crate::connections::{Crowd, Doing, Seat};
 use crate::descriptors::Descriptors;
-use crate::listen::{Crowd, Doing, Seat};
 use arrival::Arrival;
 use conversation::{Conversation, Said};
-use peer::{Ends, Peer};
+use login::{Ends, RazorLogin};
 use registration::Registrations;
 
 /// What it is called.
@@ -49,10 +49,10 @@ pub(crate) struct Razor {
 
 impl Razor {
     pub(crate) fn new(desk: Arc<Desk>) -> Self {
-        let http = &desk.state.config.http;
+        let http = &desk.backend.config.http;
         let crowd = Arc::new(Descriptors::raise().crowd(http));
         let (per_day, networks_max) =
-            (desk.state.config.razor.registrations_per_day, desk.state.config.limits.networks_max);
+            (desk.backend.config.razor.registrations_per_day, desk.backend.config.limits.networks_max);
         let registrations = Arc::new(Registrations::new(per_day, networks_max));
         Razor { desk, registrations, crowd }
     }
@@ -73,7 +73,7 @@ impl Razor {
                     match seat {
                         Some(seat) => self.spawn(stream, address, seat),
                         None => {
-                            self.desk.state.metrics.connections_refused.inc();
+                            self.desk.backend.metrics.connections_refused.inc();
                         }
                     }
                 }
@@ -87,7 +87,7 @@ impl Razor {
 
     fn spawn(&self, stream: TcpStream, address: SocketAddr, seat: Seat) {
         let (desk, registrations) = (Arc::clone(&self.desk), Arc::clone(&self.registrations));
-        let (guest, closed) = (Arc::clone(&seat.guest), desk.state.metrics.connections_closed.clone());
+        let (guest, closed) = (Arc::clone(&seat.guest), desk.backend.metrics.connections_closed.clone());
         tokio::spawn(async move {
             let talk = timeout(CONVERSATION, converse(stream, address, seat, desk, registrations));
             // What has arrived is looked at before the connection is closed: it may be a request.
@@ -115,9 +115,9 @@ async fn converse(
     // The client takes what it reads at once for the whole answer.
     stream.set_nodelay(true)?;
     let own: SocketAddr = stream.local_addr()?;
-    let counts = desk.state.metrics.client(NAME);
-    let mut arrival = Arrival::new(Arc::clone(&desk.state), Arc::clone(&seat.guest));
-    let peer = Peer::new(Arc::clone(&desk), registrations, Ends { peer, own });
+    let counts = desk.backend.metrics.client(NAME);
+    let mut arrival = Arrival::new(Arc::clone(&desk.backend), Arc::clone(&seat.guest));
+    let peer = RazorLogin::new(Arc::clone(&desk), registrations, Ends { peer, own });
     let mut conversation = Conversation::new(desk, own, peer);
     let (mut decoder, mut out) = (Decoder::new(), Vec::new());
     conversation.greet(&mut out)?;

@@ -1,6 +1,5 @@
 //! Sockets of the clients' protocols: taken before the ledger is opened, served until the server stops.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
@@ -8,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 
-use serde::Serialize;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
@@ -19,8 +17,9 @@ use super::fuzzy::{self, Fuzzy};
 use super::pyzor::Pyzor;
 use super::razor::{self, Razor};
 use super::udp::{self, Datagrams};
+use crate::backend::Served;
 use crate::config::{Config, Listen};
-use crate::server::StartError;
+use crate::error::StartError;
 
 /// Addresses that were asked for, in place of those in the configuration.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,17 +58,6 @@ pub(crate) struct Sockets {
     razor: Option<TcpListener>,
     dcc: Option<Arc<UdpSocket>>,
     fuzzy: Option<UdpSocket>,
-}
-
-/// What a client must know to be answered.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Served {
-    /// Where each protocol is served, by its name in lower case. What is off is not there.
-    clients: BTreeMap<String, SocketAddr>,
-    /// The public key that commands of rspamd are sealed for.
-    pub(crate) fuzzy_key: Option<String>,
-    /// The flag of rspamd that means spam.
-    fuzzy_flag: Option<u8>,
 }
 
 /// The threads that answer clients.
@@ -189,7 +177,7 @@ impl Clients {
                 (Arc::clone(socket), Arc::clone(&protocol), Arc::clone(&self.stop));
             let credit = Arc::clone(&credit);
             let builder = thread::Builder::new().name(format!("seenit-{}", name.to_lowercase()));
-            let counts = desk.state.metrics.client(name);
+            let counts = desk.backend.metrics.client(name);
             let serving = builder.spawn(move || udp::serve(&socket, &*protocol, &credit, &counts, &stop));
             self.threads.push(serving.map_err(system)?);
         }

@@ -16,10 +16,11 @@ use sha1::{Digest, Sha1};
 
 use super::credit::Credit;
 use super::dcc::Dcc;
-use super::desk::{Desk, Place, case_of};
+use super::desk::{Desk, case_of};
 use super::pyzor::Pyzor;
 use super::udp::{Asked, Datagrams};
 use crate::accounts::{Role, Roles};
+use crate::audit::Origin;
 use crate::config::Config;
 use crate::limits::Spending;
 use crate::metrics::{ClientCounts, FrontEnd};
@@ -57,20 +58,20 @@ impl Office {
         config.ledger.seen_capacity = 10_000;
         config.ledger.bulk_capacity = 1000;
         config.ledger.near_capacity = 1000;
-        let state = Server::new(config, folder.path()).open().expect("a ledger");
+        let backend = Server::new(config, folder.path()).open().expect("a ledger");
         // Nobody has the ports that the tests ask from, so whoever asks on this machine is `local`.
-        state.ledger.put_reporter("local", Some(10)).expect("durable");
+        backend.ledger.put_reporter("local", Some(10)).expect("durable");
         // Bound to loopback, so that nothing that is sent abroad leaves.
         let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").expect("a socket"));
-        let counts = state.metrics.client("tests");
-        Office { desk: Arc::new(Desk::new(state)), socket, counts, _folder: folder }
+        let counts = backend.metrics.client("tests");
+        Office { desk: Arc::new(Desk::new(backend)), socket, counts, _folder: folder }
     }
 
     pub(super) fn account(&self, name: &str, roles: &[Role], protocol: Protocol, secret: &str) {
-        let state = &self.desk.state;
-        let reporter = state.ledger.put_reporter(name, Some(10)).expect("durable").id;
-        state.accounts.add(name, Roles::from_iter(roles.iter().copied()), reporter, 0).expect("an account");
-        state.secrets.put(name, protocol, secret.as_bytes(), &state.accounts).expect("kept");
+        let backend = &self.desk.backend;
+        let reporter = backend.ledger.put_reporter(name, Some(10)).expect("durable").id;
+        backend.accounts.add(name, Roles::from_iter(roles.iter().copied()), reporter, 0).expect("an account");
+        backend.secrets.put(name, protocol, secret.as_bytes(), &backend.accounts).expect("kept");
     }
 
     /// What a datagram is answered at once.
@@ -84,7 +85,7 @@ impl Office {
     }
 
     pub(super) fn records(&self, name: &str) -> u64 {
-        self.desk.state.ledger.reporter(name).map_or(0, |reporter| reporter.records)
+        self.desk.backend.ledger.reporter(name).map_or(0, |reporter| reporter.records)
     }
 }
 
@@ -138,7 +139,7 @@ fn a_stranger_may_ask_pyzor_and_an_account_may_speak() {
     assert_eq!(ask("report", Some(("mx", "open-sesame"))), None, "answered when it is durable");
     until("the report", || office.desk.look_up(Kind::Pyzor, &[7; 20]).raw == 1);
     assert_eq!(office.records("mx"), 1);
-    office.desk.state.secrets.remove("mx", Protocol::Pyzor).expect("removed");
+    office.desk.backend.secrets.remove("mx", Protocol::Pyzor).expect("removed");
     assert_eq!(ask("report", Some(("mx", "open-sesame"))).as_deref(), Some("Code: 401"));
 }
 
@@ -174,7 +175,7 @@ fn an_answer_that_finds_no_room_in_its_socket_does_not_stop_the_thread_that_writ
         desk.say(
             Verb::Report,
             desk.local_speaker(None),
-            Place { front_end: FrontEnd::Pyzor, address: [127, 0, 0, 1].into() },
+            Origin::at(FrontEnd::Pyzor, [127, 0, 0, 1].into()),
             vec![case_of(Kind::Pyzor, &[255; 20]).expect("a case")],
             move |result| {
                 done.send(result.is_ok()).expect("somebody waits");
@@ -194,16 +195,14 @@ fn users_of_this_machine_write_as_much_as_one_network_and_the_operator_without_a
     // A token takes longer than the test.
     config.limits.network_writes_per_sec = 1;
     let office = Office::open_with(config);
-    let local = &office.desk.state.local;
+    let local = &office.desk.backend.local;
     for step in [100, 1] {
         while local.spend(Spending::Writes, step).is_ok() {}
     }
     let say = |uid: Option<Uid>| {
         let (done, is_done) = mpsc::channel();
-        let (speaker, place) = (
-            office.desk.local_speaker(uid),
-            Place { front_end: FrontEnd::Pyzor, address: [127, 0, 0, 1].into() },
-        );
+        let (speaker, place) =
+            (office.desk.local_speaker(uid), Origin::at(FrontEnd::Pyzor, [127, 0, 0, 1].into()));
         let case = case_of(Kind::Pyzor, &[8; 20]).expect("a case");
         office.desk.say(Verb::Report, speaker, place, vec![case], move |result| {
             done.send(result.is_ok()).expect("somebody waits");

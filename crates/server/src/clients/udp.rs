@@ -16,7 +16,7 @@ use nix::sys::socket::{
 use prometheus_client::metrics::counter::Counter;
 
 use super::credit::Credit;
-use super::desk::Place;
+use crate::audit::Origin;
 use crate::metrics::{ClientCounts, FrontEnd};
 use crate::owner::{Owners, Uid};
 
@@ -71,8 +71,8 @@ impl Asked<'_> {
     }
 
     /// From where it came, for the log.
-    pub(crate) fn place(&self, front_end: FrontEnd) -> Place {
-        Place { front_end, address: self.from.ip() }
+    pub(crate) fn origin(&self, front_end: FrontEnd) -> Origin {
+        Origin::at(front_end, self.from.ip())
     }
 
     /// The way back, for an answer that must wait for something.

@@ -5,20 +5,21 @@ use std::path::Path;
 use seenit_ledger::private::{self as private_file, PrivateError};
 
 use super::{Config, Wrong};
-use crate::clients::check_whitelist;
-use crate::engine;
-use crate::tls::{self, TlsError};
+use crate::broker;
+use crate::tls::{self, PairFiles, TlsError};
+use crate::whitelist;
 
 pub(super) fn check(config: &Config) -> Vec<Wrong> {
     let mut wrong = Vec::new();
     let mut add = |key: &str, path: &Path, why: &str| {
         // The key's value is said already: what is wrong with it comes without the path.
         let path = path.display().to_string();
-        let why = why.strip_prefix("the engine: ").unwrap_or(why);
+        let why = why.strip_prefix("the broker: ").unwrap_or(why);
         let why = why.strip_prefix(&format!("{path}: ")).unwrap_or(why);
         wrong.push(Wrong::of(key, format!("{path:?}"), why));
     };
-    if let (Some(certificate), Some(key)) = (&config.tls.certificate, &config.tls.key) {
+    if let Some(files) = config.tls.files() {
+        let PairFiles { certificate, key } = files;
         let read = [
             ("tls.certificate", certificate, tls::check_certificate(certificate)),
             ("tls.key", key, tls::check_key(key)),
@@ -30,26 +31,26 @@ pub(super) fn check(config: &Config) -> Vec<Wrong> {
                 add(name, path, &error.to_string());
             }
         }
-        if is_readable && let Err(error) = tls::acceptor(&config.tls) {
+        if is_readable && let Err(error) = tls::acceptor(files) {
             let why = match &error {
                 TlsError::Pair(why) => format!("is not the key of {}: {why}", certificate.display()),
-                TlsError::File { .. } | TlsError::Missing => error.to_string(),
+                TlsError::File { .. } => error.to_string(),
             };
             add("tls.key", key, &why);
         }
     }
     if let Some(path) = &config.dcc.whitelist
-        && let Err(error) = check_whitelist(path)
+        && let Err(error) = whitelist::check(path)
     {
         add("dcc.whitelist", path, &error.to_string());
     }
     if let Some(path) = &config.network.credentials
-        && let Err(error) = engine::check_credentials(path)
+        && let Err(error) = broker::check_credentials(path)
     {
         add("network.credentials", path, &error.to_string());
     }
     if let Some(path) = &config.network.ca
-        && let Err(error) = engine::check_authority(path)
+        && let Err(error) = broker::check_authority(path)
     {
         add("network.ca", path, &error.to_string());
     }

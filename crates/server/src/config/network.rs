@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::Wrong;
 use super::section::section;
 use super::sections::within;
-use crate::engine;
+use crate::broker;
 
-/// Servers of one engine that are worth a try.
+/// Servers of one broker that are worth a try.
 const SERVERS_MAX: usize = 16;
 
 section! {
@@ -31,7 +31,7 @@ section! {
         pub ca: Option<PathBuf> = None,
         /// Whether to speak to servers beyond loopback without TLS: only where something else encrypts.
         pub insecure_plaintext: bool = false,
-        /// Seconds between the snapshots that this site keeps on the engine for newcomers.
+        /// Seconds between the snapshots that this site keeps on the broker for newcomers.
         pub snapshot_secs: u64 = 3600,
         /// How far other sites are believed here at most, by name, where that is less than the admin's roster says:
         /// points of spam and of ham on a signature, recipients of a signature. For example
@@ -71,7 +71,7 @@ impl Network {
         let secs = "must be from 60 to 604800 seconds";
         within("network.snapshot_secs", self.snapshot_secs, 60, 7 * 86_400, secs)?;
         for address in &self.nats {
-            let checked = engine::check_address(address, self.insecure_plaintext);
+            let checked = broker::check_address(address, self.insecure_plaintext);
             checked.map_err(|why| Wrong::of("network.nats", address, &why))?;
         }
         match (&self.key, self.nats.as_slice()) {

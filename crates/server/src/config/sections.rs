@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Wrong;
 use super::listen::Listen;
 use super::section::section;
+use crate::tls::PairFiles;
 
 /// The port of HTTP unless told otherwise.
 pub const HTTP_PORT: u16 = 8025;
@@ -263,7 +264,13 @@ impl Dcc {
 impl Tls {
     /// Whether there is a certificate.
     pub fn is_set(&self) -> bool {
-        self.certificate.is_some() && self.key.is_some()
+        self.files().is_some()
+    }
+
+    /// The files of the certificate and of its key, where both are set.
+    pub(crate) fn files(&self) -> Option<PairFiles<'_>> {
+        let (certificate, key) = self.certificate.as_deref().zip(self.key.as_deref())?;
+        Some(PairFiles { certificate, key })
     }
 
     pub(super) fn check(&self) -> Result<(), Wrong> {

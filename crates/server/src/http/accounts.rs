@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::answer::{self, Answered};
+use super::body;
+use super::caller::Caller;
 use super::problem::Problem;
-use super::state::State;
-use super::who::Caller;
-use super::{blocking, body};
 use crate::accounts::{Account, AccountError, LOCAL_NAME, OPERATOR_NAME, Role, Roles};
+use crate::backend::{Backend, blocking};
 use crate::secrets::Protocol;
 
 /// The most points that a reporter's word weighs.
@@ -56,36 +56,36 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(state: &State, account: &Account) -> Self {
-        let reporter = state.ledger.reporter(&account.name);
+    fn of(backend: &Backend, account: &Account) -> Self {
+        let reporter = backend.ledger.reporter(&account.name);
         let (name, roles) = (account.name.clone(), account.roles);
-        let secrets = state.secrets.protocols_of(&name);
+        let secrets = backend.secrets.protocols_of(&name);
         Shown { name, roles, created: account.created, reporter, secrets, token: None }
     }
 
-    fn find(state: &State, name: &str) -> Result<Self, Problem> {
+    fn find(backend: &Backend, name: &str) -> Result<Self, Problem> {
         if name == LOCAL_NAME {
-            return Ok(Shown::local(state));
+            return Ok(Shown::local(backend));
         }
-        let account = state.accounts.get(name).ok_or_else(|| AccountError::Unknown(name.to_owned()))?;
-        Ok(Shown::of(state, &account))
+        let account = backend.accounts.get(name).ok_or_else(|| AccountError::Unknown(name.to_owned()))?;
+        Ok(Shown::of(backend, &account))
     }
 
     /// The users of this machine without an account. They have no token and no secret, but a weight like everybody.
-    fn local(state: &State) -> Self {
+    fn local(backend: &Backend) -> Self {
         let roles = [Role::Check, Role::Report, Role::Revoke].into_iter().collect();
-        let created = state.accounts.get(OPERATOR_NAME).map_or(0, |operator| operator.created);
-        let reporter = state.ledger.reporter(LOCAL_NAME);
+        let created = backend.accounts.get(OPERATOR_NAME).map_or(0, |operator| operator.created);
+        let reporter = backend.ledger.reporter(LOCAL_NAME);
         Shown { name: LOCAL_NAME.to_owned(), roles, created, reporter, secrets: Vec::new(), token: None }
     }
 }
 
 /// All accounts, by name, the built-in ones among them.
-pub(crate) async fn list(state: &Arc<State>) -> Result<Answered, Problem> {
-    let all = blocking::care(state, |state| {
-        let accounts = state.accounts.list();
-        let mut all: Vec<Shown> = accounts.iter().map(|account| Shown::of(state, account)).collect();
-        all.push(Shown::local(state));
+pub(crate) async fn list(backend: &Arc<Backend>) -> Result<Answered, Problem> {
+    let all = blocking::care(backend, |backend| {
+        let accounts = backend.accounts.list();
+        let mut all: Vec<Shown> = accounts.iter().map(|account| Shown::of(backend, account)).collect();
+        all.push(Shown::local(backend));
         all.sort_by(|one, other| one.name.cmp(&other.name));
         all
     });
@@ -93,43 +93,44 @@ pub(crate) async fn list(state: &Arc<State>) -> Result<Answered, Problem> {
 }
 
 /// One account.
-pub(crate) async fn show(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
+pub(crate) async fn show(backend: &Arc<Backend>, name: &str) -> Result<Answered, Problem> {
     let name = name.to_owned();
-    let shown = blocking::care(state, move |state| Shown::find(state, &name)).await??;
+    let shown = blocking::care(backend, move |backend| Shown::find(backend, &name)).await??;
     Ok(answer::json(&shown))
 }
 
 /// Makes an account and shows its token.
 pub(crate) async fn add(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     caller: &Caller,
     request: Request<Incoming>,
 ) -> Result<Answered, Problem> {
-    let wanted: Wanted = parse(&body::read_json(state, caller, request).await?)?;
+    let wanted: Wanted = parse(&body::read_json(backend, caller, request).await?)?;
     wanted.weight.map_or(Ok(()), check_weight)?;
-    let shown = blocking::care(state, move |state| {
-        state.accounts.check_new(&wanted.name, wanted.roles)?;
+    let shown = blocking::care(backend, move |backend| {
+        backend.accounts.check_new(&wanted.name, wanted.roles)?;
         // What an earlier holder of the name knew opens nothing.
-        state.secrets.remove_account(&wanted.name)?;
-        let reporter = state.ledger.put_reporter(&wanted.name, wanted.weight)?;
-        let token = state.accounts.add(&wanted.name, wanted.roles, reporter.id, state.clock.now_secs())?;
+        backend.secrets.remove_account(&wanted.name)?;
+        let reporter = backend.ledger.put_reporter(&wanted.name, wanted.weight)?;
+        let token =
+            backend.accounts.add(&wanted.name, wanted.roles, reporter.id, backend.clock.now_secs())?;
         tracing::info!(account = wanted.name, "an account was made");
         Ok::<_, Problem>(Shown {
             token: Some(token.as_str().to_owned()),
-            ..Shown::find(state, &wanted.name)?
+            ..Shown::find(backend, &wanted.name)?
         })
     });
     Ok(answer::json(&shown.await??))
 }
 
 /// Takes an account away.
-pub(crate) async fn remove(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
+pub(crate) async fn remove(backend: &Arc<Backend>, name: &str) -> Result<Answered, Problem> {
     let name = name.to_owned();
-    blocking::care(state, move |state| {
-        Shown::find(state, &name)?;
+    blocking::care(backend, move |backend| {
+        Shown::find(backend, &name)?;
         // First, so that whoever tries again after a failure is not told that there is nothing left to do.
-        state.secrets.remove_account(&name)?;
-        state.accounts.remove(&name)?;
+        backend.secrets.remove_account(&name)?;
+        backend.accounts.remove(&name)?;
         tracing::info!(account = name, "an account was taken away");
         Ok::<_, Problem>(answer::json(&json!({"removed": name})))
     })
@@ -137,61 +138,61 @@ pub(crate) async fn remove(state: &Arc<State>, name: &str) -> Result<Answered, P
 }
 
 /// Gives an account a new token and shows it.
-pub(crate) async fn renew(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
+pub(crate) async fn renew(backend: &Arc<Backend>, name: &str) -> Result<Answered, Problem> {
     let name = name.to_owned();
-    let shown = blocking::care(state, move |state| {
-        let token = state.accounts.renew(&name)?;
+    let shown = blocking::care(backend, move |backend| {
+        let token = backend.accounts.renew(&name)?;
         tracing::info!(account = name, "an account has a new token");
-        Ok::<_, Problem>(Shown { token: Some(token.as_str().to_owned()), ..Shown::find(state, &name)? })
+        Ok::<_, Problem>(Shown { token: Some(token.as_str().to_owned()), ..Shown::find(backend, &name)? })
     });
     Ok(answer::json(&shown.await??))
 }
 
 /// Fixes the weight of an account's word.
 pub(crate) async fn weigh(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     caller: &Caller,
     name: &str,
     request: Request<Incoming>,
 ) -> Result<Answered, Problem> {
-    let Weight { weight } = parse(&body::read_json(state, caller, request).await?)?;
+    let Weight { weight } = parse(&body::read_json(backend, caller, request).await?)?;
     check_weight(weight)?;
     let name = name.to_owned();
-    let shown = blocking::care(state, move |state| {
-        Shown::find(state, &name)?;
-        state.ledger.put_reporter(&name, Some(weight))?;
+    let shown = blocking::care(backend, move |backend| {
+        Shown::find(backend, &name)?;
+        backend.ledger.put_reporter(&name, Some(weight))?;
         tracing::info!(account = name, weight, "an account's weight was fixed");
-        Shown::find(state, &name)
+        Shown::find(backend, &name)
     });
     Ok(answer::json(&shown.await??))
 }
 
 /// Gives an account a standing, and the weight that this begins with.
 pub(crate) async fn stand(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     caller: &Caller,
     name: &str,
     request: Request<Incoming>,
 ) -> Result<Answered, Problem> {
-    let Stand { standing } = parse(&body::read_json(state, caller, request).await?)?;
+    let Stand { standing } = parse(&body::read_json(backend, caller, request).await?)?;
     if name == OPERATOR_NAME && standing != Standing::Vouched {
         return Err(Problem::bad_body("the operator is always vouched for".to_owned()));
     }
     let name = name.to_owned();
-    let shown = blocking::care(state, move |state| {
-        Shown::find(state, &name)?;
-        state.ledger.set_standing(&name, standing)?;
+    let shown = blocking::care(backend, move |backend| {
+        Shown::find(backend, &name)?;
+        backend.ledger.set_standing(&name, standing)?;
         tracing::info!(account = name, ?standing, "an account's standing was chosen");
-        Shown::find(state, &name)
+        Shown::find(backend, &name)
     });
     Ok(answer::json(&shown.await??))
 }
 
 /// Takes back everything an account said. A name without an account may still have said something.
-pub(crate) async fn undo(state: &Arc<State>, name: &str) -> Result<Answered, Problem> {
+pub(crate) async fn undo(backend: &Arc<Backend>, name: &str) -> Result<Answered, Problem> {
     let name = name.to_owned();
-    let words = blocking::care(state, move |state| {
-        let words = state.ledger.undo_reporter(&name);
+    let words = blocking::care(backend, move |backend| {
+        let words = backend.ledger.undo_reporter(&name);
         tracing::info!(account = name, ?words, "everything an account said was taken back");
         words
     });

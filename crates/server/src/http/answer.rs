@@ -7,9 +7,9 @@ use hyper::{Response, StatusCode};
 use seenit_ledger::verdict::{ANSWER_BYTES, Answer, Verdict};
 use serde::Serialize;
 
+use super::caller::Caller;
 use super::counting::Counted;
-use super::held::{Held, Memory};
-use super::who::Caller;
+use crate::memory::{Held, Memory};
 
 /// A response with all of its body.
 pub(crate) type Answered = Response<Bytes>;

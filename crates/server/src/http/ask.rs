@@ -11,12 +11,12 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::answer::{self, Answered};
+use super::caller::Caller;
 use super::problem::Problem;
-use super::state::State;
-use super::who::Caller;
-use super::{blocking, receipt};
+use super::receipt;
 use crate::alarms;
-use crate::clients::Served;
+use crate::backend::Served;
+use crate::backend::{Backend, blocking};
 use crate::link::{Site, Sites};
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -28,11 +28,11 @@ const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-
 const OPENAPI: &str = include_str!("../../../../docs/reference/openapi.json");
 
 /// What a record did, and what holds now.
-pub(crate) async fn receipt(state: &Arc<State>, caller: &Caller, id: &str) -> Result<Answered, Problem> {
+pub(crate) async fn receipt(backend: &Arc<Backend>, caller: &Caller, id: &str) -> Result<Answered, Problem> {
     let id: RecordId = id.parse().map_err(|error| Problem::not_found(format!("{error}")))?;
-    let found = blocking::status(state, caller.budget(state), move |state| {
-        let reach = || state.site.get().and_then(|site| site.reach(&state.ledger, id));
-        state.ledger.receipt(id).map(|receipt| (receipt, reach()))
+    let found = blocking::status(backend, caller.budget(backend), move |backend| {
+        let reach = || backend.site.get().and_then(|site| site.reach(&backend.ledger, id));
+        backend.ledger.receipt(id).map(|receipt| (receipt, reach()))
     });
     let unknown = || Problem::not_found(format!("the record {id} is not known (any more)"));
     let (receipt, reach) = found.await?.ok_or_else(unknown)?;
@@ -50,22 +50,22 @@ struct Told<'a> {
 }
 
 /// How the ledger is doing, and where clients are answered.
-pub(crate) async fn stats(state: &Arc<State>) -> Result<Answered, Problem> {
-    let stats = state.stats.get(state, |state| {
-        let mut stats = state.ledger.stats();
-        stats.alarms.extend(alarms::of_site(state));
-        let uptime_secs = state.started.elapsed().as_secs();
-        let (version, served) = (env!("CARGO_PKG_VERSION"), state.served.get());
+pub(crate) async fn stats(backend: &Arc<Backend>) -> Result<Answered, Problem> {
+    let stats = backend.stats.get(backend, |backend| {
+        let mut stats = backend.ledger.stats();
+        stats.alarms.extend(alarms::of_site(backend));
+        let uptime_secs = backend.started.elapsed().as_secs();
+        let (version, served) = (env!("CARGO_PKG_VERSION"), backend.served.get());
         answer::json(&Told { version, uptime_secs, served, stats }).into_body()
     });
     Ok(answer::shared(answer::JSON, stats.await?))
 }
 
 /// How the other sites are doing.
-pub(crate) async fn sites(state: &Arc<State>, caller: &Caller) -> Result<Answered, Problem> {
-    let sites = blocking::status(state, caller.budget(state), |state| match state.site.get() {
+pub(crate) async fn sites(backend: &Arc<Backend>, caller: &Caller) -> Result<Answered, Problem> {
+    let sites = blocking::status(backend, caller.budget(backend), |backend| match backend.site.get() {
         Some(site) => site.status(),
-        None => Sites::alone(state.ledger.incarnation().0),
+        None => Sites::alone(backend.ledger.incarnation().0),
     });
     Ok(answer::json(&sites.await?))
 }
@@ -78,22 +78,22 @@ pub(crate) fn health() -> Answered {
 /// Checks and writes work, and the writer gets on. What works worse than it should is listed after the word `ready`,
 /// one thing a line. Answered from memory and in no queue: whoever balances load must not take a site away because its
 /// status is asked for too often.
-pub(crate) fn ready(state: &State) -> Result<Answered, Problem> {
+pub(crate) fn ready(backend: &Backend) -> Result<Answered, Problem> {
     let mut probe = Case::new();
     probe.push(Kind::RazorE8, &[0; 8])?;
     let signatures: Vec<_> = probe.iter().collect();
-    state.ledger.check_many(&signatures, &mut [Answer::default()]);
-    let degraded = state.ledger.ready()?;
+    backend.ledger.check_many(&signatures, &mut [Answer::default()]);
+    let degraded = backend.ledger.ready()?;
     let lines = degraded.into_iter().map(|sentence| format!("degraded: {sentence}\n"));
     Ok(answer::of(TEXT, std::iter::once("ready\n".to_owned()).chain(lines).collect::<String>()))
 }
 
 /// Counters and gauges.
-pub(crate) async fn metrics(state: &Arc<State>) -> Result<Answered, Problem> {
-    let text = state.scrape.get(state, |state| {
-        let stats = state.ledger.stats();
-        let sites = state.site.get().map(Site::status);
-        state.metrics.encode(&stats, state.networks.len(), sites.as_ref()).into()
+pub(crate) async fn metrics(backend: &Arc<Backend>) -> Result<Answered, Problem> {
+    let text = backend.scrape.get(backend, |backend| {
+        let stats = backend.ledger.stats();
+        let sites = backend.site.get().map(Site::status);
+        backend.metrics.encode(&stats, backend.networks.len(), sites.as_ref()).into()
     });
     Ok(answer::shared(METRICS, text.await?))
 }
@@ -104,13 +104,13 @@ pub(crate) fn openapi() -> Answered {
 }
 
 /// Accepts the present time after a jump of the clock.
-pub(crate) async fn confirm_clock(state: &Arc<State>) -> Result<Answered, Problem> {
-    blocking::care(state, |state| state.ledger.confirm_clock()).await??;
+pub(crate) async fn confirm_clock(backend: &Arc<Backend>) -> Result<Answered, Problem> {
+    blocking::care(backend, |backend| backend.ledger.confirm_clock()).await??;
     Ok(answer::json(&json!({"confirmed": true})))
 }
 
 /// Writes a snapshot.
-pub(crate) async fn snapshot(state: &Arc<State>) -> Result<Answered, Problem> {
-    blocking::care(state, |state| state.ledger.snapshot()).await??;
+pub(crate) async fn snapshot(backend: &Arc<Backend>) -> Result<Answered, Problem> {
+    blocking::care(backend, |backend| backend.ledger.snapshot()).await??;
     Ok(answer::json(&json!({"written": true})))
 }

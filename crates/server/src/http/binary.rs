@@ -3,7 +3,7 @@
 use seenit_ledger::signature::{Case, HEAD_BYTES, SIGNATURES_MAX as CASE_SIGNATURES_MAX, SignatureRef};
 
 use super::problem::Problem;
-use super::{CASES_MAX, SIGNATURES_MAX};
+use crate::limits::{CASES_MAX, SIGNATURES_MAX};
 
 /// The fewest bytes of a signature.
 const SIGNATURE_BYTES_MIN: usize = HEAD_BYTES + 8;

@@ -10,11 +10,11 @@ use hyper::{HeaderMap, Request, StatusCode};
 use seenit_filter::readable;
 
 use super::answer::{BINARY, JSON};
-use super::held::Held;
+use super::caller::Caller;
 use super::problem::Problem;
-use super::state::State;
-use super::who::Caller;
-use crate::listen::Doing;
+use crate::backend::Backend;
+use crate::connections::Doing;
+use crate::memory::Held;
 
 /// What a body is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,28 +46,28 @@ impl Media {
 
 /// The body of a verb.
 pub(crate) async fn read(
-    state: &State,
+    backend: &Backend,
     caller: &Caller,
     request: Request<Incoming>,
 ) -> Result<(Media, Held), Problem> {
     let media = Media::of(request.headers())?;
     let bytes_max = match media {
-        Media::Message => state.live().config.http.message_bytes_max,
-        Media::Json | Media::Binary => state.live().config.http.body_bytes_max,
+        Media::Message => backend.live().config.http.message_bytes_max,
+        Media::Json | Media::Binary => backend.live().config.http.body_bytes_max,
     };
-    Ok((media, within(state, caller, request.into_body(), bytes_max).await?))
+    Ok((media, within(backend, caller, request.into_body(), bytes_max).await?))
 }
 
 /// The body of a request that only takes JSON.
 pub(crate) async fn read_json(
-    state: &State,
+    backend: &Backend,
     caller: &Caller,
     request: Request<Incoming>,
 ) -> Result<Held, Problem> {
     match Media::of(request.headers())? {
         Media::Json => {
-            let bytes_max = state.live().config.http.body_bytes_max;
-            within(state, caller, request.into_body(), bytes_max).await
+            let bytes_max = backend.live().config.http.body_bytes_max;
+            within(backend, caller, request.into_body(), bytes_max).await
         }
         _ => Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -77,22 +77,22 @@ pub(crate) async fn read_json(
     }
 }
 
-async fn within(state: &State, caller: &Caller, body: Incoming, bytes_max: u64) -> Result<Held, Problem> {
-    let secs = state.config.http.body_secs;
+async fn within(backend: &Backend, caller: &Caller, body: Incoming, bytes_max: u64) -> Result<Held, Problem> {
+    let secs = backend.config.http.body_secs;
     let late = |_| {
         let why = format!("the body did not arrive within {secs} s");
         Problem::new(StatusCode::REQUEST_TIMEOUT, "late-body", why)
     };
     // A timer is only set where the body is not there yet.
     caller.guest().set(Doing::Sending);
-    let collected = collect(state, caller, body, bytes_max);
+    let collected = collect(backend, caller, body, bytes_max);
     let read = tokio::time::timeout(Duration::from_secs(secs), collected).await;
     caller.guest().set(Doing::Working);
     read.map_err(late)?
 }
 
 async fn collect(
-    state: &State,
+    backend: &Backend,
     caller: &Caller,
     mut body: Incoming,
     bytes_max: u64,
@@ -106,7 +106,7 @@ async fn collect(
     }
     let mut first = Bytes::new();
     // It grows as bytes arrive: what a head says of its length is only said.
-    let (mut all, mut hold) = (BytesMut::new(), state.memory.hold(caller.holder(), caller.guest()));
+    let (mut all, mut hold) = (BytesMut::new(), backend.memory.hold(caller.holder(), caller.guest()));
     while let Some(frame) = body.frame().await {
         let cut_off = |error: hyper::Error| Problem::bad_body(format!("the body cannot be read: {error}"));
         let Ok(data) = frame.map_err(cut_off)?.into_data() else {

@@ -13,17 +13,18 @@ use serde_json::json;
 
 use super::answer::{self, Answered};
 use super::body::{self, Media};
+use super::caller::Caller;
 use super::counting::{Counted, Counting};
 use super::deadline::{Deadline, Late};
-use super::held::Held;
 use super::json::{self, Shape};
 use super::problem::Problem;
-use super::state::State;
-use super::who::Caller;
 use super::write::read_cases;
-use super::{RECIPIENTS_MAX, binary, blocking, query};
+use super::{binary, query};
+use crate::backend::{Backend, blocking};
 use crate::limits::{Spending, cost_of, cost_of_bytes, cost_of_sighting, cost_of_signatures};
+use crate::memory::Held;
 use crate::metrics::FrontEnd;
+use seenit_ledger::RECIPIENTS_MAX;
 
 /// Signatures that are looked up between two looks at the clock: some tens of microseconds, unless their memory has to
 /// be read from a disk first.
@@ -34,25 +35,25 @@ const STRIDE: usize = 1024;
 ///
 /// Signatures one by one are answered from memory, right here: nothing waits, nothing is allocated for each.
 pub(crate) async fn check(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     caller: &Caller,
     request: Request<Incoming>,
 ) -> Result<Answered, Problem> {
     let [see] = query::parse(request.uri(), ["see"])?;
     let counting = Counting::of_query(see, caller)?;
-    let (media, body) = body::read(state, caller, request).await?;
-    let options = CheckOptions { deadline: Deadline::from_now(&state.config.check), counting };
+    let (media, body) = body::read(backend, caller, request).await?;
+    let options = CheckOptions { deadline: Deadline::from_now(&backend.config.check), counting };
     match media {
         Media::Message => {
             caller.spend(Spending::Checks, cost_of_bytes(body.len()))?;
             options.spend(caller, 1);
-            check_message(state, caller, &options, body).await
+            check_message(backend, caller, &options, body).await
         }
         Media::Binary => {
             let signatures = binary::signatures(&body)?;
             caller.spend(Spending::Checks, signatures.len())?;
             options.spend(caller, cost_of_signatures(signatures.len()));
-            let known = answers(state, &options, &signatures);
+            let known = answers(backend, &options, &signatures);
             let known = known.map_or_else(|| no_opinions(signatures.len()), |known| known.answers);
             Ok(answer::binary_answers(&known, options.counted().as_ref()))
         }
@@ -62,7 +63,7 @@ pub(crate) async fn check(
             if request.recipients.is_some() {
                 return Err(Problem::bad_body("a check has no \"recipients\": add ?see=N to its address"));
             }
-            check_json(state, caller, &options, &request).await
+            check_json(backend, caller, &options, &request).await
         }
     }
 }
@@ -94,7 +95,7 @@ pub(super) struct SignatureAnswers {
 
 /// What memory says of each signature, counted where that is asked for; `None` when the deadline passed first.
 pub(super) fn answers(
-    state: &State,
+    backend: &Backend,
     options: &CheckOptions,
     signatures: &[SignatureRef<'_>],
 ) -> Option<SignatureAnswers> {
@@ -102,18 +103,18 @@ pub(super) fn answers(
     let mut answers = vec![Answer::default(); all];
     for (signatures, answers) in signatures.chunks(STRIDE).zip(answers.chunks_mut(STRIDE)) {
         if options.deadline.has_passed() {
-            state.metrics.verdicts.count_all(FrontEnd::Http, std::iter::repeat_n(Verdict::NoOpinion, all));
+            backend.metrics.verdicts.count_all(FrontEnd::Http, std::iter::repeat_n(Verdict::NoOpinion, all));
             return None;
         }
-        state.ledger.check_many(signatures, answers);
+        backend.ledger.check_many(signatures, answers);
     }
     let mut seen = Vec::new();
     if let Some(counting) = &options.counting {
         seen = vec![0; signatures.len()];
-        counting.count_signatures(state, signatures, &mut answers, &mut seen);
+        counting.count_signatures(backend, signatures, &mut answers, &mut seen);
     }
-    state.metrics.checked.inc_by(signatures.len() as u64);
-    state.metrics.verdicts.count_all(FrontEnd::Http, answers.iter().map(|answer| answer.verdict));
+    backend.metrics.checked.inc_by(signatures.len() as u64);
+    backend.metrics.verdicts.count_all(FrontEnd::Http, answers.iter().map(|answer| answer.verdict));
     Some(SignatureAnswers { answers, seen })
 }
 
@@ -122,14 +123,14 @@ pub(super) fn no_opinions(number: usize) -> Vec<Answer> {
 }
 
 async fn check_json(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     caller: &Caller,
     options: &CheckOptions,
     request: &json::Request,
 ) -> Result<Answered, Problem> {
     if request.shape == Shape::Signatures {
         options.spend(caller, cost_of_signatures(request.len()));
-        let known = answers(state, options, &request.signatures());
+        let known = answers(backend, options, &request.signatures());
         let counted = options.counted();
         return Ok(match known {
             Some(known) => answer::json_answers(&known.answers, &known.seen, counted.as_ref()),
@@ -141,16 +142,17 @@ async fn check_json(
     let cases = request.cases()?;
     let number = cases.len();
     options.spend(caller, cost_of(&cases));
-    state.metrics.checked.inc_by(request.len() as u64);
+    backend.metrics.checked.inc_by(request.len() as u64);
     let counting = options.counting.clone();
-    let judged = blocking::check(state, caller.budget(state), options.deadline, move |state| {
-        if let Some(counting) = counting {
-            counting.count_cases(state, &cases);
-        }
-        cases.iter().map(|case| Said::Judged(judge(&state.ledger, case))).collect::<Vec<_>>()
-    });
+    let judged =
+        blocking::check(backend, caller.budget(backend), options.deadline.instant(), move |backend| {
+            if let Some(counting) = counting {
+                counting.count_cases(backend, &cases);
+            }
+            cases.iter().map(|case| Said::Judged(judge(&backend.ledger, case))).collect::<Vec<_>>()
+        });
     let mut said = judged.await?.unwrap_or_else(|| vec![Said::Late(options.deadline.late()); number]);
-    state.metrics.verdicts.count_all(FrontEnd::Http, said.iter().map(Said::verdict));
+    backend.metrics.verdicts.count_all(FrontEnd::Http, said.iter().map(Said::verdict));
     let counted = options.counted();
     match request.shape {
         Shape::Case => {
@@ -162,22 +164,23 @@ async fn check_json(
 }
 
 async fn check_message(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     caller: &Caller,
     options: &CheckOptions,
     mail: Held,
 ) -> Result<Answered, Problem> {
     let counting = options.counting.clone();
-    let judged = blocking::check(state, caller.budget(state), options.deadline, move |state| {
-        let case = Case::of_message(&mail, &Ep4::default());
-        state.metrics.checked.inc_by(case.len() as u64);
-        if let Some(counting) = counting {
-            counting.count_cases(state, std::slice::from_ref(&case));
-        }
-        judge(&state.ledger, &case)
-    });
+    let judged =
+        blocking::check(backend, caller.budget(backend), options.deadline.instant(), move |backend| {
+            let case = Case::of_message(&mail, &Ep4::default());
+            backend.metrics.checked.inc_by(case.len() as u64);
+            if let Some(counting) = counting {
+                counting.count_cases(backend, std::slice::from_ref(&case));
+            }
+            judge(&backend.ledger, &case)
+        });
     let said = judged.await?.map_or(Said::Late(options.deadline.late()), Said::Judged);
-    state.metrics.verdicts.count(FrontEnd::Http, said.verdict());
+    backend.metrics.verdicts.count(FrontEnd::Http, said.verdict());
     Ok(answer::json(&WithCounted { said, counted: options.counted() }))
 }
 
@@ -224,22 +227,22 @@ fn no_opinion() -> Judgement {
 
 /// Counts that somebody got these messages.
 pub(crate) async fn see(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     caller: &Caller,
     request: Request<Incoming>,
 ) -> Result<Answered, Problem> {
     let [asked] = query::parse(request.uri(), ["recipients"])?;
     let asked = asked.map(recipients_of_query).transpose()?;
-    let (cases, written) = read_cases(state, caller, request).await?;
+    let (cases, written) = read_cases(backend, caller, request).await?;
     asked.into_iter().chain(written).try_for_each(check_recipients)?;
     // The address of a request is what proxies and logs show: it counts before the body.
     let recipients = asked.or(written).unwrap_or(1);
     caller.spend(Spending::Writes, cost_of_sighting(cost_of(&cases), recipients))?;
     match caller.stranger() {
-        Some(network) => state.ledger.see_by_stranger(cases.iter().flat_map(Case::iter), network.into()),
+        Some(network) => backend.ledger.see_by_stranger(cases.iter().flat_map(Case::iter), network.into()),
         None => {
-            state.ledger.see(&cases, recipients)?;
-            state.metrics.seen.inc_by(cases.len() as u64);
+            backend.ledger.see(&cases, recipients)?;
+            backend.metrics.seen.inc_by(cases.len() as u64);
         }
     }
     Ok(answer::json_with(StatusCode::ACCEPTED, &json!({"accepted": cases.len()})))

@@ -9,12 +9,12 @@ use seenit_ledger::signature::{Case, SignatureRef};
 use seenit_ledger::verdict::{Answer, Verdict};
 use serde::Serialize;
 
-use super::RECIPIENTS_MAX;
+use super::caller::Caller;
 use super::problem::Problem;
-use super::state::State;
-use super::who::Caller;
+use crate::backend::Backend;
 use crate::limits::{Spending, cost_of_sighting};
 use crate::network::Network;
+use seenit_ledger::RECIPIENTS_MAX;
 
 /// The recipients that one check is to count, and what became of them. The work that counts and the request that waits
 /// for it share it: whichever of the two is first decides whether they are counted.
@@ -72,12 +72,12 @@ impl Counting {
     }
 
     /// Counts recipients of every message, unless that was refused or nobody waits any more.
-    pub(crate) fn count_cases(&self, state: &State, cases: &[Case]) {
+    pub(crate) fn count_cases(&self, backend: &Backend, cases: &[Case]) {
         let is_counted = |case: &Case| case.iter().any(|signature| signature.kind().is_exact());
         if let Some(network) = self.stranger {
-            return self.keep_apart(state, cases.iter().flat_map(Case::iter), network);
+            return self.keep_apart(backend, cases.iter().flat_map(Case::iter), network);
         }
-        self.count(state, cases.iter().filter(|case| is_counted(case)).count(), |ledger| {
+        self.count(backend, cases.iter().filter(|case| is_counted(case)).count(), |ledger| {
             ledger.see(cases, self.recipients)
         });
     }
@@ -86,17 +86,17 @@ impl Counting {
     /// `seen`.
     pub(crate) fn count_signatures(
         &self,
-        state: &State,
+        backend: &Backend,
         signatures: &[SignatureRef<'_>],
         answers: &mut [Answer],
         seen: &mut [u64],
     ) {
         if let Some(network) = self.stranger {
-            return self.keep_apart(state, signatures.iter().copied(), network);
+            return self.keep_apart(backend, signatures.iter().copied(), network);
         }
         let exact = signatures.iter().filter(|signature| signature.kind().is_exact()).count();
-        let bulk_at = state.config.ledger.bulk_threshold;
-        self.count(state, exact, |ledger| {
+        let bulk_at = backend.config.ledger.bulk_threshold;
+        self.count(backend, exact, |ledger| {
             let mut refused = Ok(());
             for ((signature, answer), seen) in signatures.iter().zip(answers).zip(seen) {
                 if signature.kind().is_exact() {
@@ -120,13 +120,13 @@ impl Counting {
     /// What a stranger sees is a reason of later answers, and no recipient is counted.
     fn keep_apart<'a>(
         &self,
-        state: &State,
+        backend: &Backend,
         signatures: impl Iterator<Item = SignatureRef<'a>>,
         network: Network,
     ) {
         let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*outcome, Outcome::NotYet) {
-            state.ledger.see_by_stranger(signatures, network.into());
+            backend.ledger.see_by_stranger(signatures, network.into());
             let why = "only accounts that the operator made count recipients: what others saw is kept apart, one \
                        for each client network";
             *outcome = Outcome::Refused(why.to_owned());
@@ -135,7 +135,7 @@ impl Counting {
 
     fn count(
         &self,
-        state: &State,
+        backend: &Backend,
         messages: usize,
         see: impl FnOnce(&Ledger) -> Result<(), seenit_ledger::WriteError>,
     ) {
@@ -146,9 +146,9 @@ impl Counting {
         *outcome = if messages == 0 {
             Outcome::Refused("it has no signature that names one message".to_owned())
         } else {
-            match see(&state.ledger) {
+            match see(&backend.ledger) {
                 Ok(()) => {
-                    state.metrics.seen.inc_by(messages as u64);
+                    backend.metrics.seen.inc_by(messages as u64);
                     Outcome::Counted
                 }
                 Err(error) => Outcome::Refused(error.to_string()),

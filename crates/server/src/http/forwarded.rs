@@ -5,8 +5,9 @@ use std::net::{IpAddr, SocketAddr};
 use hyper::HeaderMap;
 use hyper::header::FORWARDED;
 
+use super::connection::Connection;
 use super::problem::Problem;
-use super::state::{Peer, State};
+use crate::backend::Backend;
 use crate::network::plain;
 
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
@@ -28,23 +29,27 @@ const MARKS: [&str; 9] = [
 /// Proxies that a request may have gone through: longer chains are somebody playing.
 const HOPS_MAX: usize = 16;
 
-/// The client behind a proxy. `None` where the peer is the client.
+/// The client behind a proxy. `None` where the connection is the client.
 ///
 /// The addresses are read from the end, where the proxy next to us wrote; the first that is no trusted proxy is the
 /// client. Headers of anybody else are refused, not ignored: a proxy that nobody told us of would be taken for the
 /// client, and if it is on this machine, for a local one. An address is taken from Forwarded or X-Forwarded-For alone:
 /// the other fields may be the client's own, handed on.
-pub(crate) fn client(state: &State, peer: &Peer, headers: &HeaderMap) -> Result<Option<IpAddr>, Problem> {
+pub(crate) fn client(
+    backend: &Backend,
+    connection: &Connection,
+    headers: &HeaderMap,
+) -> Result<Option<IpAddr>, Problem> {
     let Some(name) = headers.keys().find(|name| is_mark(name.as_str())) else {
         return Ok(None);
     };
-    if !state.is_trusted_proxy(peer.address) {
-        let why = format!("{name} is only taken from trusted_proxies, and {} is none", peer.address);
+    if !backend.is_trusted_proxy(connection.address) {
+        let why = format!("{name} is only taken from trusted_proxies, and {} is none", connection.address);
         return Err(refused(why));
     }
     let mut hops = hops(headers)?;
     hops.reverse();
-    let client = hops.iter().copied().find(|address| !state.is_trusted_proxy(*address));
+    let client = hops.iter().copied().find(|address| !backend.is_trusted_proxy(*address));
     Ok(client.or(hops.last().copied()))
 }
 

@@ -6,8 +6,9 @@ use hyper::header::{HOST, HeaderValue, ORIGIN};
 use hyper::{HeaderMap, Request, StatusCode};
 use seenit_filter::readable;
 
+use super::connection::Connection;
 use super::problem::Problem;
-use super::state::{Peer, State};
+use crate::backend::Backend;
 
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
@@ -19,10 +20,14 @@ const HEAD_BYTES_MAX: usize = 32 << 10;
 
 /// Refuses what is not for us. A page from elsewhere can make a browser on this machine send requests here: its name
 /// leads to this address (Host gives it away) or it is honest about where it comes from (Origin, Sec-Fetch-Site).
-pub(crate) fn check<B>(state: &State, peer: &Peer, request: &Request<B>) -> Result<(), Problem> {
+pub(crate) fn check<B>(
+    backend: &Backend,
+    connection: &Connection,
+    request: &Request<B>,
+) -> Result<(), Problem> {
     check_head(request)?;
     let host = host(request)?;
-    if !is_ours(state, peer, name_of(host)) {
+    if !is_ours(backend, connection, name_of(host)) {
         let why = format!("{host:?} is not this server; its names are `localhost` and those in http.names");
         return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "wrong-host", why));
     }
@@ -61,13 +66,13 @@ fn name_of(host: &str) -> &str {
 }
 
 /// At loopback only its own names are ours. Elsewhere every address is: it takes a name to lead a browser astray.
-fn is_ours(state: &State, peer: &Peer, name: &str) -> bool {
+fn is_ours(backend: &Backend, connection: &Connection, name: &str) -> bool {
     if name.eq_ignore_ascii_case("localhost") {
         return true;
     }
     match name.parse::<IpAddr>() {
-        Ok(address) => address.is_loopback() || !peer.is_at_loopback,
-        Err(_) => state.live().config.http.names.iter().any(|known| known.eq_ignore_ascii_case(name)),
+        Ok(address) => address.is_loopback() || !connection.is_at_loopback,
+        Err(_) => backend.live().config.http.names.iter().any(|known| known.eq_ignore_ascii_case(name)),
     }
 }
 

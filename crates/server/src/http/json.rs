@@ -11,7 +11,7 @@ use seenit_signature::Kind;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::problem::Problem;
-use super::{CASES_MAX, SIGNATURES_MAX};
+use crate::limits::{CASES_MAX, SIGNATURES_MAX};
 
 /// Which key the body has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,10 @@ use seenit_ledger::error::{SignatureError, WriteError};
 use serde::Serialize;
 
 use super::answer::{self, Answered};
-use super::{CASES_MAX, SIGNATURES_MAX};
 use crate::accounts::AccountError;
-use crate::limits::UsedUp;
+use crate::backend::Unserved;
+use crate::limits::{CASES_MAX, SIGNATURES_MAX, UsedUp};
+use crate::memory::NoRoom;
 use crate::secrets::SecretError;
 
 /// How long to wait after a refused write, in seconds: disks are not freed, and queues are worked off, at once.
@@ -132,6 +133,22 @@ impl From<UsedUp> for Problem {
         let why = format!("the limit {} is used up: try again in {secs} s", used_up.limit);
         let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate-limit", why);
         Problem { retry_secs: Some(secs), ..problem }
+    }
+}
+
+impl From<Unserved> for Problem {
+    fn from(unserved: Unserved) -> Self {
+        match unserved {
+            Unserved::Busy => Problem::unavailable("status-busy", unserved.to_string()),
+            Unserved::Closing => Problem::unavailable("closing", unserved.to_string()),
+            Unserved::Panicked => Problem::broken(&unserved.to_string()),
+        }
+    }
+}
+
+impl From<NoRoom> for Problem {
+    fn from(no_room: NoRoom) -> Self {
+        Problem::unavailable("memory-busy", no_room.to_string())
     }
 }
 

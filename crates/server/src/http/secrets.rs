@@ -10,11 +10,11 @@ use serde_json::json;
 
 use super::accounts::parse;
 use super::answer::{self, Answered};
+use super::body;
+use super::caller::Caller;
 use super::problem::Problem;
-use super::state::State;
-use super::who::Caller;
-use super::{blocking, body};
 use crate::accounts::AccountError;
+use crate::backend::{Backend, blocking};
 use crate::secrets::Protocol;
 
 #[derive(Deserialize)]
@@ -38,24 +38,24 @@ struct Shown {
 
 /// Gives an account a secret for a protocol, in place of any it had, and shows what its clients need.
 pub(crate) async fn put(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     caller: &Caller,
     name: &str,
     protocol: &str,
     request: Request<Incoming>,
 ) -> Result<Answered, Problem> {
     let protocol = known(protocol)?;
-    let Wanted { secret } = parse(&body::read_json(state, caller, request).await?)?;
+    let Wanted { secret } = parse(&body::read_json(backend, caller, request).await?)?;
     let name = name.to_owned();
-    let shown = blocking::care(state, move |state| {
-        let account = state.accounts.get(&name).filter(|account| !account.is_operator());
+    let shown = blocking::care(backend, move |backend| {
+        let account = backend.accounts.get(&name).filter(|account| !account.is_operator());
         account.ok_or_else(|| AccountError::Unknown(name.clone()))?;
         let secret = match secret {
             Some(secret) => secret,
             None => protocol.random_secret().map_err(AccountError::Random)?,
         };
-        refuse_the_servers_own(state, protocol, &secret)?;
-        state.secrets.put(&name, protocol, secret.as_bytes(), &state.accounts)?;
+        refuse_the_servers_own(backend, protocol, &secret)?;
+        backend.secrets.put(&name, protocol, secret.as_bytes(), &backend.accounts)?;
         tracing::info!(account = name, %protocol, "an account has a new secret");
         Ok::<_, Problem>(match SecretKey::from_text(&secret) {
             Ok(key) if protocol == Protocol::Fuzzy => {
@@ -68,10 +68,10 @@ pub(crate) async fn put(
 }
 
 /// Takes a secret away: the account is nobody to that protocol from then on.
-pub(crate) async fn remove(state: &Arc<State>, name: &str, protocol: &str) -> Result<Answered, Problem> {
+pub(crate) async fn remove(backend: &Arc<Backend>, name: &str, protocol: &str) -> Result<Answered, Problem> {
     let (protocol, name) = (known(protocol)?, name.to_owned());
-    blocking::care(state, move |state| {
-        if !state.secrets.remove(&name, protocol)? {
+    blocking::care(backend, move |backend| {
+        if !backend.secrets.remove(&name, protocol)? {
             return Err(Problem::not_found(format!("{name} has no secret for {protocol}")));
         }
         tracing::info!(account = name, %protocol, "a secret was taken away");
@@ -81,8 +81,8 @@ pub(crate) async fn remove(state: &Arc<State>, name: &str, protocol: &str) -> Re
 }
 
 /// Whoever seals for the key that everybody is told is anybody.
-fn refuse_the_servers_own(state: &State, protocol: Protocol, secret: &str) -> Result<(), Problem> {
-    let own = state.served.get().and_then(|served| served.fuzzy_key.as_deref());
+fn refuse_the_servers_own(backend: &Backend, protocol: Protocol, secret: &str) -> Result<(), Problem> {
+    let own = backend.served.get().and_then(|served| served.fuzzy_key.as_deref());
     let is_own = |key: SecretKey| own == Some(key.public().to_string().as_str());
     if protocol == Protocol::Fuzzy && SecretKey::from_text(secret).is_ok_and(is_own) {
         return Err(Problem::bad_body("this is the key that the server gives to everybody"));

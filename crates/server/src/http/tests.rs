@@ -13,14 +13,17 @@ use seenit_signature::Kind;
 use serde_json::{Value, json};
 
 use self::site::{BINARY, JSON, MAIL, MESSAGE, Reply, Site, config};
+use super::check;
 use super::deadline::Deadline;
-use super::{Holder, State, blocking, check};
+use crate::backend::Backend;
+use crate::backend::blocking;
 use crate::clients::tests::until;
-use crate::listen::{Doing, Guest};
+use crate::connections::{Doing, Guest};
+use crate::memory::Holder;
 
 impl Site {
-    fn state(&self) -> &Arc<State> {
-        &self.running.as_ref().expect("it runs").state
+    fn backend(&self) -> &Arc<Backend> {
+        &self.running.as_ref().expect("it runs").backend
     }
 
     fn check(&self, content_type: &str, body: impl AsRef<[u8]>) -> Reply {
@@ -40,7 +43,7 @@ fn a_check_that_waits_too_long_is_no_opinion_with_the_reason_deadline() {
     let site = Site::start(config);
     let reason = json!({"rule": "deadline", "verdict": "no opinion", "deadline_millis": 1000});
     let late = json!({"verdict": "no opinion", "reasons": [reason]});
-    let held = site.state().queues.hold_checks();
+    let held = site.backend().queues.hold_checks();
     let message = site.check(MESSAGE, MAIL);
     assert_eq!((message.status, message.json()), (200, late.clone()));
     assert_eq!(site.check(JSON, json!({"case": [signature()]}).to_string()).json(), late);
@@ -59,10 +62,12 @@ fn memory_that_is_too_slow_is_no_opinion_of_every_signature() {
     let mut case = Case::new();
     case.push(Kind::RazorE8, &[1; 8]).expect("a digest of its length");
     let signatures: Vec<_> = case.iter().collect();
-    let state = site.state();
+    let backend = site.backend();
     let asked = |deadline| check::CheckOptions { deadline, counting: None };
-    assert!(check::answers(state, &asked(Deadline::from_now(&state.config.check)), &signatures).is_some());
-    assert!(check::answers(state, &asked(Deadline::passed()), &signatures).is_none());
+    assert!(
+        check::answers(backend, &asked(Deadline::from_now(&backend.config.check)), &signatures).is_some()
+    );
+    assert!(check::answers(backend, &asked(Deadline::passed()), &signatures).is_none());
     assert_eq!(Deadline::passed().late().answers(1)["answers"], json!([{"verdict": "no opinion"}]));
     let codes = check::no_opinions(2).into_iter().map(|answer| answer.to_bytes());
     assert_eq!(codes.collect::<Vec<_>>(), [[4, 0, 0, 0, 0, 0, 0, 0]; 2]);
@@ -87,8 +92,8 @@ fn whoever_holds_all_its_turns_waits_for_itself_and_others_are_served() {
         let ask = token.into_iter().fold(ask, |ask, token| ask.token(token));
         ask.send().json()["verdict"].as_str().expect("a verdict").to_owned()
     };
-    let state = site.state();
-    let holder = state.accounts.holder(first.as_bytes()).expect("an account");
+    let backend = site.backend();
+    let holder = backend.accounts.holder(first.as_bytes()).expect("an account");
     let (begun, begins) = std::sync::mpsc::channel();
     let gate = Arc::new(RwLock::new(()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -96,13 +101,13 @@ fn whoever_holds_all_its_turns_waits_for_itself_and_others_are_served() {
     let held = gate.write().expect("nobody else has it");
     // More slow messages of one account than there are permits for all.
     let slow = (0..2 * AT_A_TIME).map(|_| {
-        let (state, holder) = (Arc::clone(state), Arc::clone(&holder));
+        let (backend, holder) = (Arc::clone(backend), Arc::clone(&holder));
         let (begun, gate) = (begun.clone(), Arc::clone(&gate));
-        let work = move |_: &State| {
+        let work = move |_: &Backend| {
             let _ = begun.send(());
             drop(gate.read());
         };
-        runtime.spawn(async move { blocking::sign(&state, &holder.budget, work).await.is_ok() })
+        runtime.spawn(async move { blocking::sign(&backend, &holder.budget, work).await.is_ok() })
     });
     let slow: Vec<_> = slow.collect();
     // Each of them waits for a permit now, or has one.
@@ -129,21 +134,21 @@ fn checks_are_answered_while_status_work_is_stuck() {
     let mut config = config();
     config.check.deadline_millis = 60_000;
     let site = Site::start(config);
-    let state = site.state();
+    let backend = site.backend();
     std::thread::scope(|scope| {
-        let held = state.queues.hold_status();
+        let held = backend.queues.hold_status();
         let site = &site;
         let ask = move |number: usize| site.get(["/v1/sites", "/v1/stats", "/metrics"][number % 3]);
         let pollers: Vec<_> = (0..POLLERS).map(|number| scope.spawn(move || ask(number))).collect();
         // Those who ask for the sites wait; the others are answered at once, each once for all.
-        until("all ask", || state.metrics.connections.get() >= POLLERS as i64 / 3);
+        until("all ask", || backend.metrics.connections.get() >= POLLERS as i64 / 3);
         assert_eq!(site.check(MESSAGE, MAIL).json()["verdict"], "unknown");
         assert_eq!(site.check(JSON, json!({"case": [signature()]}).to_string()).json()["verdict"], "unknown");
         assert_eq!(site.check(BINARY, [7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8]).body, [0; 8]);
         assert_eq!(site.post("/v1/report", MESSAGE, MAIL).status, 200);
         assert_eq!((site.get("/healthz").status, site.get("/readyz").status), (200, 200));
         // Those whose turn never came are told to come back; those that are being answered are, in the end.
-        until("some are refused", || state.metrics.status_refused.get() > 0);
+        until("some are refused", || backend.metrics.status_refused.get() > 0);
         drop(held);
         let replies: Vec<Reply> =
             pollers.into_iter().map(|poller| poller.join().expect("an answer")).collect();
@@ -163,7 +168,7 @@ fn one_holder_that_has_all_it_may_keeps_no_other_one_s_large_bodies_out() {
     config.http.message_bytes_max = 256 << 10;
     config.http.body_bytes_max = 256 << 10;
     let site = Site::start(config);
-    let memory = &site.state().memory;
+    let memory = &site.backend().memory;
     let guest = Arc::new(Guest::new([127, 0, 0, 1].into()));
     guest.set(Doing::Working);
     let mut held = Vec::new();
@@ -180,6 +185,6 @@ fn one_holder_that_has_all_it_may_keeps_no_other_one_s_large_bodies_out() {
 #[test]
 fn statistics_and_metrics_are_answered_while_other_questions_wait_for_their_turn() {
     let site = Site::start(config());
-    let _held = site.state().queues.hold_status();
+    let _held = site.backend().queues.hold_status();
     assert_eq!((site.get("/v1/stats").status, site.get("/metrics").status), (200, 200));
 }

@@ -14,25 +14,25 @@ use tokio::sync::oneshot;
 
 use super::answer::Answered;
 use super::body::{self, Media};
+use super::caller::Caller;
 use super::json::{self, Shape};
 use super::problem::Problem;
 use super::receipt::Now;
-use super::state::State;
-use super::who::Caller;
-use super::{binary, blocking, query, receipt};
+use super::{binary, query, receipt};
 use crate::accounts::Role;
 use crate::audit::Written;
+use crate::backend::{Backend, blocking};
 use crate::limits::{Spending, cost_of, cost_of_bytes};
 
 /// Says something of cases, and answers with a receipt once it is durable.
 pub(crate) async fn write(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     caller: &Caller,
     verb: Verb,
     request: Request<Incoming>,
 ) -> Result<Answered, Problem> {
-    let reporter = whose(state, caller, verb, request.uri())?;
-    let (cases, recipients) = read_cases(state, caller, request).await?;
+    let reporter = whose(backend, caller, verb, request.uri())?;
+    let (cases, recipients) = read_cases(backend, caller, request).await?;
     if recipients.is_some() {
         return Err(Problem::bad_body("only /v1/see has \"recipients\""));
     }
@@ -42,28 +42,28 @@ pub(crate) async fn write(
     let (done, acknowledged) = oneshot::channel();
     let account = caller.name().to_owned();
     let line = Written { account, origin: caller.origin(), verb, cases: cases.clone() };
-    let pending = state.audit.begun(&state.ledger, line);
-    state.ledger.write(Write { verb, reporter, cases }, move |result| {
+    let pending = backend.audit.begun(&backend.ledger, line);
+    backend.ledger.write(Write { verb, reporter, cases }, move |result| {
         pending.ended(&result);
         // Whoever asked may have gone: the write stands.
         let _ = done.send(result);
     });
-    let secs = state.config.http.write_secs;
+    let secs = backend.config.http.write_secs;
     let unknown = || {
         let why = format!("the write is not durable after {secs} s: it may be remembered or not");
         Problem::unavailable("not-acknowledged", why)
     };
     let result = tokio::time::timeout(Duration::from_secs(secs), acknowledged).await;
     let receipt = result.map_err(|_| unknown())?.map_err(|_| unknown())??;
-    state.metrics.written.inc_by(number);
-    let site = state.site.get();
-    let reach = site.and_then(|site| site.first_reach(&state.ledger, receipt::last(&receipt)));
-    let now = Now::of(&state.ledger, &written);
+    backend.metrics.written.inc_by(number);
+    let site = backend.site.get();
+    let reach = site.and_then(|site| site.first_reach(&backend.ledger, receipt::last(&receipt)));
+    let now = Now::of(&backend.ledger, &written);
     Ok(receipt::told(&receipt, reach.as_deref(), Some(now)))
 }
 
 /// Whose word it is: the caller's own. An admin may take back what another said, for clients without a token cannot.
-fn whose(state: &State, caller: &Caller, verb: Verb, uri: &Uri) -> Result<ReporterId, Problem> {
+fn whose(backend: &Backend, caller: &Caller, verb: Verb, uri: &Uri) -> Result<ReporterId, Problem> {
     if verb != Verb::Withdraw {
         query::parse(uri, [])?;
         return caller.reporter();
@@ -74,7 +74,7 @@ fn whose(state: &State, caller: &Caller, verb: Verb, uri: &Uri) -> Result<Report
     };
     caller.check_role(Role::Admin)?;
     let unknown = || Problem::not_found(format!("there is no reporter {name:?}"));
-    let reporter = state.ledger.reporter(name).ok_or_else(unknown)?;
+    let reporter = backend.ledger.reporter(name).ok_or_else(unknown)?;
     tracing::info!(by = caller.name(), reporter = name, "what another said is taken back");
     Ok(reporter.id)
 }
@@ -94,17 +94,17 @@ fn refuse_empty(cases: &[Case]) -> Result<(), Problem> {
 
 /// The cases of a body of any kind, and the recipients that JSON may name.
 pub(crate) async fn read_cases(
-    state: &Arc<State>,
+    backend: &Arc<Backend>,
     caller: &Caller,
     request: Request<Incoming>,
 ) -> Result<(Vec<Case>, Option<u64>), Problem> {
-    let (media, body) = body::read(state, caller, request).await?;
+    let (media, body) = body::read(backend, caller, request).await?;
     match media {
         Media::Message => {
             // Before anything is done for it. What is said of the message is another cost.
             caller.spend(Spending::Checks, cost_of_bytes(body.len()))?;
-            let sign = move |_: &State| Case::of_message(&body, &Ep4::default());
-            let case = blocking::sign(state, caller.budget(state), sign).await?;
+            let sign = move |_: &Backend| Case::of_message(&body, &Ep4::default());
+            let case = blocking::sign(backend, caller.budget(backend), sign).await?;
             Ok((vec![case], None))
         }
         Media::Binary => Ok((binary::cases(&body)?, None)),

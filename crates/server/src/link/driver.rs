@@ -16,7 +16,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::reader::{Done, Reader};
 use super::{Pace, Shown};
-use crate::engine::{self, Arrivals, Arrived, EngineHandle, Stream};
+use crate::broker::{self, Arrivals, Arrived, BrokerHandle, Stream};
 
 /// How soon after a tick the next one may follow because the ledger has something new: what a site writes in that time
 /// is published together.
@@ -50,7 +50,7 @@ enum Woken {
 pub(super) struct Driver {
     link: Link,
     ledger: Arc<Ledger>,
-    broker: EngineHandle,
+    broker: BrokerHandle,
     reader: Reader,
     reads: mpsc::Receiver<Done>,
     /// The ledger has records or sightings that are not published.
@@ -71,7 +71,7 @@ impl Driver {
     pub(super) fn new(
         link: Link,
         ledger: Arc<Ledger>,
-        broker: EngineHandle,
+        broker: BrokerHandle,
         pace: Pace,
         shown: Arc<ArcSwap<Shown>>,
     ) -> std::io::Result<Self> {
@@ -163,19 +163,19 @@ impl Driver {
         }
     }
 
-    fn settle(&mut self, ticket: Ticket, outcome: engine::Published) {
+    fn settle(&mut self, ticket: Ticket, outcome: broker::Published) {
         let Some(place) = self.publishing.iter().position(|one| *one == Some(ticket)) else { return };
         self.publishing[place] = None;
         let outcome = match outcome {
-            engine::Published::Stored(number) => {
+            broker::Published::Stored(number) => {
                 self.fences[place] = number;
                 Published::Stored
             }
-            engine::Published::Fenced { last } => {
+            broker::Published::Fenced { last } => {
                 self.fences[place] = last.as_ref().map_or(0, |(number, _)| *number);
                 Published::Fenced { last: last.map(|(_, bytes)| bytes.to_vec()) }
             }
-            engine::Published::Failed(why) => Published::Failed { why },
+            broker::Published::Failed(why) => Published::Failed { why },
         };
         self.link.published(self.pace.now(), ticket, outcome);
     }
@@ -210,16 +210,12 @@ impl Driver {
         let done = match action {
             Action::Publish { ticket, kind, bytes } => {
                 let place = kind as usize;
-                let kind = match kind {
-                    Kind::Records => engine::Kind::Records,
-                    Kind::Sightings => engine::Kind::Seen,
-                };
                 self.publishing[place] = Some(ticket);
                 self.broker.publish(ticket.0, kind, bytes, self.fences[place])
             }
             Action::Heartbeat(bytes) => self.broker.beat(bytes),
             Action::Ask { to, bytes } => self.broker.ask(to, bytes),
-            Action::Answer { to, bytes } => self.broker.answer(engine::ReplyTo(to.0), bytes),
+            Action::Answer { to, bytes } => self.broker.answer(broker::ReplyTo(to.0), bytes),
             Action::Put { name, bytes } => self.broker.put(name, bytes),
             Action::Remove { name } => self.broker.remove(name),
             Action::Get { site, name } => self.broker.get(site, name),
@@ -278,7 +274,7 @@ fn check<'a>(checker: &Checker, messages: &'a [Bytes]) -> Vec<Checked<'a>> {
     })
 }
 
-fn place_of(place: engine::Place) -> Option<(Kind, Place)> {
+fn place_of(place: broker::StreamPosition) -> Option<(Kind, Place)> {
     let kind = match place.stream {
         Stream::Records => Kind::Records,
         Stream::Seen => Kind::Sightings,

@@ -3,7 +3,7 @@
 use seenit_link::{NetworkStatus, SiteStatus};
 use serde::Serialize;
 
-/// What the link and the engine know. A site that stands alone has the same fields, and nothing in them.
+/// What the link and the broker know. A site that stands alone has the same fields, and nothing in them.
 #[derive(Serialize)]
 pub(crate) struct Sites {
     /// The network; none where this site stands alone.
@@ -16,7 +16,8 @@ pub(crate) struct Sites {
     pub(crate) sites: Vec<SiteStatus>,
     pub(crate) alarms: Vec<String>,
     /// None where this site stands alone.
-    pub(crate) engine: Option<EngineState>,
+    #[serde(rename = "engine")]
+    pub(crate) broker: Option<BrokerReached>,
     /// Seconds that own records have been waiting to be published.
     pub(crate) waiting_secs: u64,
     /// Why this site has stopped publishing.
@@ -25,9 +26,9 @@ pub(crate) struct Sites {
     pub(crate) dropped_said: u64,
 }
 
-/// Whether the engine is there.
+/// Whether the broker is there.
 #[derive(Serialize)]
-pub(crate) struct EngineState {
+pub(crate) struct BrokerReached {
     pub(crate) up: bool,
     /// Why it is not.
     pub(crate) why: Option<String>,
@@ -45,7 +46,7 @@ impl Sites {
             published: 0,
             sites: Vec::new(),
             alarms: Vec::new(),
-            engine: None,
+            broker: None,
             waiting_secs: 0,
             fenced: None,
             dropped_heard: 0,
@@ -64,7 +65,7 @@ impl Sites {
             published: status.published,
             sites: status.sites,
             alarms: status.alarms,
-            engine: Some(EngineState { up: status.broker.up, why: status.broker.why }),
+            broker: Some(BrokerReached { up: status.broker.up, why: status.broker.why }),
             waiting_secs: status.waiting_secs,
             fenced: status.fenced,
             dropped_heard,
@@ -72,15 +73,15 @@ impl Sites {
         }
     }
 
-    /// Whether the engine is there.
-    pub(crate) fn is_engine_up(&self) -> bool {
-        self.engine.as_ref().is_some_and(|engine| engine.up)
+    /// Whether the broker is there.
+    pub(crate) fn is_broker_up(&self) -> bool {
+        self.broker.as_ref().is_some_and(|broker| broker.up)
     }
 
-    /// What somebody should look at, the engine included.
+    /// What somebody should look at, the broker included.
     pub(crate) fn all_alarms(self) -> Vec<String> {
-        let why = self.engine.and_then(|engine| engine.why);
-        let why = why.map(|why| format!("the engine between sites is not there: {why}"));
+        let why = self.broker.and_then(|broker| broker.why);
+        let why = why.map(|why| format!("the broker between sites is not there: {why}"));
         self.alarms.into_iter().chain(why).collect()
     }
 }

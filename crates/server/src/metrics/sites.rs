@@ -60,8 +60,8 @@ pub(super) fn registry(sites: &Sites) -> Registry {
     one("network_member", "1 where this site is in the roster and knows the terms", sites.member.into());
     one("network_roster", "The version of the roster; 0 before the first", sites.roster);
     one("network_records", "Own records of the present life", sites.records);
-    one("network_published", "Those that the engine was told of", sites.published);
-    one("network_engine_up", "1 while the engine between sites is there", sites.is_engine_up().into());
+    one("network_published", "Those that the broker was told of", sites.published);
+    one("network_engine_up", "1 while the broker between sites is there", sites.is_broker_up().into());
     one("network_alarms", "Things of the network that somebody should look at", sites.alarms.len() as u64);
     let mut counter = |name: &str, help: &str, value: u64| {
         let counter = Counter::<u64>::default();

@@ -39,14 +39,14 @@ impl Ask<'_> {
 
 /// What an answer says. Its words borrow from its datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard<'a> {
+pub enum DccResponse<'a> {
     /// The totals of the request's checksums, in their order.
     Totals(Vec<Totals>),
     /// It did not work, and why.
     Error(&'a str),
 }
 
-impl<'a> Heard<'a> {
+impl<'a> DccResponse<'a> {
     /// Reads a datagram; none where it is no answer to that request.
     pub fn decode(datagram: &'a [u8], to: &Ask<'_>) -> Option<Self> {
         let (packet, _) = datagram.split_last_chunk::<SIGNATURE_BYTES>()?;

@@ -7,7 +7,7 @@ use super::SUM_BYTES;
 /// What a checksum is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Kind {
+pub enum SumKind {
     /// The address of the SMTP client.
     Ip = 1,
     /// The sender that the envelope names.
@@ -32,7 +32,7 @@ pub enum Kind {
     ReputationBulk = 11,
 }
 
-impl Kind {
+impl SumKind {
     /// Every kind that a client sends, in the order in which it must send them.
     pub const ALL: [Self; 11] = [
         Self::Ip,
@@ -80,7 +80,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sum {
     /// What it is of. The same digest of two kinds is two checksums.
-    pub kind: Kind,
+    pub kind: SumKind,
     /// The client's MD5.
     pub digest: [u8; 16],
 }
@@ -90,7 +90,7 @@ impl Sum {
     pub(super) fn from_wire(entry: &[u8; SUM_BYTES]) -> Option<Self> {
         let [kind, length, digest @ ..] = entry;
         (usize::from(*length) == SUM_BYTES).then_some(())?;
-        Some(Self { kind: Kind::from_wire(*kind)?, digest: *digest })
+        Some(Self { kind: SumKind::from_wire(*kind)?, digest: *digest })
     }
 }
 

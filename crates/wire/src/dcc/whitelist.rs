@@ -10,7 +10,7 @@ use thiserror::Error;
 mod addresses;
 mod sums;
 
-use super::{Count, Kind, Sum};
+use super::{Count, Sum, SumKind};
 pub use addresses::Addresses;
 
 /// What a file says.
@@ -39,7 +39,7 @@ pub enum Subject {
     /// The checksums of these addresses.
     Addresses(Addresses),
     /// The checksum of this text, as a client makes it of a header.
-    Text(Kind, String),
+    Text(SumKind, String),
     /// A checksum.
     Sum(Sum),
 }
@@ -152,11 +152,11 @@ fn subject(text: &str) -> Result<Subject, Reason> {
     let kind = kind(word)?;
     let rest = data(word, rest)?;
     match kind {
-        Kind::Ip => Addresses::parse(rest).map(Subject::Addresses),
-        Kind::EnvFrom | Kind::From | Kind::MessageId | Kind::Received => {
+        SumKind::Ip => Addresses::parse(rest).map(Subject::Addresses),
+        SumKind::EnvFrom | SumKind::From | SumKind::MessageId | SumKind::Received => {
             Ok(Subject::Text(kind, rest.to_owned()))
         }
-        Kind::Substitute => {
+        SumKind::Substitute => {
             let (name, value) = split_word(rest);
             // Clients put the name of the header before its text.
             Ok(Subject::Text(kind, name.to_owned() + data(name, value)?))
@@ -165,9 +165,9 @@ fn subject(text: &str) -> Result<Subject, Reason> {
     }
 }
 
-fn kind(word: &str) -> Result<Kind, Reason> {
-    let named = |kind: &Kind| kind.name().eq_ignore_ascii_case(word);
-    Kind::ALL.into_iter().find(named).ok_or_else(|| Reason::Type(word.to_owned()))
+fn kind(word: &str) -> Result<SumKind, Reason> {
+    let named = |kind: &SumKind| kind.name().eq_ignore_ascii_case(word);
+    SumKind::ALL.into_iter().find(named).ok_or_else(|| Reason::Type(word.to_owned()))
 }
 
 /// A checksum as clients print it: its type, and its digits in groups.

@@ -8,7 +8,7 @@ const PONG_COUNT: u64 = i64::MAX as u64;
 
 /// What to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum PyzorAnswer {
     /// To `ping`, `report` and `whitelist`; and to a `check` or an `info` of no digest at all.
     Done,
     /// To `pong`.
@@ -88,7 +88,7 @@ impl Refusal {
     }
 }
 
-impl Answer {
+impl PyzorAnswer {
     /// Appends the datagram that answers the request of `thread`. It allocates nothing if `out` has the room.
     pub fn write(&self, thread: u16, out: &mut Vec<u8>) {
         let (code, diagnosis) = if let Self::Refused(refusal) = self { refusal.line() } else { (200, "OK") };

@@ -44,7 +44,7 @@ impl Ask {
 
 /// What an answer says. It borrows from its datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heard<'a> {
+pub struct PyzorResponse<'a> {
     /// The request's.
     pub thread: u16,
     /// 200, or why the request is not granted.
@@ -55,7 +55,7 @@ pub struct Heard<'a> {
     pub counts: Option<Counts>,
 }
 
-impl<'a> Heard<'a> {
+impl<'a> PyzorResponse<'a> {
     /// Reads a datagram; none where it is no answer.
     pub fn decode(datagram: &'a [u8]) -> Option<Self> {
         let fields =

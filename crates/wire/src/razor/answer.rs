@@ -17,7 +17,7 @@ const ENGINES: &str = "88";
 
 /// The answer to one query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer<'a> {
+pub enum RazorAnswer<'a> {
     /// To a check: not spam. It says no confidence, because SpamAssassin would take that for a hit.
     Unlisted,
     /// To a check: spam, if the confidence is enough for the client.
@@ -73,7 +73,7 @@ pub enum ErrorCode {
 
 /// The settings of a server, as far as they are not fixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct State<'a> {
+pub struct ServerSettings<'a> {
     /// The confidence from which on clients call it spam, 0 to 100.
     pub average_confidence: u8,
     /// The parameters of engine 4. Clients take a change only with a higher revision.
@@ -91,7 +91,7 @@ pub struct AnswerTooLong {
 }
 
 /// Appends the line that greets a client. After `a=cg` the client says what it is.
-pub fn write_greeting(state: &State<'_>, out: &mut Vec<u8>) -> Result<(), AnswerTooLong> {
+pub fn write_greeting(state: &ServerSettings<'_>, out: &mut Vec<u8>) -> Result<(), AnswerTooLong> {
     bounded(out, |out| {
         out.extend_from_slice(b"sn=C&");
         number("srl", u64::from(state.revision), out);
@@ -102,7 +102,7 @@ pub fn write_greeting(state: &State<'_>, out: &mut Vec<u8>) -> Result<(), Answer
 }
 
 /// Appends the answer to a query that asks for the settings.
-pub fn write_state(state: &State<'_>, out: &mut Vec<u8>) -> Result<(), AnswerTooLong> {
+pub fn write_state(state: &ServerSettings<'_>, out: &mut Vec<u8>) -> Result<(), AnswerTooLong> {
     bounded(out, |out| {
         out.push(b'-');
         for (key, value) in [
@@ -142,14 +142,14 @@ pub fn write_servers(kind: Servers, servers: &[&str], out: &mut Vec<u8>) -> Resu
 }
 
 /// Appends the answer to a single query, or to a mail.
-pub fn write_line(answer: &Answer<'_>, out: &mut Vec<u8>) -> Result<(), AnswerTooLong> {
+pub fn write_line(answer: &RazorAnswer<'_>, out: &mut Vec<u8>) -> Result<(), AnswerTooLong> {
     bounded(out, |out| answer.write(out))
 }
 
 /// Appends the answers to a batch. There must be as many as there were queries: with more the client fails, with fewer
 /// it takes the rest for "not spam".
 pub fn write_batch<'a>(
-    answers: impl IntoIterator<Item = Answer<'a>>,
+    answers: impl IntoIterator<Item = RazorAnswer<'a>>,
     out: &mut Vec<u8>,
 ) -> Result<(), AnswerTooLong> {
     bounded(out, |out| {
@@ -161,7 +161,7 @@ pub fn write_batch<'a>(
     })
 }
 
-impl Answer<'_> {
+impl RazorAnswer<'_> {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Unlisted => number("p", 0, out),

@@ -122,7 +122,7 @@ impl<'a> Greeting<'a> {
 
 /// What an answer of one line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard<'a> {
+pub enum RazorResponse<'a> {
     /// Not spam.
     Unlisted,
     /// Spam, if the confidence is enough.
@@ -137,7 +137,7 @@ pub enum Heard<'a> {
     Error(u16),
 }
 
-impl<'a> Heard<'a> {
+impl<'a> RazorResponse<'a> {
     /// Reads a line, without its end; none where it is no answer.
     pub fn decode(line: &'a [u8]) -> Option<Self> {
         let get = |key: &str| sis::value(line, key.as_bytes());

@@ -32,14 +32,14 @@ pub enum Request<'a> {
     /// One query on a line.
     Query(Result<Command<'a>, Malformed>),
     /// Several queries, which need as many answers.
-    Batch(Batch<'a>),
+    Batch(QueryBatch<'a>),
     /// A reported mail, which needs one answer.
     Upload(Upload<'a>),
 }
 
 /// The queries of a batch, in their order: at least one, at most [`BATCH_QUERIES_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Batch<'a> {
+pub struct QueryBatch<'a> {
     text: &'a [u8],
 }
 
@@ -162,7 +162,7 @@ impl Decoder {
             self.check_queries(end)?;
         }
         let text = self.hand_out(end, BATCH_END);
-        Ok(Some(if message { upload(text) } else { Request::Batch(Batch::of(text)) }))
+        Ok(Some(if message { upload(text) } else { Request::Batch(QueryBatch::of(text)) }))
     }
 
     /// Learns from the first line of a batch what the batch is. False if the line is not whole yet.
@@ -182,7 +182,7 @@ impl Decoder {
 
     /// Refuses a batch that ends at `end` but has too many lines. It stays pending: an error stays an error.
     fn check_queries(&self, end: usize) -> Result<(), DecodeError> {
-        let queries = Batch::of(self.pending().get(..end).unwrap_or_default()).len();
+        let queries = QueryBatch::of(self.pending().get(..end).unwrap_or_default()).len();
         if queries > BATCH_QUERIES_MAX { Err(DecodeError::BatchQueries(queries)) } else { Ok(()) }
     }
 
@@ -247,7 +247,7 @@ pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-impl<'a> Batch<'a> {
+impl<'a> QueryBatch<'a> {
     fn of(framed: &'a [u8]) -> Self {
         Self { text: without_dash(framed) }
     }

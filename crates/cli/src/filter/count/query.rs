@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
 
 /// The answer. Names are a contract: scripts read them.
 #[derive(Default, Serialize)]
-struct Answer {
+struct CountQueryReport {
     /// Keys looked up.
     keys: u64,
     /// Those with a count.
@@ -111,7 +111,7 @@ struct Lookup<'a> {
 }
 
 struct Found {
-    answer: Answer,
+    answer: CountQueryReport,
     /// Where counts stop.
     cap: u64,
 }
@@ -121,7 +121,7 @@ impl Work for Lookup<'_> {
 
     fn on<R: Rule, C: StoredCells>(self, counts: &CountingFilter<R, AnyLayout, C>) -> Self::Done {
         let Lookup { arguments, key } = self;
-        let mut answer = Answer::default();
+        let mut answer = CountQueryReport::default();
         let mut found = Vec::new();
         let mut printing = Ok(());
         let mut out = BufWriter::new(io::stdout().lock());
@@ -150,7 +150,7 @@ impl Work for Lookup<'_> {
     }
 }
 
-impl Answer {
+impl CountQueryReport {
     fn add(&mut self, count: Count) {
         self.keys += 1;
         self.counted += u64::from(count.value > 0);

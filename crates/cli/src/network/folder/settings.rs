@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use seenit_server::engine::{Limits, Login, Servers};
-use seenit_sites::key::EngineSecret;
+use seenit_server::broker::{Limits, Login, Servers};
+use seenit_sites::key::BrokerSecret;
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Problem;
@@ -46,7 +46,7 @@ impl Default for Settings {
 impl Settings {
     /// Refuses addresses that are none, before anything is kept.
     pub(in crate::network) fn check(&self) -> Result<(), Problem> {
-        let nobody = Login::Key(EngineSecret::from_bytes([0; 32]));
+        let nobody = Login::Key(BrokerSecret::from_bytes([0; 32]));
         Ok(Servers::new(self.nats.clone(), nobody, None, self.insecure_plaintext).map(drop)?)
     }
 

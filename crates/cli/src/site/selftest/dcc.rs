@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use seenit_ledger::Verdict;
 use seenit_signature::Kind;
 use seenit_signature::razor::Ep4;
-use seenit_wire::dcc::{self, Ask, Count, Heard, Sum, Targets, Totals};
+use seenit_wire::dcc::{self, Ask, Count, DccResponse, Sum, Targets, Totals};
 
 use super::front_end::{Found, FrontEnd, Step};
 use super::trouble::Trouble;
@@ -20,7 +20,8 @@ pub(super) struct Dcc<'a> {
 }
 
 /// The checksums that are computed here, in the order in which they are sent.
-const KINDS: [(dcc::Kind, Kind); 2] = [(dcc::Kind::Body, Kind::DccBody), (dcc::Kind::Fuz1, Kind::DccFuz1)];
+const KINDS: [(dcc::SumKind, Kind); 2] =
+    [(dcc::SumKind::Body, Kind::DccBody), (dcc::SumKind::Fuz1, Kind::DccFuz1)];
 
 const STEPS: [Step; 3] = [
     Step::new("a new message has totals of 0", None, Verdict::Unknown),
@@ -75,9 +76,9 @@ impl Dcc<'_> {
         let ask = Ask { numbers: socket::random()?, sums };
         let mut question = Vec::new();
         write(&ask, &mut question);
-        let answer = socket::ask(self.address, &question, |bytes| match Heard::decode(bytes, &ask)? {
-            Heard::Totals(totals) => Some(Ok(totals)),
-            Heard::Error(why) => Some(Err(why.to_owned())),
+        let answer = socket::ask(self.address, &question, |bytes| match DccResponse::decode(bytes, &ask)? {
+            DccResponse::Totals(totals) => Some(Ok(totals)),
+            DccResponse::Error(why) => Some(Err(why.to_owned())),
         })?;
         answer.map_err(|why| Trouble::Refused { address: self.address, why })
     }
@@ -89,7 +90,7 @@ fn sums(mail: &[u8]) -> Result<[Sum; 2], Trouble> {
     Ok([Sum { kind: body, digest: digest(signed_body)? }, Sum { kind: fuz1, digest: digest(signed_fuz1)? }])
 }
 
-fn total(kind: dcc::Kind, count: Count) -> String {
+fn total(kind: dcc::SumKind, count: Count) -> String {
     let count = match count {
         Count::Number(number) => number.to_string(),
         Count::Many => "MANY".into(),

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use seenit_ledger::Verdict;
 use seenit_signature::Kind;
 use seenit_signature::razor::Ep4;
-use seenit_wire::pyzor::{Ask, Counts, Heard, Op};
+use seenit_wire::pyzor::{Ask, Counts, Op, PyzorResponse};
 
 use super::front_end::{Found, FrontEnd, Step};
 use super::trouble::Trouble;
@@ -72,7 +72,7 @@ impl Pyzor<'_> {
         let mut question = Vec::new();
         Ask { op, digest: digest(mail)?, thread, time }.write(&mut question);
         let granted = socket::ask(self.address, &question, |bytes| {
-            let heard = Heard::decode(bytes).filter(|heard| heard.thread == thread)?;
+            let heard = PyzorResponse::decode(bytes).filter(|heard| heard.thread == thread)?;
             let refusal = || format!("{} {}", heard.code, heard.diagnosis);
             Some(if heard.code == GRANTED { Ok(heard.counts) } else { Err(refusal()) })
         })?;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use seenit_ledger::Verdict;
 use seenit_signature::Kind;
 use seenit_signature::razor::{E4, Ep4};
-use seenit_wire::razor::{Ask, ErrorCode, Greeting, Heard, Program, Query, Signature, response};
+use seenit_wire::razor::{Ask, ErrorCode, Greeting, Program, Query, RazorResponse, Signature, response};
 
 use super::front_end::{Found, FrontEnd, Step};
 use super::mail;
@@ -45,8 +45,8 @@ impl FrontEnd for Razor<'_> {
         let mut talk = Talk::begin(self.address)?;
         let query = talk.query(mail)?;
         let found = talk.ask(&Ask::Check(query), |heard| match heard {
-            Heard::Unlisted => Some(Found::new(Verdict::Unknown, "it is not listed".into())),
-            Heard::Listed(listing) => {
+            RazorResponse::Unlisted => Some(Found::new(Verdict::Unknown, "it is not listed".into())),
+            RazorResponse::Listed(listing) => {
                 let told = format!("it is listed with confidence {}", listing.confidence);
                 Some(Found::new(Verdict::Spam, told))
             }
@@ -105,7 +105,7 @@ impl Talk {
 
     fn identify(&mut self) -> Result<(), Trouble> {
         let proof = self.ask(&Ask::Identify(PROGRAM, USER), |heard| match heard {
-            Heard::Challenge(challenge) => Some(response(PASSWORD.as_bytes(), &challenge)),
+            RazorResponse::Challenge(challenge) => Some(response(PASSWORD.as_bytes(), &challenge)),
             _ => None,
         })?;
         self.have_accepted(&Ask::Authenticate(&proof))
@@ -113,10 +113,10 @@ impl Talk {
 
     /// Reports its signature, and when asked for it the whole mail, its lines as the client sends them.
     fn report(&mut self, query: Query<'_>, mail: &[u8]) -> Result<(), Trouble> {
-        let send_mail = Some(Heard::Error(ErrorCode::SendMail as u16));
+        let send_mail = Some(RazorResponse::Error(ErrorCode::SendMail as u16));
         self.send(&Ask::Report(query))?;
         let line = self.lines.read()?;
-        if Heard::decode(&line) != send_mail {
+        if RazorResponse::decode(&line) != send_mail {
             return self.understood(&line, accepted);
         }
         let text = String::from_utf8_lossy(mail).replace("\r\n", "\n");
@@ -130,17 +130,25 @@ impl Talk {
         self.ask(ask, accepted)
     }
 
-    fn ask<T>(&mut self, ask: &Ask<'_>, read: impl FnOnce(Heard<'_>) -> Option<T>) -> Result<T, Trouble> {
+    fn ask<T>(
+        &mut self,
+        ask: &Ask<'_>,
+        read: impl FnOnce(RazorResponse<'_>) -> Option<T>,
+    ) -> Result<T, Trouble> {
         self.send(ask)?;
         let line = self.lines.read()?;
         self.understood(&line, read)
     }
 
-    fn understood<T>(&self, line: &[u8], read: impl FnOnce(Heard<'_>) -> Option<T>) -> Result<T, Trouble> {
+    fn understood<T>(
+        &self,
+        line: &[u8],
+        read: impl FnOnce(RazorResponse<'_>) -> Option<T>,
+    ) -> Result<T, Trouble> {
         let refused = |why| Trouble::Refused { address: self.address, why };
-        match Heard::decode(line) {
-            Some(Heard::Error(code)) => Err(refused(format!("error {code}"))),
-            Some(Heard::Rejected) => Err(refused("res=0".into())),
+        match RazorResponse::decode(line) {
+            Some(RazorResponse::Error(code)) => Err(refused(format!("error {code}"))),
+            Some(RazorResponse::Rejected) => Err(refused("res=0".into())),
             Some(heard) => read(heard).ok_or(Trouble::Foreign(self.address)),
             None => Err(Trouble::Foreign(self.address)),
         }
@@ -157,6 +165,6 @@ impl Talk {
     }
 }
 
-fn accepted(heard: Heard<'_>) -> Option<()> {
-    (heard == Heard::Accepted).then_some(())
+fn accepted(heard: RazorResponse<'_>) -> Option<()> {
+    (heard == RazorResponse::Accepted).then_some(())
 }

@@ -29,7 +29,7 @@ pub(super) struct Label {
 
 /// Hears of the labels of a digest that those who gave them have weight enough for.
 pub(super) fn each_listed(desk: &Desk, digest: &[u8; DIGEST_BYTES], mut hear: impl FnMut(Label)) {
-    let config = &desk.state.config.ledger;
+    let config = &desk.backend.config.ledger;
     let is_listed =
         |known: &Answer| config.outweighs(config.quorum, known.weight.into(), known.against.into());
     // Whoever may not list a label cannot make its digest dear to look up, either.
@@ -81,7 +81,7 @@ fn each(desk: &Desk, digest: &[u8; DIGEST_BYTES], mut hear: impl FnMut(u8, &Answ
             SignatureRef::split(&places[place]).expect("a label is as long as its kind says").0
         });
         let mut answers = [Answer::default(); TOGETHER];
-        desk.state.ledger.check_many(&signatures, &mut answers);
+        desk.backend.ledger.check_many(&signatures, &mut answers);
         for (place, known) in answers.iter().enumerate().filter(|(place, _)| flag(*place) != ANY) {
             hear(flag(place), known);
         }

@@ -12,8 +12,8 @@ use lru::LruCache;
 use seenit_ledger::private::{self as private_file, PrivateError};
 use seenit_wire::fuzzy::{Command, PublicKey, Sealed, SecretKey, SharedKey};
 
+use crate::error::StartError;
 use crate::secrets::{Protocol, Secret, Secrets, random_key};
-use crate::server::StartError;
 
 /// The secret key in the data folder, as `rspamadm keypair` would print it.
 const FILE: &str = "fuzzy.key";

@@ -165,7 +165,7 @@ fn a_stranger_may_check_and_whoever_seals_for_an_accounts_key_is_that_account() 
     let label = [&plain[3..4], &plain[12..76]].concat();
     let value = i32::from_le_bytes(plain[4..8].try_into().expect("four bytes"));
     assert_eq!(i32::from(office.desk.look_up(Kind::RspamdLabel, &label).raw), value.min(20));
-    office.desk.state.secrets.remove_account("mx").expect("removed");
+    office.desk.backend.secrets.remove_account("mx").expect("removed");
     assert!(office.ask(&fuzzy, abroad(), &request).is_empty(), "nobody's again");
     assert_eq!(i32::from(office.desk.look_up(Kind::RspamdLabel, &label).raw), value.min(20));
 }

@@ -5,25 +5,26 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::SILENCE;
-use crate::http::{Hold, Holder, State};
-use crate::listen::{Doing, Guest};
+use crate::backend::Backend;
+use crate::connections::{Doing, Guest};
+use crate::memory::{Hold, Holder};
 
 /// What has come of the next request of a connection.
 pub(super) struct Arrival {
-    state: Arc<State>,
+    backend: Arc<Backend>,
     guest: Arc<Guest>,
     /// When it began, and what it holds.
     begun: Option<(Instant, Hold)>,
 }
 
 impl Arrival {
-    pub(super) fn new(state: Arc<State>, guest: Arc<Guest>) -> Self {
-        Arrival { state, guest, begun: None }
+    pub(super) fn new(backend: Arc<Backend>, guest: Arc<Guest>) -> Self {
+        Arrival { backend, guest, begun: None }
     }
 
     /// How long the next bytes are waited for: a request that has begun must be whole in time, as a body of HTTP must.
     pub(super) fn patience(&self) -> Duration {
-        let time = Duration::from_secs(self.state.config.http.body_secs);
+        let time = Duration::from_secs(self.backend.config.http.body_secs);
         let left = self.begun.as_ref().map(|(began, _)| time.saturating_sub(began.elapsed()));
         left.map_or(SILENCE, |left| left.min(SILENCE))
     }
@@ -34,10 +35,10 @@ impl Arrival {
             return Ok(());
         }
         self.guest.set(Doing::Sending);
-        let begin = || (Instant::now(), self.state.memory.hold(holder(), &self.guest));
+        let begin = || (Instant::now(), self.backend.memory.hold(holder(), &self.guest));
         let (_, hold) = self.begun.get_or_insert_with(begin);
         // A mail is put together once more to be signed.
-        hold.make_room(2 * bytes).await.map_err(|problem| io::Error::other(problem.why().to_owned()))
+        hold.make_room(2 * bytes).await.map_err(io::Error::other)
     }
 
     /// The request is answered.
@@ -56,20 +57,20 @@ mod tests {
     #[test]
     fn a_mail_that_never_ends_has_its_time_and_its_share_of_the_memory() {
         run(async {
-            let state = Arc::clone(&Office::open().desk.state);
+            let backend = Arc::clone(&Office::open().desk.backend);
             let guest = Arc::new(Guest::new(abroad().ip()));
             let holder = || Holder::Network(Network::of(abroad().ip()));
-            let mut arrival = Arrival::new(Arc::clone(&state), Arc::clone(&guest));
+            let mut arrival = Arrival::new(Arc::clone(&backend), Arc::clone(&guest));
             assert_eq!(arrival.patience(), SILENCE, "nothing has come");
             arrival.goes_on(100 << 10, holder).await.expect("room");
-            assert!(state.memory.held_bytes() >= 184 << 10, "both copies, but for what is free");
+            assert!(backend.memory.held_bytes() >= 184 << 10, "both copies, but for what is free");
             assert!(guest.can_be_spared(), "whoever needs the room can have it");
-            let time = Duration::from_secs(state.config.http.body_secs);
+            let time = Duration::from_secs(backend.config.http.body_secs);
             let began = Instant::now().checked_sub(time).expect("the machine runs for longer");
             arrival.begun.as_mut().expect("begun").0 = began;
             assert_eq!(arrival.patience(), Duration::ZERO);
             arrival.ends();
-            assert_eq!((arrival.patience(), state.memory.held_bytes()), (SILENCE, 0));
+            assert_eq!((arrival.patience(), backend.memory.held_bytes()), (SILENCE, 0));
         });
     }
 }

@@ -10,20 +10,21 @@ use seenit_ledger::verdict::Verdict;
 use seenit_signature::Kind;
 use seenit_signature::razor::{self, E4, Ep4};
 use seenit_wire::razor::{
-    Answer, Batch, Command, ErrorCode, Listing, Malformed, Query, Request, Servers, Signature, State,
-    Subject, Upload, write_batch, write_greeting, write_line, write_servers, write_state,
+    Command, ErrorCode, Listing, Malformed, Query, QueryBatch, RazorAnswer, Request, ServerSettings, Servers,
+    Signature, Subject, Upload, write_batch, write_greeting, write_line, write_servers, write_state,
 };
 use tokio::sync::oneshot;
 
-use super::peer::Peer;
+use super::login::RazorLogin;
 use super::upload;
 use crate::accounts::Role;
-use crate::clients::desk::{Desk, Who};
-use crate::http::Holder;
-use crate::http::blocking;
+use crate::backend::blocking;
+use crate::clients::desk::Desk;
 use crate::limits::{Spending, cost_of, cost_of_bytes};
+use crate::memory::Holder;
 use crate::metrics::FrontEnd;
 use crate::network::Network;
+use crate::who::Who;
 
 /// The confidence from which clients call something spam. We say 100 or nothing.
 const AVERAGE_CONFIDENCE: u8 = 50;
@@ -46,17 +47,17 @@ pub(super) struct Conversation {
     desk: Arc<Desk>,
     local: SocketAddr,
     ep4: String,
-    peer: Peer,
+    login: RazorLogin,
 }
 
 impl Conversation {
-    pub(super) fn new(desk: Arc<Desk>, local: SocketAddr, peer: Peer) -> Self {
-        Conversation { desk, local, ep4: Ep4::default().to_string(), peer }
+    pub(super) fn new(desk: Arc<Desk>, local: SocketAddr, login: RazorLogin) -> Self {
+        Conversation { desk, local, ep4: Ep4::default().to_string(), login }
     }
 
     /// Whether mails are read: from those who may report.
     pub(super) fn takes_messages(&self) -> bool {
-        self.peer.speaker(Role::Report).is_some()
+        self.login.speaker(Role::Report).is_some()
     }
 
     pub(super) fn greet(&self, out: &mut Vec<u8>) -> io::Result<()> {
@@ -69,9 +70,9 @@ impl Conversation {
             Request::Query(Ok(Command::Client)) => return Ok(Said::Nothing),
             Request::Query(Ok(Command::Quit)) => return Ok(Said::Farewell),
             Request::Query(Ok(Command::Get(subject))) => self.describe(subject, out)?,
-            Request::Query(Ok(Command::Identify { user })) => self.peer.identify(&user, out)?,
+            Request::Query(Ok(Command::Identify { user })) => self.login.identify(&user, out)?,
             Request::Query(Ok(Command::Register { user, password })) => {
-                self.peer.register(user.as_deref(), password.as_deref(), out).await?;
+                self.login.register(user.as_deref(), password.as_deref(), out).await?;
             }
             Request::Query(Ok(Command::Revoke(query))) => {
                 let answer = self.revoke(&[query]).await;
@@ -93,8 +94,8 @@ impl Conversation {
         Ok(Said::Answer)
     }
 
-    fn state(&self) -> State<'_> {
-        State { average_confidence: AVERAGE_CONFIDENCE, ep4: &self.ep4, revision: REVISION }
+    fn state(&self) -> ServerSettings<'_> {
+        ServerSettings { average_confidence: AVERAGE_CONFIDENCE, ep4: &self.ep4, revision: REVISION }
     }
 
     fn describe(&self, subject: Subject, out: &mut Vec<u8>) -> io::Result<()> {
@@ -110,18 +111,22 @@ impl Conversation {
     }
 
     /// A query that is answered at once. A message is asked about by its parts, and all of them together name it.
-    fn answer_one(&mut self, query: Result<Command<'_>, Malformed>, message: Option<E4>) -> Answer<'static> {
+    fn answer_one(
+        &mut self,
+        query: Result<Command<'_>, Malformed>,
+        message: Option<E4>,
+    ) -> RazorAnswer<'static> {
         match query {
             Ok(Command::Check(query)) => self.check(&query, message),
             Ok(Command::Report(_)) => self.ask_for_the_mail(),
-            Ok(Command::Authenticate { response }) => self.peer.authenticate(&response),
-            _ => Answer::Error(ErrorCode::Malformed),
+            Ok(Command::Authenticate { response }) => self.login.authenticate(&response),
+            _ => RazorAnswer::Error(ErrorCode::Malformed),
         }
     }
 
     /// The checks of one batch are of one mail, since clients ask about each mail when it arrives, and so are its
     /// revocations. Who asks about several at once is told of none of them: that one part is known says nothing.
-    async fn answer_batch(&mut self, batch: Batch<'_>, out: &mut Vec<u8>) -> io::Result<()> {
+    async fn answer_batch(&mut self, batch: QueryBatch<'_>, out: &mut Vec<u8>) -> io::Result<()> {
         let revoked: Vec<Query<'_>> = batch
             .queries()
             .filter_map(|query| match query {
@@ -143,41 +148,41 @@ impl Conversation {
     }
 
     fn who(&self) -> Who {
-        self.peer.who().unwrap_or_else(|| Who::at(self.peer.address))
+        self.login.who().unwrap_or_else(|| Who::at(self.login.address))
     }
 
     /// Whether the client has proved to be somebody.
     pub(super) fn is_proved(&self) -> bool {
-        self.peer.who().is_some()
+        self.login.who().is_some()
     }
 
     /// Whether the client has proved to be an account, and no stranger's.
     pub(super) fn is_known(&self) -> bool {
-        let who = self.peer.who();
+        let who = self.login.who();
         who.is_some_and(|who| matches!(who, Who::Account(_)) && !self.desk.is_stranger(&who))
     }
 
     /// Whose memory its mails take.
     pub(super) fn holder(&self) -> Holder {
         match self.who() {
-            Who::Account(account) if !self.desk.state.ledger.is_stranger(account.reporter) => {
+            Who::Account(account) if !self.desk.backend.ledger.is_stranger(account.reporter) => {
                 Holder::Account(account.reporter)
             }
-            _ if self.peer.address.is_loopback() => Holder::Local,
-            _ => Holder::Network(Network::of(self.peer.address)),
+            _ if self.login.address.is_loopback() => Holder::Local,
+            _ => Holder::Network(Network::of(self.login.address)),
         }
     }
 
     /// A mail server checks a message when it arrives. A host, which is engine 8, is shared by many and not counted.
     fn see(&self, message: Option<E4>) {
         if let Some(E4(digest)) = message {
-            self.desk.see_checked(Kind::RazorE4, &digest, &self.who(), self.peer.address);
+            self.desk.see_checked(Kind::RazorE4, &digest, &self.who(), self.login.address);
         }
     }
 
-    fn check(&self, query: &Query<'_>, message: Option<E4>) -> Answer<'static> {
-        if !self.desk.may(&self.who(), self.peer.address, Spending::Checks, 1) {
-            return Answer::Error(ErrorCode::TooMany);
+    fn check(&self, query: &Query<'_>, message: Option<E4>) -> RazorAnswer<'static> {
+        if !self.desk.may(&self.who(), self.login.address, Spending::Checks, 1) {
+            return RazorAnswer::Error(ErrorCode::TooMany);
         }
         let signature = match (query.signature, message) {
             (Signature::E4(_), Some(message)) => Signature::E4(message),
@@ -185,44 +190,44 @@ impl Conversation {
         };
         let (kind, digest) = named(&signature);
         let verdict = self.desk.look_up(kind, digest).verdict;
-        self.desk.state.metrics.verdicts.count(FrontEnd::Razor, verdict);
+        self.desk.backend.metrics.verdicts.count(FrontEnd::Razor, verdict);
         match verdict {
-            Verdict::Spam => Answer::Listed(Listing { confidence: 100, contested: false }),
-            _ => Answer::Unlisted,
+            Verdict::Spam => RazorAnswer::Listed(Listing { confidence: 100, contested: false }),
+            _ => RazorAnswer::Unlisted,
         }
     }
 
     /// Engine 4 alone would be known of a report; from the mail all signatures follow.
-    fn ask_for_the_mail(&self) -> Answer<'static> {
-        match (self.peer.who(), self.takes_messages()) {
-            (None, _) => Answer::Error(ErrorCode::NotAuthenticated),
-            (_, false) => Answer::Error(ErrorCode::Forbidden),
-            (_, true) => Answer::Error(ErrorCode::SendMail),
+    fn ask_for_the_mail(&self) -> RazorAnswer<'static> {
+        match (self.login.who(), self.takes_messages()) {
+            (None, _) => RazorAnswer::Error(ErrorCode::NotAuthenticated),
+            (_, false) => RazorAnswer::Error(ErrorCode::Forbidden),
+            (_, true) => RazorAnswer::Error(ErrorCode::SendMail),
         }
     }
 
-    async fn report(&self, upload: &Upload<'_>) -> Answer<'static> {
+    async fn report(&self, upload: &Upload<'_>) -> RazorAnswer<'static> {
         let mail = upload::message(upload);
-        let who = self.peer.who().unwrap_or_else(|| Who::at(self.peer.address));
-        if !self.desk.may(&who, self.peer.address, Spending::Checks, cost_of_bytes(mail.len())) {
-            return Answer::Error(ErrorCode::TooMany);
+        let who = self.login.who().unwrap_or_else(|| Who::at(self.login.address));
+        if !self.desk.may(&who, self.login.address, Spending::Checks, cost_of_bytes(mail.len())) {
+            return RazorAnswer::Error(ErrorCode::TooMany);
         }
-        let (state, network) = (&self.desk.state, self.desk.state.budget(self.peer.address));
+        let (backend, network) = (&self.desk.backend, self.desk.backend.budget(self.login.address));
         let budget = match &who {
             Who::Account(account) => &account.budget,
-            _ => network.as_deref().unwrap_or(&state.local),
+            _ => network.as_deref().unwrap_or(&backend.local),
         };
         let sign = move |_: &_| Case::of_message(&mail, &Ep4::default());
-        let signed = blocking::sign(state, budget, sign).await;
+        let signed = blocking::sign(backend, budget, sign).await;
         match signed {
-            Ok(case) if case.is_empty() => Answer::Rejected,
+            Ok(case) if case.is_empty() => RazorAnswer::Rejected,
             Ok(case) => self.say(Verb::Report, Role::Report, case).await,
-            Err(_) => Answer::Error(ErrorCode::Internal),
+            Err(_) => RazorAnswer::Error(ErrorCode::Internal),
         }
     }
 
     /// The ledger puts the parts together: they name one mail.
-    async fn revoke(&self, queries: &[Query<'_>]) -> Answer<'static> {
+    async fn revoke(&self, queries: &[Query<'_>]) -> RazorAnswer<'static> {
         let mut case = Case::new();
         for query in queries {
             let (kind, digest) = named(&query.signature);
@@ -233,26 +238,26 @@ impl Conversation {
     }
 
     /// Has it remembered, and waits until it is durable.
-    async fn say(&self, verb: Verb, role: Role, case: Case) -> Answer<'static> {
-        let Some(who) = self.peer.who() else {
-            return Answer::Error(ErrorCode::NotAuthenticated);
+    async fn say(&self, verb: Verb, role: Role, case: Case) -> RazorAnswer<'static> {
+        let Some(who) = self.login.who() else {
+            return RazorAnswer::Error(ErrorCode::NotAuthenticated);
         };
-        let Some(speaker) = self.peer.speaker(role) else {
-            return Answer::Error(ErrorCode::Forbidden);
+        let Some(speaker) = self.login.speaker(role) else {
+            return RazorAnswer::Error(ErrorCode::Forbidden);
         };
         let cases = vec![case];
-        if !self.desk.may(&who, self.peer.address, Spending::Writes, cost_of(&cases)) {
-            return Answer::Error(ErrorCode::TooMany);
+        if !self.desk.may(&who, self.login.address, Spending::Writes, cost_of(&cases)) {
+            return RazorAnswer::Error(ErrorCode::TooMany);
         }
         let (done, durable) = oneshot::channel();
-        self.desk.say(verb, speaker, self.peer.place(), cases, move |result| {
+        self.desk.say(verb, speaker, self.login.origin(), cases, move |result| {
             // Whoever asked may have gone: the write stands.
             let _ = done.send(result);
         });
         match durable.await {
-            Ok(Ok(_)) => Answer::Accepted,
-            Ok(Err(_)) => Answer::Rejected,
-            Err(_) => Answer::Error(ErrorCode::Internal),
+            Ok(Ok(_)) => RazorAnswer::Accepted,
+            Ok(Err(_)) => RazorAnswer::Rejected,
+            Err(_) => RazorAnswer::Error(ErrorCode::Internal),
         }
     }
 }

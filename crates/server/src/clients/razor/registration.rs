@@ -69,20 +69,20 @@ impl Registrations {
     /// Makes an account; durable when it returns.
     pub(super) fn register(&self, desk: &Desk, user: &str, password: &[u8]) -> Result<(), Refused> {
         let _alone = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
-        let (state, name) = (&desk.state, registered(user));
+        let (backend, name) = (&desk.backend, registered(user));
         let roles = Roles::from_iter([Role::Check, Role::Report, Role::Revoke]);
-        state.accounts.check_free(&name, roles).map_err(|error| refused(&error))?;
+        backend.accounts.check_free(&name, roles).map_err(|error| refused(&error))?;
         // Whoever had a name may have got a weight, or lost it: nobody inherits that.
-        if state.ledger.reporter(&name).is_some() {
+        if backend.ledger.reporter(&name).is_some() {
             return Err(Refused::Taken);
         }
         Protocol::Razor.check(&name, password).map_err(|_| Refused::Forbidden)?;
-        let reporter = state.ledger.admit_reporter(&name).map_err(|_| Refused::Internal)?;
-        let made = state.accounts.register(&name, roles, reporter.id, state.clock.now_secs());
+        let reporter = backend.ledger.admit_reporter(&name).map_err(|_| Refused::Internal)?;
+        let made = backend.accounts.register(&name, roles, reporter.id, backend.clock.now_secs());
         made.map_err(|error| refused(&error))?;
-        if state.secrets.put(&name, Protocol::Razor, password, &state.accounts).is_err() {
+        if backend.secrets.put(&name, Protocol::Razor, password, &backend.accounts).is_err() {
             // Without a secret it is nobody's: whoever asks again finds the name taken, and takes another.
-            let _ = state.accounts.remove(&name);
+            let _ = backend.accounts.remove(&name);
             return Err(Refused::Internal);
         }
         tracing::info!(account = name, "a client registered");

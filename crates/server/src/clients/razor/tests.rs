@@ -5,7 +5,7 @@ use std::sync::Arc;
 use seenit_ledger::Standing;
 use seenit_wire::razor::{Command, Request, response};
 
-use super::{Conversation, Ends, Peer, Registrations};
+use super::{Conversation, Ends, RazorLogin, Registrations};
 use crate::accounts::{Role, Roles};
 use crate::clients::tests::{Office, abroad, home};
 use crate::secrets::Protocol;
@@ -16,7 +16,7 @@ impl Talk {
     fn with(office: &Office, registrations: &Arc<Registrations>, from: std::net::SocketAddr) -> Self {
         let (desk, registrations) = (Arc::clone(&office.desk), Arc::clone(registrations));
         let ends = Ends { peer: from, own: home() };
-        Talk(Conversation::new(Arc::clone(&desk), home(), Peer::new(desk, registrations, ends)))
+        Talk(Conversation::new(Arc::clone(&desk), home(), RazorLogin::new(desk, registrations, ends)))
     }
 
     /// Somebody of this machine who shows nothing.
@@ -66,9 +66,9 @@ fn strangers_register_a_few_accounts_a_day_and_their_word_weighs_nothing() {
         assert!(registered.contains("res=1"), "{registered}");
         assert_eq!(talk.log_in("alice@example.com", "open-barley").await, "err=212");
         assert_eq!(talk.log_in("alice@example.com", "open-sesame").await, "res=1");
-        let account = office.desk.state.accounts.get("razor.alice.at.example.com").expect("an account");
+        let account = office.desk.backend.accounts.get("razor.alice.at.example.com").expect("an account");
         assert!(account.roles.allow(Role::Revoke) && !account.roles.allow(Role::Admin));
-        let reporter = office.desk.state.ledger.reporter(&account.name).expect("a reporter");
+        let reporter = office.desk.backend.ledger.reporter(&account.name).expect("a reporter");
         assert_eq!(
             (reporter.weight, reporter.standing),
             (0, Standing::Stranger),
@@ -87,7 +87,7 @@ fn nobody_inherits_a_weight_or_takes_a_name_that_means_something() {
     run(async {
         let office = Office::open();
         let registrations = Arc::new(Registrations::new(100, 16));
-        let (accounts, secrets) = (&office.desk.state.accounts, &office.desk.state.secrets);
+        let (accounts, secrets) = (&office.desk.backend.accounts, &office.desk.backend.secrets);
         office.account("trusted", &[Role::Report], Protocol::Razor, "open-sesame");
         let mut talk = Talk::with(&office, &registrations, abroad());
         assert_eq!(talk.register("trusted", "mine").await, "err=210", "the operator's");
@@ -127,7 +127,7 @@ fn a_connection_does_not_outlive_the_secret_it_was_opened_with() {
     run(async {
         let office = Office::open();
         let registrations = Arc::new(Registrations::new(0, 16));
-        let (accounts, secrets) = (&office.desk.state.accounts, &office.desk.state.secrets);
+        let (accounts, secrets) = (&office.desk.backend.accounts, &office.desk.backend.secrets);
         office.account("mx", &[Role::Report], Protocol::Razor, "open-sesame");
         let mut talk = Talk::with(&office, &registrations, abroad());
         assert_eq!(talk.log_in("mx", "open-sesame").await, "res=1");

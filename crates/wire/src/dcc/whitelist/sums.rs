@@ -2,14 +2,14 @@
 
 use md5::{Digest, Md5};
 
-use super::{Kind, Subject, Sum};
+use super::{Subject, Sum, SumKind};
 
 impl Subject {
     /// Calls `each` with the checksums: of addresses one each, else one.
     pub fn each_sum(&self, mut each: impl FnMut(Sum)) {
         match self {
             Self::Addresses(addresses) => addresses.numbers().for_each(|number| {
-                each(Sum { kind: Kind::Ip, digest: Md5::digest(number.to_be_bytes()).into() });
+                each(Sum { kind: SumKind::Ip, digest: Md5::digest(number.to_be_bytes()).into() });
             }),
             Self::Text(kind, text) => each(Sum { kind: *kind, digest: of_text(text) }),
             Self::Sum(sum) => each(*sum),
