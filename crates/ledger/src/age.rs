@@ -17,7 +17,8 @@ pub(crate) fn fold(
     journal: &Journal,
     mut progress: impl FnMut(),
 ) -> Result<Ages, JournalError> {
-    let (peers, mut ages) = (journal.peers(), Ages::default());
+    let peers = journal.peers();
+    let mut ages = Ages::default();
     journal.each_key(|hash, rows| {
         rows.iter().for_each(|_| progress());
         if put_key(memory, hash, rows, None, &peers) {

@@ -34,7 +34,9 @@ impl Ledger {
         let mut case = Case::new();
         // One signature fits any case.
         let _ = case.add(signature);
-        let (mut opinions, mut more, mut spoken) = (Vec::new(), false, HashSet::new());
+        let mut opinions = Vec::new();
+        let mut more = false;
+        let mut spoken = HashSet::new();
         let hash = shared.memory.sip.hash(&signature);
         if let Some(journal) = &journal {
             let rows = rows_of(journal, hash).unwrap_or_default();
@@ -110,7 +112,8 @@ impl Ledger {
         let (name, id, record) = self.shared.said_in(journal, reporter, row.number)?;
         let raw = u32::from(if row.opinion == Opinion::Ham { row.raw_ham } else { row.raw_spam });
         let time = rfc3339(record.time);
-        let (opinion, weight) = (row.opinion, row.weight);
+        let opinion = row.opinion;
+        let weight = row.weight;
         Some(Spoken { reporter: name, opinion, weight, raw, generation, record: id, time })
     }
 

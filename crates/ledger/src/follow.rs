@@ -9,7 +9,7 @@ use std::sync::Arc;
 use seenit_filter::hash::Hash128;
 
 use crate::journal::heard::HeardBody;
-use crate::journal::{Journal, JournalError, KeyRow, is_mark};
+use crate::journal::{Journal, JournalError, KeyRow, LASTING, is_mark};
 use crate::keys::Key;
 use crate::memory::Memory;
 use crate::near::Units;
@@ -185,6 +185,7 @@ impl<'a> Following<'a> {
 /// beginning. Of most signatures a row is all that the tally has, and no newer generation is asked for it: writes wait
 /// meanwhile.
 pub(crate) fn hide(memory: &Memory, journal: &Journal, generation: u64) -> Result<(), JournalError> {
+    assert_ne!(generation, LASTING, "protections last until they are undone");
     let peers = journal.peers();
     journal.hide_before(generation + 1);
     let is_last = |hash, reporter| journal.has_no_newer_row(generation, hash, reporter);

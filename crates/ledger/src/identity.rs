@@ -168,7 +168,8 @@ impl Identity {
     }
 
     fn random(now_secs: u64) -> io::Result<Self> {
-        let (mut signing, mut hash_key) = (Zeroizing::new([0; 32]), Zeroizing::new([0; 16]));
+        let mut signing = Zeroizing::new([0; 32]);
+        let mut hash_key = Zeroizing::new([0; 16]);
         getrandom::fill(signing.as_mut_slice()).map_err(io::Error::other)?;
         getrandom::fill(hash_key.as_mut_slice()).map_err(io::Error::other)?;
         let incarnations = vec![Incarnation::private(now_secs, 1)];

@@ -41,7 +41,9 @@ impl Writer {
         let shared = Arc::clone(&self.shared);
         let journal = self.writable(&shared)?;
         let present = shared.identity().incarnation().clone();
-        let (first, secs, sightings) = (self.next, self.calendar.secs(), Vec::new());
+        let first = self.next;
+        let secs = self.calendar.secs();
+        let sightings = Vec::new();
         let next = match change {
             IncarnationChange::Renew { records_after, sightings_after } => {
                 // What is pending is among what may be the new one's.
@@ -118,7 +120,8 @@ impl Writer {
         let pending = shared.memory.seen.enter(keys, is_other, fresh);
         let written = self.write_deltas(shared, journal, ended, pending);
         let moved = written.and_then(|()| {
-            let (identity, mut logs) = (shared.identity(), shared.own_logs());
+            let identity = shared.identity();
+            let mut logs = shared.own_logs();
             own_log::move_unconfirmed(journal, &identity, &mut logs)
         });
         // The new one has begun all the same; the next start moves what was to be moved.

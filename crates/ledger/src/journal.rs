@@ -152,7 +152,7 @@ pub(crate) struct Journal {
 }
 
 /// What is committed together.
-pub(crate) struct Batch<'a> {
+pub(crate) struct JournalBatch<'a> {
     journal: &'a Journal,
     batch: fjall::OwnedWriteBatch,
     /// The generation that was written to last.
@@ -192,7 +192,8 @@ fn log_options() -> KeyspaceCreateOptions {
 /// of them, and to read a filter from the disk takes longer than to ask it.
 fn index_options() -> KeyspaceCreateOptions {
     let bloom = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
-    let (pinned, in_pieces) = ([true, true, false], [false, false, true]);
+    let pinned = [true, true, false];
+    let in_pieces = [false, false, true];
     options()
         .filter_policy(FilterPolicy::all(bloom))
         .filter_block_partitioning_policy(PartitioningPolicy::new(in_pieces))
@@ -224,7 +225,8 @@ impl Journal {
         let (bulk, weightless) = (keyspace("bulk")?, keyspace("weightless")?);
         let sightings = keyspace("sightings")?;
         let (reporters, meta) = (keyspace("reporters")?, keyspace("meta")?);
-        let (generations, hidden_before) = (RwLock::new(generations), AtomicU64::new(0));
+        let generations = RwLock::new(generations);
+        let hidden_before = AtomicU64::new(0);
         let (link, peers) = (keyspace("link")?, RwLock::default());
         let journal = Journal {
             database,
@@ -291,9 +293,9 @@ impl Journal {
     }
 
     /// An empty batch.
-    pub(crate) fn batch(&self) -> Batch<'_> {
+    pub(crate) fn batch(&self) -> JournalBatch<'_> {
         let batch = self.database.batch().durability(Some(PersistMode::SyncData));
-        Batch { journal: self, batch, generation: None, touched: BTreeSet::new(), value: Vec::new() }
+        JournalBatch { journal: self, batch, generation: None, touched: BTreeSet::new(), value: Vec::new() }
     }
 
     /// A reporter's row on a key in one generation.
@@ -471,7 +473,8 @@ impl Journal {
     fn seal(&self, touched: &BTreeSet<u64>) -> Result<(), JournalError> {
         let mut written =
             vec![&self.sightings, &self.bulk, &self.weightless, &self.reporters, &self.meta, &self.link];
-        let (generations, heard) = (self.read(), self.heard.read().unwrap_or_else(PoisonError::into_inner));
+        let generations = self.read();
+        let heard = self.heard.read().unwrap_or_else(PoisonError::into_inner);
         for number in touched {
             written.extend(generations.get(number).into_iter().flat_map(|one| [&one.log, &one.index]));
             written.extend(heard.get(number));
@@ -506,7 +509,7 @@ impl Journal {
     }
 }
 
-impl Batch<'_> {
+impl JournalBatch<'_> {
     pub(crate) fn record(
         &mut self,
         generation: u64,

@@ -27,13 +27,13 @@ use seenit_filter::hash::{Hash128, KeyHasher};
 use seenit_filter::tagged::Tags;
 use seenit_signature::{Class, Kind, Proof};
 
+use crate::anonymous::ANONYMOUS_NETWORKS_MIN;
 use crate::config::LedgerConfig;
 use crate::doubt::FilterName;
 use crate::journal::{Journal, KeyRow, is_mark};
 use crate::keys::shingle_hashes;
 use crate::memory::Memory;
 use crate::signature::{Case, SignatureRef};
-use crate::strangers::STRANGER_NETWORKS_MIN;
 use crate::tally::Tally;
 use crate::trust::TRUSTED_MIN;
 use crate::verdict::{Answer, Judgement, Reason, Rule, Verdict};
@@ -180,7 +180,8 @@ impl Judge<'_> {
 
     /// Looks up to [`TOGETHER`] signatures up that are no shingles.
     fn look_up(&self, signatures: &[SignatureRef<'_>], known: &mut [Known]) {
-        let (memory, number) = (self.memory, signatures.len());
+        let memory = self.memory;
+        let number = signatures.len();
         let mut hashes = [Hash128::default(); TOGETHER];
         let mut tallies = [0; TOGETHER];
         let mut tags = [Tags::default(); TOGETHER];
@@ -275,16 +276,18 @@ impl Judge<'_> {
     /// What a signature says where so many points make it spam, with the details that the journal has.
     fn reason(&self, asked: &Asked<'_>, quorum: u32) -> Option<Reason> {
         let Asked { signature, known } = asked;
-        let (kind, tally) = (signature.kind(), &known.tally);
+        let kind = signature.kind();
+        let tally = &known.tally;
         let (verdict, mut rule) = self.says(kind, known, quorum);
-        let (mut seen, mut stranger_networks) = (None, None);
+        let mut seen = None;
+        let mut anonymous_networks = None;
         if kind.is_exact() {
             let is_believed = !self.memory.doubts.is_in_doubt(FilterName::Seen);
             seen = is_believed.then(|| self.recipients(known)).filter(|&seen| seen > 0);
-            let networks = self.memory.strangers.networks(self.generation, known.hash);
-            stranger_networks = Some(networks).filter(|&networks| networks >= STRANGER_NETWORKS_MIN);
+            let networks = self.memory.anonymous.networks(self.generation, known.hash);
+            anonymous_networks = Some(networks).filter(|&networks| networks >= ANONYMOUS_NETWORKS_MIN);
         }
-        rule = rule.or(seen.map(|_| Rule::Seen)).or(stranger_networks.map(|_| Rule::SeenByStrangers));
+        rule = rule.or(seen.map(|_| Rule::Seen)).or(anonymous_networks.map(|_| Rule::SeenByAnonymous));
         let mut reason = Reason {
             digest: Some(hex::encode(signature.digest())),
             weight: tally.spam,
@@ -294,7 +297,7 @@ impl Judge<'_> {
             raw_against: tally.raw_ham.into(),
             saturated: tally.is_saturated(),
             seen,
-            stranger_networks,
+            anonymous_networks,
             ..Reason::new(kind, verdict, rule?)
         };
         let journal = self.journal.filter(|_| *tally != Tally::default());
@@ -388,7 +391,10 @@ fn details(
     hash: Hash128,
     tally: &Tally,
 ) -> Result<Option<Details>, crate::journal::JournalError> {
-    let (mut spoken, mut newest, mut weight, mut is_any) = (Vec::new(), None, 0, false);
+    let mut spoken = Vec::new();
+    let mut newest = None;
+    let mut weight = 0;
+    let mut is_any = false;
     for generation in journal.live() {
         for KeyRow { reporter, row, .. } in journal.rows_of(generation, hash, DETAIL_ROWS_MAX)? {
             is_any = true;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use seenit_filter::hash::{Hash128, KeyHasher};
 use seenit_signature::Kind;
 
+use crate::anonymous::ClientNetwork;
 use crate::answers::{Receipt, Sightings, Stats, Write};
 use crate::appoint::Appointment;
 use crate::clock::Clock;
@@ -26,7 +27,6 @@ use crate::reporter::{OPERATOR, Reporter, ReporterId, Standing};
 use crate::seen::{NoRoom, RECIPIENTS_MAX};
 use crate::shared::Shared;
 use crate::signature::{Case, SignatureRef};
-use crate::strangers::ClientNetwork;
 use crate::verdict::{Answer, Judgement};
 use crate::writer::{Job, QUEUE_MAX, Reply, free_bytes};
 
@@ -84,7 +84,8 @@ impl Ledger {
         prober.round(&shared.memory, shared.generation());
         let thread = std::thread::Builder::new().name("ledger".into()).spawn(move || writer.run());
         let thread = thread.map_err(OpenError::file(folder))?;
-        let (writer, prober) = (Mutex::new(Some(thread)), Mutex::new(prober));
+        let writer = Mutex::new(Some(thread));
+        let prober = Mutex::new(prober);
         Ok(Ledger { shared, jobs: sender, writer, prober, _lock: lock })
     }
 
@@ -143,16 +144,17 @@ impl Ledger {
     }
 
     /// Somebody of a network without an account says that they got these messages. It is a reason and counts nobody.
-    pub fn see_by_stranger<'a>(
+    pub fn see_by_anonymous<'a>(
         &self,
         signatures: impl Iterator<Item = SignatureRef<'a>>,
         network: ClientNetwork,
     ) {
-        let (memory, generation) = (&self.shared.memory, self.shared.generation());
+        let memory = &self.shared.memory;
+        let generation = self.shared.generation();
         for signature in signatures.filter(|one| one.kind().is_exact()) {
             let hash = memory.sip.hash(&signature);
             if !memory.degenerate.contains(&hash) {
-                memory.strangers.see(&memory.sip, generation, hash, network);
+                memory.anonymous.see(&memory.sip, generation, hash, network);
             }
         }
     }
@@ -193,7 +195,7 @@ impl Ledger {
 
     /// Asks for a bulk mark, once. When too many wait it is asked for by the next who sees it.
     fn promote(&self, signature: SignatureRef<'_>, hash: Hash128) {
-        // Beyond its capacity the filter would take strangers for bulk; the count still says what was seen.
+        // Beyond its capacity the filter would take absent keys for bulk; the count still says what was seen.
         if self.shared.promoted.load(Relaxed) >= self.shared.config.bulk_capacity {
             return;
         }
@@ -321,7 +323,8 @@ impl Ledger {
 
     /// Says that sightings find no room.
     fn uncounted_sightings(&self) -> Vec<String> {
-        let (seen, generation) = (&self.shared.memory.seen, self.shared.generation());
+        let seen = &self.shared.memory.seen;
+        let generation = self.shared.generation();
         let mut alarms = Vec::new();
         match seen.refused(generation) {
             0 => {}
@@ -412,7 +415,8 @@ impl Ledger {
         }
         let journal =
             self.shared.journal().ok_or_else(|| WriteError::Journal("it is being opened".into()))?;
-        let (mut cases, mut undone) = (Vec::new(), 0);
+        let mut cases = Vec::new();
+        let mut undone = 0;
         for generation in journal.generations() {
             let read = journal.each_record(generation, 0, |_, record| {
                 if record.reporter == reporter.id && matches!(record.verb, Verb::Report | Verb::Revoke) {
@@ -525,7 +529,7 @@ fn alarms(stats: &Stats, config: &LedgerConfig, promoted: u64, texts: u64) -> Ve
     if stats.seen_rate > config.rate {
         let (rate, promise) = (stats.seen_rate, config.rate);
         alarms.push(format!(
-            "seen counts are wrong for {rate:.1e} of strangers, more than the promised {promise:.1e}"
+            "the false-positive rate of seen counts is {rate:.1e}, more than the promised {promise:.1e}"
         ));
     }
     let uncounted = [

@@ -42,7 +42,8 @@ impl Local {
                 memory.promote(generation, hash);
             }
         }
-        let (generation, time) = (head.generation, head.time);
+        let generation = head.generation;
+        let time = head.time;
         Ok(Local { memory, config, generation, time })
     }
 

@@ -9,6 +9,7 @@ use seenit_filter::tagged::{self, TaggedFilter, Tags};
 use seenit_filter::{GeometryError, HugePages, LayoutName, Promise};
 use seenit_signature::razor::Ep4;
 
+use crate::anonymous::AnonymousSightings;
 use crate::config::LedgerConfig;
 use crate::doubt::{Doubts, FilterName};
 use crate::follow::Mark;
@@ -17,7 +18,6 @@ use crate::near::Near;
 use crate::salvage::Lost;
 use crate::seen::Seen;
 use crate::signature::{Case, SignatureRef};
-use crate::strangers::Strangers;
 use crate::sum::SignatureSum;
 use crate::tally::{Change, Forgotten, Tally};
 
@@ -36,7 +36,7 @@ pub(crate) struct Memory {
     pub(crate) table: Table,
     pub(crate) near: Near,
     pub(crate) seen: Seen,
-    pub(crate) strangers: Strangers,
+    pub(crate) anonymous: AnonymousSightings,
     /// Digests of nothing: no case keeps them.
     pub(crate) degenerate: HashSet<Hash128>,
     bulk: TaggedFilter,
@@ -78,7 +78,7 @@ impl Memory {
             table,
             near,
             seen: Seen::new(config, hash_key),
-            strangers: Strangers::new(),
+            anonymous: AnonymousSightings::new(),
             bulk,
             forgotten: RwLock::default(),
             weightless: RwLock::default(),
@@ -282,7 +282,7 @@ impl Memory {
         let weightless = self.weightless.read().unwrap_or_else(PoisonError::into_inner).capacity();
         let weightless = weightless * size_of::<(Hash128, u64)>();
         let filters = self.near.memory_bytes() + self.seen.memory_bytes() + self.bulk.memory_bytes();
-        let filters = filters + self.strangers.memory_bytes();
+        let filters = filters + self.anonymous.memory_bytes();
         self.table.memory_bytes() + filters + (forgotten * entry + weightless) as u64
     }
 }

@@ -27,7 +27,7 @@ use seenit_sites::number::{Incarnation, Sequence};
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
 use crate::identity::Identity;
-use crate::journal::{Batch, Journal, JournalError};
+use crate::journal::{Journal, JournalBatch, JournalError};
 use crate::memory::Memory;
 use crate::private;
 use crate::seen::Counts;
@@ -170,15 +170,19 @@ struct Cut {
 
 /// The seen counts of a snapshot that has any.
 fn of_snapshot(snapshot: &Snapshot) -> Result<Vec<Cut>, SnapshotError> {
-    let (head, mut all) = (&snapshot.head, Vec::new());
+    let head = &snapshot.head;
+    let mut all = Vec::new();
     for of in &head.frozen {
-        let (incarnation, generation, sequence) = (of.incarnation, of.generation, of.sequence);
+        let incarnation = of.incarnation;
+        let generation = of.generation;
+        let sequence = of.sequence;
         all.push(Cut { incarnation, generation, sequence, counts: snapshot.frozen(of)? });
     }
     for &(generation, sequence) in &head.seen {
         let others = snapshot.others(generation)?;
         all.extend(others.map(|counts| Cut { incarnation: EARLIER, generation, sequence: 0, counts }));
-        let (incarnation, counts) = (head.incarnation, snapshot.seen(generation)?);
+        let incarnation = head.incarnation;
+        let counts = snapshot.seen(generation)?;
         all.push(Cut { incarnation, generation, sequence, counts });
     }
     Ok(all)
@@ -250,7 +254,7 @@ pub(crate) fn forget_before(folder: &Path, oldest: u64) {
 }
 
 /// Gives the link's rows their present keys, and deletes what is of cells.
-fn convert(journal: &Journal, batch: &mut Batch<'_>) -> Result<(), JournalError> {
+fn convert(journal: &Journal, batch: &mut JournalBatch<'_>) -> Result<(), JournalError> {
     for first in [b'k', b'c', b'f', b'l', b'b'] {
         journal.link_rows(&[first], &[], &mut |key, value| {
             match converted(key, value) {

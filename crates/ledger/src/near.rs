@@ -152,7 +152,8 @@ impl Near {
 
     /// How many of a text's shingles are known from spam.
     pub(crate) fn matched(&self, hashes: &[Hash128; SHINGLES]) -> u32 {
-        let (mut spam, mut ham) = ([Count::default(); SHINGLES], [Count::default(); SHINGLES]);
+        let mut spam = [Count::default(); SHINGLES];
+        let mut ham = [Count::default(); SHINGLES];
         self.spam.count_many(&Hashed, hashes, &mut spam);
         if spam.iter().all(|spam| spam.value < SHINGLE_UNITS_MIN) {
             return 0;
@@ -251,7 +252,8 @@ fn empty(
     config: &LedgerConfig,
     fingerprint: Fingerprint,
 ) -> Result<CountingFilter<Intuitive, AnyLayout, SplitCells>, GeometryError> {
-    let (split, layout) = (Split::new(LOW_BITS, CHUNKS)?, choice(config)?.layout);
+    let split = Split::new(LOW_BITS, CHUNKS)?;
+    let layout = choice(config)?.layout;
     let cells = SplitCells::zeroed(split, layout.bits(), HugePages::Default)?;
     CountingFilter::new(layout, cells, None, fingerprint)
 }

@@ -16,7 +16,6 @@ use crate::clock::{Calendar, Clock};
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
 use crate::follow::{self, Following, Unsettled};
-use crate::growth::Growth;
 use crate::held::{self, Held, HeldBytes};
 use crate::identity::{Ending, FolderLock, HighMark, Identity};
 use crate::journal::horizon::{Horizon, MoveTo, NextNumbers};
@@ -28,12 +27,13 @@ use crate::peers::change;
 use crate::peers::table::Peers;
 use crate::private;
 use crate::protection;
-use crate::pulse::Pulse;
 use crate::salvage::{self, Salvage};
 use crate::share::Shares;
-use crate::shared::{Shared, State};
+use crate::shared::{LedgerState, Shared};
 use crate::snapshot::{self, FILES, Head, Snapshot, SnapshotError};
+use crate::tally_growth::TallyGrowth;
 use crate::writer::{Job, TALLIES_ANEW, Writer, count_sightings};
+use crate::writer_progress::WriterProgress;
 
 /// Where the journal lies in the data folder.
 pub(crate) const JOURNAL_FOLDER: &str = "journal";
@@ -62,7 +62,7 @@ struct Opened {
     hidden_before: u64,
     /// The heads of the snapshots that are whole, the newest first.
     heads: [Option<Head>; 2],
-    growth: Growth,
+    growth: TallyGrowth,
     /// Whether generations are hidden that have not expired, because the tally has no room for them.
     is_early: bool,
     /// Whether the tallies know records that the journal has lost.
@@ -100,7 +100,8 @@ pub(crate) fn open(
     }
     change::finish(&journal)?;
     let undone = protection::count_once(&journal, &SipKey::new(identity.hash_key()))?;
-    let (last, last_heard) = (journal.last_number()?, journal.last_heard()?);
+    let last = journal.last_number()?;
+    let last_heard = journal.last_heard()?;
     let mut recovery = Vec::new();
     if undone > 0 {
         recovery.push(format!(
@@ -147,7 +148,8 @@ pub(crate) fn open(
     salvage.keep(&journal, numbers)?;
     let to = MoveTo { before: hidden_before, capacity: config.capacity, is_early };
     let horizon = horizon(&journal, to, numbers, &heads)?;
-    let (peers, shares) = (journal.peers(), journal.shares(horizon.before)?);
+    let peers = journal.peers();
+    let shares = journal.shares(horizon.before)?;
     let first_kept = journal.first_number()?.unwrap_or(next);
     memory.put_weightless(journal.weightless_since(horizon.before)?);
     let snapshot_secs = heads[0].as_ref().map(|head| head.time);
@@ -168,11 +170,11 @@ pub(crate) fn open(
         is_kept_short: AtomicBool::new(horizon.is_early),
         growth: Mutex::new(growth),
         promoting: Mutex::default(),
-        state: Mutex::new(State { recovery, snapshot_secs, ..State::default() }),
+        state: Mutex::new(LedgerState { recovery, snapshot_secs, ..LedgerState::default() }),
         own_logs: Mutex::new(own_logs),
         first_kept: AtomicU64::new(first_kept),
         chains: Mutex::default(),
-        pulse: Pulse::default(),
+        progress: WriterProgress::default(),
         on_growth: OnceLock::new(),
     };
     let held = held_sightings(&shared, &peers)?;
@@ -267,12 +269,14 @@ fn memory(
     recovery: &mut Vec<String>,
 ) -> Result<Opened, OpenError> {
     let Opening { config, tallies, next } = opening;
-    let (last, last_heard) = (next.own - 1, next.heard - 1);
+    let last = next.own - 1;
+    let last_heard = next.heard - 1;
     let horizon = journal.horizon()?;
     let expired = (now + 1).saturating_sub(config.record_generations);
     let mut least = expired.max(horizon.least(config.capacity));
     let mut hidden_before = least;
-    let (mut heads, mut memory) = ([None, None], None);
+    let mut heads = [None, None];
+    let mut memory = None;
     let mut salvage = Salvage::read(journal, now, config.record_generations)?;
     let is_anew = journal.number(TALLIES_ANEW)?.is_some_and(|mark| mark > 0);
     let tallies = if salvage == Salvage::Over || is_anew { Tallies::Anew } else { tallies };
@@ -316,7 +320,8 @@ fn memory(
             // What was hidden stays so, even if records are now kept for longer.
             hidden_before = hidden_before.max(head.hidden_before);
             least = hidden_before;
-            let (held, mut growth) = (memory.table.len(), Growth::known(head.added.iter().copied()));
+            let held = memory.table.len();
+            let mut growth = TallyGrowth::known(head.added.iter().copied());
             let replayed = catch_up(&memory, &head, journal, hidden_before)?;
             if replayed > 0 {
                 recovery.push(format!("{replayed} records were replayed after the last snapshot"));
@@ -351,7 +356,7 @@ fn made_anew(
     hidden_before: &mut u64,
     now: u64,
     recovery: &mut Vec<String>,
-) -> Result<Growth, OpenError> {
+) -> Result<TallyGrowth, OpenError> {
     let mut folded = 0u64;
     journal.hide_before(*hidden_before);
     let mut ages = age::fold(memory, journal, || folded += 1)?;
@@ -366,7 +371,7 @@ fn made_anew(
     if folded > 0 {
         recovery.push(format!("the tallies were made anew from {folded} rows of the journal"));
     }
-    Ok(Growth::known(ages.by_generation().filter(|(generation, _)| *generation != LASTING)))
+    Ok(TallyGrowth::known(ages.by_generation().filter(|(generation, _)| *generation != LASTING)))
 }
 
 /// The horizon as it is now, durable before any record is written under it.
@@ -376,7 +381,8 @@ fn horizon(
     next: NextNumbers,
     heads: &[Option<Head>; 2],
 ) -> Result<Horizon, JournalError> {
-    let (kept, mut batch) = (journal.horizon()?, journal.batch());
+    let kept = journal.horizon()?;
+    let mut batch = journal.batch();
     // Earlier releases kept them until they expired.
     batch.forget_weightless(to.before)?;
     if journal.number(TALLIES_ANEW)?.is_some() {
@@ -436,7 +442,8 @@ fn catch_up(
     hidden_before: u64,
 ) -> Result<u64, JournalError> {
     journal.hide_before(head.hidden_before);
-    let (mut replayed, mut unsettled) = (0, Unsettled::default());
+    let mut replayed = 0;
+    let mut unsettled = Unsettled::default();
     let mut following = Following::new(memory, journal.peers(), &mut unsettled);
     for generation in journal.generations() {
         journal.each_heard(generation, head.heard + 1, |_, _, body| {

@@ -81,8 +81,8 @@ pub(crate) fn all_in(path: &Path) -> Result<(), PrivateError> {
 fn tighten(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let (entry, is_folder) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?.is_dir())))?;
-        let (permissions, mode) =
-            (fs::metadata(&entry)?.permissions(), if is_folder { 0o700 } else { 0o600 });
+        let permissions = fs::metadata(&entry)?.permissions();
+        let mode = if is_folder { 0o700 } else { 0o600 };
         if permissions.mode() & OTHERS != 0 {
             fs::set_permissions(&entry, Permissions::from_mode(mode))?;
         }

@@ -72,7 +72,8 @@ impl Round {
         if self.probes == 0 {
             return [0.0, 1.0];
         }
-        let (rate, enough) = (self.rate(), -ERROR.ln() / self.probes as f64);
+        let rate = self.rate();
+        let enough = -ERROR.ln() / self.probes as f64;
         let end = |mut inside: f64, mut outside: f64| {
             for _ in 0..HALVINGS {
                 let middle = (inside + outside) / 2.0;
@@ -121,7 +122,8 @@ impl Prober {
         let sum =
             |sum: Round, one: &Round| Round { probes: sum.probes + one.probes, hits: sum.hits + one.hits };
         let all = self.rounds[filter as usize].iter().fold(Round::default(), sum);
-        let (promised_rate, interval) = (memory.promised_rate(filter), all.interval());
+        let promised_rate = memory.promised_rate(filter);
+        let interval = all.interval();
         FilterRate {
             name: filter.as_str(),
             promised_rate,

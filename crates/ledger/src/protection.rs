@@ -151,7 +151,8 @@ pub(crate) fn index(
     mut progress: impl FnMut(),
 ) -> Result<u64, JournalError> {
     let mut rows: HashMap<RowKey, Row> = HashMap::new();
-    let (mut records, mut without_effect) = (0, 0);
+    let mut records = 0;
+    let mut without_effect = 0;
     journal.each_record(LASTING, 0, |number, record| {
         progress();
         let message = message_hash(&record.case, sip);

@@ -348,7 +348,8 @@ impl Record {
         let befores =
             pairs.iter().map(|&[opinion, weight]| match Opinion::from_code(opinion & !(BEYOND | VOID)) {
                 Some(known) => {
-                    let (counted, void) = (opinion & BEYOND == 0, opinion & VOID != 0);
+                    let counted = opinion & BEYOND == 0;
+                    let void = opinion & VOID != 0;
                     Ok(Before { opinion: known, weight, counted, void })
                 }
                 None => Err(RecordError::Opinion(opinion)),
@@ -374,7 +375,8 @@ impl Record {
         if !self.befores.iter().any(|before| before.void) {
             return self;
         }
-        let (mut believed, mut befores) = (Case::new(), self.befores.iter());
+        let mut believed = Case::new();
+        let mut befores = self.befores.iter();
         for signature in self.case.iter() {
             let keys = if signature.kind().is_near() { SHINGLES } else { 1 };
             // All of them are read, so that the next signature finds its own.
@@ -393,7 +395,8 @@ impl Record {
     /// others protect all of them, it is said once more that they are protected. Shingles may go along: other sites
     /// count a protected one and one that is protected no longer alike, as nothing.
     fn of_unprotected(self) -> Self {
-        let (mut ended, mut befores) = (Case::new(), self.befores.iter());
+        let mut ended = Case::new();
+        let mut befores = self.befores.iter();
         for signature in self.case.iter() {
             let is_near = signature.kind().is_near();
             let before = befores.nth(if is_near { SHINGLES - 1 } else { 0 });

@@ -92,7 +92,8 @@ fn unused(folder: &Path) -> Result<Option<File>, OpenError> {
 fn copy_all(from: &Path, to: &Path) -> Result<(), OpenError> {
     for entry in fs::read_dir(from).map_err(OpenError::file(from))? {
         let entry = entry.map_err(OpenError::file(from))?;
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let source = entry.path();
+        let target = to.join(entry.file_name());
         if entry.file_name().to_string_lossy().starts_with(".seenit-") {
             continue;
         }

@@ -12,7 +12,6 @@ use crate::answers::{Receipt, SiteReceipt};
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
 use crate::error::WriteError;
-use crate::growth::Growth;
 use crate::identity::Identity;
 use crate::journal::Journal;
 use crate::journal::heard::{HeardBody, Origin, Uncounted, returned_serial};
@@ -21,11 +20,12 @@ use crate::keys::Key;
 use crate::memory::Memory;
 use crate::own_chain::Chains;
 use crate::own_log::OwnLogs;
-use crate::pulse::{Pulse, Step};
 use crate::record::{Record, RecordId, Verb};
 use crate::reporter::{Reporter, ReporterId};
 use crate::signature::{Case, SignatureRef};
+use crate::tally_growth::TallyGrowth;
 use crate::verdict::Verdict;
+use crate::writer_progress::{WriterProgress, WriterStep};
 
 /// Memory, journal, and how they are doing.
 pub(crate) struct Shared {
@@ -48,28 +48,28 @@ pub(crate) struct Shared {
     /// Whether that is later than records expire, because the tally was full.
     pub(crate) is_kept_short: AtomicBool,
     /// How fast the tally fills.
-    pub(crate) growth: Mutex<Growth>,
+    pub(crate) growth: Mutex<TallyGrowth>,
     /// Signatures that became bulk in this generation.
     pub(crate) promoted: AtomicU64,
     /// Bulk marks of all generations that are kept, each signature once a generation.
     pub(crate) bulk: AtomicU64,
     /// Signatures whose promotion waits to be written.
     pub(crate) promoting: Mutex<HashSet<Hash128>>,
-    pub(crate) state: Mutex<State>,
+    pub(crate) state: Mutex<LedgerState>,
     /// How far the log of own sightings is.
     pub(crate) own_logs: Mutex<OwnLogs>,
     /// The first own record that is kept, without those that do not age.
     pub(crate) first_kept: AtomicU64,
     /// Values of own chains that were asked for last.
     pub(crate) chains: Mutex<Chains>,
-    pub(crate) pulse: Pulse,
+    pub(crate) progress: WriterProgress,
     /// What is called when the log of own records or of own sightings has grown.
     pub(crate) on_growth: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 /// How the ledger is doing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct LedgerState {
     /// Why writes are refused. The writer sets it and takes it back.
     pub(crate) refused: Option<WriteError>,
     /// The ledger was closed, or is being closed: for good, whatever the writer still does.
@@ -117,7 +117,7 @@ impl UncountedNow {
     }
 }
 
-impl State {
+impl LedgerState {
     /// Why writes are refused, where they are.
     pub(crate) fn refusal(&self) -> Option<WriteError> {
         if self.is_closed { Some(WriteError::Closed) } else { self.refused.clone() }
@@ -133,7 +133,7 @@ impl Shared {
         self.identity.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, LedgerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -148,7 +148,7 @@ impl Shared {
         self.own_logs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn growth(&self) -> MutexGuard<'_, Growth> {
+    pub(crate) fn growth(&self) -> MutexGuard<'_, TallyGrowth> {
         self.growth.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -157,13 +157,13 @@ impl Shared {
     }
 
     /// The writer begins a step.
-    pub(crate) fn begin(&self, step: Step) {
-        self.pulse.begin(step, self.clock.steady_secs());
+    pub(crate) fn begin(&self, step: WriterStep) {
+        self.progress.begin(step, self.clock.steady_secs());
     }
 
     /// What the writer is stuck in, where it is.
     pub(crate) fn stuck(&self) -> Option<WriteError> {
-        self.pulse.stuck(self.clock.steady_secs())
+        self.progress.stuck(self.clock.steady_secs())
     }
 
     /// Who judges by what is known now: by memory alone, where the journal is not to be asked.

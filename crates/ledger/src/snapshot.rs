@@ -255,7 +255,8 @@ impl Sections {
     ) -> io::Result<()> {
         let mut out = Digesting { out: &mut self.out, hasher: blake3::Hasher::new(), bytes: 0 };
         write(&mut out)?;
-        let (bytes, blake3) = (out.bytes, out.hasher.finalize().to_hex().to_string());
+        let bytes = out.bytes;
+        let blake3 = out.hasher.finalize().to_hex().to_string();
         self.done.push(Section {
             name: name.to_owned(),
             offset: self.at as u64,

@@ -15,7 +15,7 @@ use crate::follow::{Following, KeyChange, Unsettled};
 use crate::journal::heard::HeardBody;
 use crate::journal::horizon::NextNumbers;
 use crate::journal::{
-    Batch, FORGETTING, Journal, JournalError, KeyRow, LASTING, MANY, Row, RowKey, is_mark, row_key,
+    FORGETTING, Journal, JournalBatch, JournalError, KeyRow, LASTING, MANY, Row, RowKey, is_mark, row_key,
 };
 use crate::keys::{Key, shingle_hashes};
 use crate::memory::Memory;
@@ -24,7 +24,7 @@ use crate::record::{Before, Opinion, Record, Verb, WeighedOpinion};
 use crate::reporter::{Reporter, ReporterId};
 use crate::share;
 use crate::signature::Case;
-use crate::trust::TRUSTED_MIN;
+use crate::trust::{POINTS_MAX, TRUSTED_MIN};
 
 mod heard;
 mod protect;
@@ -32,7 +32,7 @@ mod rows;
 mod settle;
 mod texts;
 
-use heard::{Heard, Hearing};
+use heard::{HeardOutcome, Hearing};
 
 /// Records whose cases a revocation takes along.
 const CASES_MAX: usize = 32;
@@ -67,7 +67,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) time: u64,
     /// The number of the next record.
     pub(crate) next: u64,
-    pub(crate) batch: Batch<'a>,
+    pub(crate) batch: JournalBatch<'a>,
     reporters: HashMap<ReporterId, Reporter>,
     rows: HashMap<RowKey, (u64, Row)>,
     /// Rows of keys that were read for this batch.
@@ -97,7 +97,7 @@ pub(crate) struct Outcome {
     changes: Vec<KeyChange>,
     good_texts: Vec<u32>,
     weightless: HashSet<Hash128>,
-    pub(crate) heard: Heard,
+    pub(crate) heard: HeardOutcome,
 }
 
 impl<'a> Stage<'a> {
@@ -207,7 +207,8 @@ impl<'a> Stage<'a> {
             // An earlier case of this write may have cost its reporter some weight.
             let weight = self.reporters.get(&id).unwrap_or(reporter).weight;
             let count = if verb == Verb::Forget { self.seen_count(&case) } else { 0 };
-            let (time, befores) = (self.time, Vec::new());
+            let time = self.time;
+            let befores = Vec::new();
             let record = Record { verb, reporter: id, weight, time, count, case, befores };
             self.record(record, &keys, &voids, &mut staged)?;
         }
@@ -235,8 +236,10 @@ impl<'a> Stage<'a> {
         voids: &[bool],
         staged: &mut Staged,
     ) -> Result<(), JournalError> {
+        debug_assert!(record.weight <= POINTS_MAX, "an opinion weighs 0 to 10 points");
         let verb = record.verb;
-        let (number, generation) = (self.next, self.generation_of(verb));
+        let number = self.next;
+        let generation = self.generation_of(verb);
         let is_text_void = keys.iter().zip(voids).any(|(key, is_void)| key.is_shingle() && *is_void);
         if matches!(verb, Verb::Revoke | Verb::Protect) && record.shingle_units() > 0 && !is_text_void {
             self.note_good_texts(&record.case);
@@ -276,7 +279,8 @@ impl<'a> Stage<'a> {
         number: u64,
         generation: u64,
     ) -> Result<Before, JournalError> {
-        let (verb, is_known) = (record.verb, self.memory.is_known(key));
+        let verb = record.verb;
+        let is_known = self.memory.is_known(key);
         if verb == Verb::Promote {
             self.batch.bulk(self.generation, key.hash, 0);
             return Ok(Before::default());

@@ -11,6 +11,7 @@ use crate::journal::{Journal, JournalError, KeyRow, MarkRow, mark_row};
 use crate::near::Units;
 use crate::peers::table::Peers;
 use crate::record::Opinion;
+use crate::reporter::ReporterId;
 use crate::tally::{Forgotten, Tally};
 
 /// The sum of a signature's rows: its tally with its marks, and what was forgotten of its seen count.
@@ -37,7 +38,8 @@ pub(crate) fn signature_sum(journal: &Journal, hash: Hash128) -> Result<Signatur
 /// The sum of rows of a signature, the newest generation's first. Each reporter's last opinion counts, and all raw
 /// totals; of each peer at most its caps, all its reporters together.
 pub(crate) fn signature_sum_of(rows: &[KeyRow], peers: &Peers) -> SignatureSum {
-    let (mut sum, mut spoken) = (SignatureSum::default(), HashSet::new());
+    let mut sum = SignatureSum::default();
+    let mut spoken = HashSet::new();
     let tally = &mut sum.tally;
     let mut of_peers: HashMap<u16, [u32; 2]> = HashMap::new();
     for &KeyRow { generation, reporter, row } in rows.iter().filter(|one| peers.counts(one.reporter)) {
@@ -74,8 +76,11 @@ pub(crate) fn signature_sum_of(rows: &[KeyRow], peers: &Peers) -> SignatureSum {
 
 /// The sum of rows of a shingle, the newest generation's first: the last opinion of each reporter, and of each peer.
 pub(crate) fn shingle_sum_of(rows: &[KeyRow], peers: &Peers) -> Units {
-    let (mut sum, mut spoken) = (Units::default(), HashSet::new());
+    let mut sum = Units::default();
+    let mut spoken = HashSet::new();
     for KeyRow { reporter, row, .. } in rows {
+        let is_voice = reporter.slot().is_none_or(|slot| *reporter == ReporterId::voice_of(slot));
+        debug_assert!(is_voice, "on a shingle a peer has one voice");
         if spoken.insert(*reporter) {
             sum.add(Units::of(peers.weigh_shingle(*reporter, row.weighed()), row.is_text));
         }

@@ -57,13 +57,15 @@ impl Change {
     pub(crate) fn of(before: WeighedOpinion, now: WeighedOpinion, is_counted: bool) -> Self {
         let net = |side| i32::from(now.on(side)) - i32::from(before.on(side));
         let raw = |side| i32::from(is_counted && now.opinion == side);
-        let (spam, ham) = (Opinion::Spam, Opinion::Ham);
+        let spam = Opinion::Spam;
+        let ham = Opinion::Ham;
         Change { spam: net(spam), ham: net(ham), raw_spam: raw(spam), raw_ham: raw(ham) }
     }
 
     /// A row is taken back, and the opinion that it gave.
     pub(crate) fn back(given: WeighedOpinion, row: &Row) -> Self {
-        let (raw_spam, raw_ham) = (-i32::from(row.raw_spam), -i32::from(row.raw_ham));
+        let raw_spam = -i32::from(row.raw_spam);
+        let raw_ham = -i32::from(row.raw_ham);
         Change { raw_spam, raw_ham, ..Change::of(given, WeighedOpinion::NONE, false) }
     }
 }
@@ -81,8 +83,10 @@ impl Tally {
             field
         };
         let marks = take(4);
-        let (raw_ham, raw_spam) = (take(RAW_HAM_BITS), take(RAW_SPAM_BITS));
-        let (ham, spam) = (take(HAM_BITS), take(SPAM_BITS));
+        let raw_ham = take(RAW_HAM_BITS);
+        let raw_spam = take(RAW_SPAM_BITS);
+        let ham = take(HAM_BITS);
+        let spam = take(SPAM_BITS);
         let marks = Marks { protected: marks & 1 != 0, many: marks & 2 != 0, forgotten: marks & 4 != 0 };
         Tally { spam, ham, raw_spam, raw_ham, marks }
     }
@@ -166,6 +170,9 @@ impl Tally {
         })
     }
 }
+
+// What the tally holds of one signature: 40 bits.
+const _: () = assert!(SPAM_BITS + HAM_BITS + RAW_SPAM_BITS + RAW_HAM_BITS + 4 == 40);
 
 // A quorum of ten trusted reporters, and four times it on the other side, can be told from the bits.
 const _: () = assert!(most(SPAM_BITS) >= 50 * POINTS_MAX as u32);

@@ -86,7 +86,8 @@ pub enum Rule {
     /// A MANY report or mark.
     Many,
     /// Clients without an account say that they got it, from so many networks that it is worth telling.
-    SeenByStrangers,
+    #[serde(rename = "seen-by-strangers")]
+    SeenByAnonymous,
     /// A line of a list that an operator keeps.
     Listed,
 }
@@ -125,8 +126,8 @@ pub struct Reason {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<u64>,
     /// Client networks without an account that say they got it, at least; not told where they are few.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stranger_networks: Option<u32>,
+    #[serde(rename = "stranger_networks", skip_serializing_if = "Option::is_none")]
+    pub anonymous_networks: Option<u32>,
     /// Shingles known from spam, of 32.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shingles: Option<u32>,
@@ -159,7 +160,7 @@ impl Reason {
             raw: 0,
             raw_against: 0,
             seen: None,
-            stranger_networks: None,
+            anonymous_networks: None,
             shingles: None,
             shingles_needed: None,
             reporters: None,

@@ -11,20 +11,18 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use seenit_filter::hash::Hash128;
-use seenit_link::store::{Batch, Committed, HeldStream, Peer};
+use seenit_link::store::{Committed, HeldStream};
 
 use crate::answers::{Receipt, Write};
-use crate::appoint::{Added, Appointment, put_reporter};
+use crate::appoint::{Added, put_reporter};
 use crate::clock::{Calendar, Trust};
 use crate::error::WriteError;
 use crate::follow::Unsettled;
 use crate::held::HeldBytes;
 use crate::identity::HighMark;
-use crate::incarnations::IncarnationChange;
 use crate::journal::horizon::{Horizon, NextNumbers};
 use crate::journal::{Journal, JournalError};
 use crate::peers::table::Peers;
-use crate::pulse::Step;
 use crate::record::Verb;
 use crate::reporter::{Reporter, ReporterId};
 use crate::share::{self, Share, Shares};
@@ -32,25 +30,26 @@ use crate::shared::Shared;
 use crate::signature::Case;
 use crate::snapshot::Head;
 use crate::stage::{Moment, Stage, Staged};
+use crate::writer_progress::WriterStep;
 
 mod deltas;
+mod full_tally;
 mod hear;
+mod job;
+mod new_generation;
 mod reopen;
-mod reply;
-mod room;
 mod shares;
 mod snapshots;
 #[cfg(test)]
 mod tests;
-mod turn;
 mod work;
 
 use hear::HeardNow;
 pub(crate) use hear::count_sightings;
-pub(crate) use reply::Reply;
+pub(crate) use job::{Job, Reply};
+pub(crate) use new_generation::TALLIES_ANEW;
 use snapshots::Collect;
 pub(crate) use snapshots::Publishing;
-pub(crate) use turn::TALLIES_ANEW;
 pub(crate) use work::{Working, added_up};
 
 /// Jobs that wait at most; beyond that a client is told to try again.
@@ -64,24 +63,6 @@ const SIGNATURE_BYTES_MAX: usize = 1 << 20;
 
 /// How often a journal that failed is tried again.
 const RETRY: Duration = Duration::from_secs(5);
-
-/// What the writer is asked for.
-pub(crate) enum Job {
-    Write(Write, Reply<Receipt>),
-    Promote(Case),
-    PutReporter {
-        name: String,
-        appointment: Appointment,
-        reply: Reply<Reporter>,
-    },
-    /// What was heard from peers, and what the link keeps of it.
-    Link(Box<Batch>, Reply<Committed>),
-    SetPeers(Vec<Peer>, Reply<()>),
-    Snapshot(Reply<()>),
-    ConfirmClock,
-    ChangeIncarnation(IncarnationChange, Reply<()>),
-    Close,
-}
 
 /// The writer's own state.
 pub(crate) struct Writer {
@@ -136,7 +117,7 @@ impl Writer {
         let (mut next_tick, mut next_snapshot) = (Instant::now() + interval, self.snapshot_time());
         let mut retry = Instant::now();
         loop {
-            self.shared.pulse.rest();
+            self.shared.progress.rest();
             let wait = next_tick.saturating_duration_since(Instant::now());
             match self.jobs.recv_timeout(wait) {
                 Ok(job) => {
@@ -160,7 +141,7 @@ impl Writer {
                 next_snapshot = self.snapshot_time();
             }
             if self.is_broken() && now >= retry {
-                self.shared.begin(Step::Reopen);
+                self.shared.begin(WriterStep::Reopen);
                 self.reopen();
                 retry = Instant::now() + RETRY;
             }
@@ -182,7 +163,7 @@ impl Writer {
 
     /// Works through the first job and all others that wait. False when the ledger is to be closed.
     fn work(&mut self, first: Job) -> bool {
-        self.shared.begin(Step::Commit);
+        self.shared.begin(WriterStep::Commit);
         let (mut bytes, mut jobs) = (signature_bytes(&first), vec![first]);
         while jobs.len() < JOBS_MAX && bytes < SIGNATURE_BYTES_MAX {
             match self.jobs.try_recv() {
@@ -204,7 +185,7 @@ impl Writer {
                     self.snapshot(reply);
                 }
                 Job::SetPeers(peers, reply) => {
-                    self.shared.begin(Step::Peers);
+                    self.shared.begin(WriterStep::Peers);
                     reply.answer(self.set_peers(&peers));
                 }
                 Job::ConfirmClock => {
@@ -212,7 +193,7 @@ impl Writer {
                     self.tick();
                 }
                 Job::ChangeIncarnation(change, reply) => {
-                    self.shared.begin(Step::Life);
+                    self.shared.begin(WriterStep::Life);
                     reply.answer(self.change_incarnation(change));
                 }
                 _ => {}
@@ -265,6 +246,8 @@ impl Writer {
                 outcome.apply(&shared.memory, journal.peers(), &mut self.unsettled);
                 self.unsettled.add_lost(&lost);
                 let settled = self.settle(&journal);
+                let is_after = outcome.next >= self.next && outcome.heard.next >= self.next_heard;
+                assert!(is_after, "numbers of records are never given twice");
                 (self.next, self.next_heard) = (outcome.next, outcome.heard.next);
                 shared.promoted.fetch_add(promoted.len() as u64 + marks.today, Relaxed);
                 shared.bulk.fetch_add(promoted.len() as u64 + marks.all, Relaxed);
@@ -396,7 +379,7 @@ impl Writer {
     /// The clock, deltas, aging.
     pub(crate) fn tick(&mut self) {
         let shared = Arc::clone(&self.shared);
-        shared.begin(Step::Tick);
+        shared.begin(WriterStep::Tick);
         let trust = self.calendar.tick(&*shared.clock);
         shared.state().clock = match trust {
             Trust::Believed => None,

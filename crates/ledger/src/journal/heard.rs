@@ -20,7 +20,7 @@ use fjall::{Database, Keyspace, Readable};
 use seenit_filter::hash::Hash128;
 
 use super::{
-    Batch, Journal, JournalError, LinkNow, Row, RowKey, from_json, log_options, number_of, odd_row,
+    Journal, JournalBatch, JournalError, LinkNow, Row, RowKey, from_json, log_options, number_of, odd_row,
     record_of, to_json,
 };
 use crate::peers::table::Peers;
@@ -163,7 +163,8 @@ impl Journal {
         threshold: u64,
         mut visit: impl FnMut(u64, Hash128),
     ) -> Result<(), JournalError> {
-        let (peers, mut last) = (self.peers(), None);
+        let peers = self.peers();
+        let mut last = None;
         self.each_bulk(|generation, hash, slot| {
             // Marks of one signature follow each other.
             if peers.believes_bulk(slot, threshold) && last != Some((generation, hash)) {
@@ -263,7 +264,7 @@ pub(crate) fn after_all(prefix: &[u8]) -> Option<Vec<u8>> {
     Some(end)
 }
 
-impl Batch<'_> {
+impl JournalBatch<'_> {
     /// Keeps what was heard; the generation is there (see `ensure_heard`).
     pub(crate) fn heard(
         &mut self,

@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Batch, Journal, JournalError, from_json, to_json};
+use super::{Journal, JournalBatch, JournalError, from_json, to_json};
 
 /// Where it lies in `meta`, as JSON.
 const HORIZON: &str = "horizon";
@@ -98,7 +98,7 @@ impl Journal {
     }
 }
 
-impl Batch<'_> {
+impl JournalBatch<'_> {
     pub(crate) fn horizon(&mut self, horizon: &Horizon) -> Result<(), JournalError> {
         let json = to_json("the horizon", horizon)?;
         self.batch.insert(&self.journal.meta, HORIZON, json);

@@ -12,7 +12,7 @@ use seenit_link::store::PeerSlot;
 use super::table::Peers;
 use crate::age::fold_bulk;
 use crate::follow::put_key;
-use crate::journal::{Batch, Journal, JournalError, LASTING, row_key};
+use crate::journal::{Journal, JournalBatch, JournalError, LASTING, row_key};
 use crate::memory::Memory;
 use crate::reporter::ReporterId;
 
@@ -76,7 +76,11 @@ pub(crate) fn finish(journal: &Journal) -> Result<(), JournalError> {
 }
 
 /// Deletes what the link keeps of a peer's streams: positions, messages and bases.
-pub(crate) fn forget_rows(journal: &Journal, batch: &mut Batch<'_>, slot: u16) -> Result<(), JournalError> {
+pub(crate) fn forget_rows(
+    journal: &Journal,
+    batch: &mut JournalBatch<'_>,
+    slot: u16,
+) -> Result<(), JournalError> {
     for first in [b'f', b'l', b'b'] {
         journal.link_rows(&rows::of_slot(first, PeerSlot(slot)), &[], &mut |key, _| {
             batch.link(key, None);
@@ -109,7 +113,7 @@ fn delete_heard(journal: &Journal, generation: u64, leaving: &[u16]) -> Result<(
 /// A deletion in several commits.
 struct Deleting<'a> {
     journal: &'a Journal,
-    batch: Batch<'a>,
+    batch: JournalBatch<'a>,
     deleted: usize,
 }
 
@@ -211,7 +215,7 @@ mod tests {
             let journal = Journal::open(&folder.path().join(JOURNAL_FOLDER)).expect("a journal");
             assert_eq!(left_of(&journal, 1), 1 + 32 + 2 + 1, "its rows, its records, its bulk mark");
             let mut batch = journal.batch();
-            let left = [crate::peers::table::Peer::from(&peer(2))];
+            let left = [crate::peers::table::JournalPeer::from(&peer(2))];
             batch.peers(&journal.peers().changed_to(&left, [0xee; 32]).expect("a table")).expect("staged");
             batch.number("heard", 4);
             batch.commit().expect("durable");

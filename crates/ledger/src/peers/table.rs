@@ -11,7 +11,7 @@ use crate::trust::TRUSTED_MIN;
 
 /// Another site of the network as the journal keeps it, and what its opinions count for here at most.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Peer {
+pub(crate) struct JournalPeer {
     /// Its number here, 1 to 1000, for good.
     pub(crate) slot: u16,
     /// Its public key.
@@ -26,11 +26,13 @@ pub(crate) struct Peer {
     pub(crate) seen: u64,
 }
 
-impl From<&store::Peer> for Peer {
+impl From<&store::Peer> for JournalPeer {
     fn from(peer: &store::Peer) -> Self {
         let store::Peer { slot, site, name, caps } = peer;
-        let (spam, ham, seen) = (caps.spam, caps.ham, caps.seen);
-        Peer { slot: slot.0, site: site.to_bytes(), name: name.clone(), spam, ham, seen }
+        let spam = caps.spam;
+        let ham = caps.ham;
+        let seen = caps.seen;
+        JournalPeer { slot: slot.0, site: site.to_bytes(), name: name.clone(), spam, ham, seen }
     }
 }
 
@@ -40,7 +42,7 @@ pub(crate) struct Peers {
     /// Another one for each change that tallies must follow: tallies under another tag are made anew.
     pub(crate) tag: u64,
     /// By slot.
-    all: Vec<Peer>,
+    all: Vec<JournalPeer>,
     /// Slots of peers that were taken out, while what they said is being deleted.
     pub(crate) leaving: Vec<u16>,
     /// The slot of this site itself, under which what others hold of its earlier incarnations comes back.
@@ -50,9 +52,9 @@ pub(crate) struct Peers {
 
 impl Peers {
     /// The table after this one, with these peers and no others. `site` is this one's key.
-    pub(crate) fn changed_to(&self, peers: &[Peer], site: [u8; 32]) -> Result<Peers, WriteError> {
+    pub(crate) fn changed_to(&self, peers: &[JournalPeer], site: [u8; 32]) -> Result<Peers, WriteError> {
         let own = peers.iter().find(|peer| peer.site == site).map(|peer| peer.slot);
-        let mut all: Vec<Peer> = peers.iter().filter(|peer| peer.site != site).cloned().collect();
+        let mut all: Vec<JournalPeer> = peers.iter().filter(|peer| peer.site != site).cloned().collect();
         all.sort_by_key(|peer| peer.slot);
         if let Some(odd) = all.iter().find(|peer| !(1..=SLOT_MAX).contains(&peer.slot)) {
             return Err(WriteError::Link(format!("there is no slot {}", odd.slot).into()));
@@ -60,7 +62,8 @@ impl Peers {
         if let Some(pair) = all.windows(2).find(|pair| pair[0].slot == pair[1].slot) {
             return Err(WriteError::Link(format!("two peers have slot {}", pair[0].slot).into()));
         }
-        let other_site = |peer: &&Peer| self.get(peer.slot).is_some_and(|known| known.site != peer.site);
+        let other_site =
+            |peer: &&JournalPeer| self.get(peer.slot).is_some_and(|known| known.site != peer.site);
         if let Some(peer) = all.iter().find(other_site) {
             return Err(WriteError::Link(format!("slot {} is another site's", peer.slot).into()));
         }
@@ -92,11 +95,11 @@ impl Peers {
 
     /// The slots whose opinions count for something else in another table.
     pub(crate) fn differing(&self, other: &Peers) -> impl Iterator<Item = u16> {
-        let caps = |peer: &Peer| (peer.spam, peer.ham, peer.seen);
+        let caps = |peer: &JournalPeer| (peer.spam, peer.ham, peer.seen);
         (1..=SLOT_MAX).filter(move |&slot| self.get(slot).map(caps) != other.get(slot).map(caps))
     }
 
-    pub(crate) fn get(&self, slot: u16) -> Option<&Peer> {
+    pub(crate) fn get(&self, slot: u16) -> Option<&JournalPeer> {
         self.all.binary_search_by_key(&slot, |peer| peer.slot).ok().map(|index| &self.all[index])
     }
 
@@ -163,8 +166,8 @@ mod tests {
     /// The key of the site whose table it is.
     const OWN: [u8; 32] = [0xee; 32];
 
-    fn peer(slot: u16, spam: u32, ham: u32) -> Peer {
-        Peer { slot, site: [slot as u8; 32], name: format!("p{slot}"), spam, ham, seen: 0 }
+    fn peer(slot: u16, spam: u32, ham: u32) -> JournalPeer {
+        JournalPeer { slot, site: [slot as u8; 32], name: format!("p{slot}"), spam, ham, seen: 0 }
     }
 
     #[test]
@@ -174,9 +177,9 @@ mod tests {
         let one = two.changed_to(&[peer(1, 5, 5)], OWN).expect("a table");
         assert_eq!((one.leaving.as_slice(), one.tag != two.tag), (&[2][..], true));
         assert!(one.changed_to(&[peer(1, 5, 5), peer(2, 5, 5)], OWN).is_err());
-        let renamed = Peer { name: "other".into(), ..peer(1, 5, 5) };
+        let renamed = JournalPeer { name: "other".into(), ..peer(1, 5, 5) };
         assert_eq!(one.changed_to(&[renamed], OWN).expect("a table").tag, one.tag, "a name changes no tally");
-        for wrong in [peer(0, 1, 1), peer(1001, 1, 1), Peer { site: [9; 32], ..peer(1, 5, 5) }] {
+        for wrong in [peer(0, 1, 1), peer(1001, 1, 1), JournalPeer { site: [9; 32], ..peer(1, 5, 5) }] {
             assert!(two.changed_to(&[wrong], OWN).is_err());
         }
         assert!(two.changed_to(&[peer(3, 1, 1), peer(3, 1, 1)], OWN).is_err());

@@ -22,7 +22,7 @@ use crate::tally::Tally;
 /// What a batch keeps of peers' records while it is made.
 pub(crate) struct Hearing {
     pub(crate) peers: Arc<Peers>,
-    pub(crate) heard: Heard,
+    pub(crate) heard: HeardOutcome,
     /// Rows of peers that this batch writes.
     rows: HashMap<(u64, RowKey), Row>,
     /// Peers' last opinions on shingles, and their generations.
@@ -31,14 +31,14 @@ pub(crate) struct Hearing {
 
 /// What memory takes over of peers' records.
 #[derive(Default)]
-pub(crate) struct Heard {
+pub(crate) struct HeardOutcome {
     /// The serial number of the next record that is heard.
     pub(crate) next: u64,
     /// Bulk marks of peers that are believed.
     pub(crate) promoted: HashSet<(u64, Hash128)>,
 }
 
-impl Heard {
+impl HeardOutcome {
     /// How many of the bulk marks memory does not have yet.
     pub(crate) fn new_marks(&self, memory: &Memory, now: u64) -> BulkMarks {
         let mut marks = BulkMarks { today: 0, all: 0 };
@@ -60,7 +60,7 @@ pub(crate) struct Gain {
 
 impl Hearing {
     pub(super) fn new(peers: Arc<Peers>, next: u64) -> Self {
-        let heard = Heard { next, ..Heard::default() };
+        let heard = HeardOutcome { next, ..HeardOutcome::default() };
         Hearing { peers, heard, rows: HashMap::new(), voices: HashMap::new() }
     }
 }
@@ -74,7 +74,9 @@ impl Stage<'_> {
 
     /// What a record of a peer would add to memory.
     pub(crate) fn gain(&self, generation: u64, record: &Record) -> Gain {
-        let (memory, hearing, mut gain) = (self.memory, &self.hearing, Gain::default());
+        let memory = self.memory;
+        let hearing = &self.hearing;
+        let mut gain = Gain::default();
         for key in memory.keys_of(&record.case) {
             match record.verb {
                 Verb::Withdraw => {}
@@ -97,7 +99,8 @@ impl Stage<'_> {
     /// beyond the journal before the commit. It is staged, too. An opinion of full weight that contradicts lost
     /// records ends what they say.
     pub(crate) fn lost(&mut self) -> Result<HashMap<Hash128, Lost>, JournalError> {
-        let (memory, mut lost) = (self.memory, HashMap::<Hash128, Tally>::new());
+        let memory = self.memory;
+        let mut lost = HashMap::<Hash128, Tally>::new();
         if !memory.has_lost_records {
             return Ok(HashMap::new());
         }

@@ -78,7 +78,9 @@ fn rows_that_matter(
     generations: Vec<u64>,
     read: impl Fn(u64, usize) -> Result<Vec<KeyRow>, JournalError>,
 ) -> Result<Vec<KeyRow>, JournalError> {
-    let (mut rows, mut weightless, mut budget) = (Vec::new(), 0, ROWS_READ_MAX);
+    let mut rows = Vec::new();
+    let mut weightless = 0;
+    let mut budget = ROWS_READ_MAX;
     for generation in generations {
         let of_generation = read(generation, budget)?;
         budget -= of_generation.len().min(budget);

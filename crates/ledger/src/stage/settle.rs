@@ -120,7 +120,8 @@ impl Stage<'_> {
         if self.row_on(key, me)?.is_some_and(|own| own.weight > 0) {
             return Ok(false);
         }
-        let (held, explained) = (self.memory.tally(key.hash), signature_sum(self.journal, key.hash)?.tally);
+        let held = self.memory.tally(key.hash);
+        let explained = signature_sum(self.journal, key.hash)?.tally;
         Ok(match opinion {
             Opinion::Spam => held.spam > explained.spam,
             Opinion::Ham => held.ham > explained.ham,
@@ -167,7 +168,8 @@ impl Stage<'_> {
         opinion: Opinion,
         keys: &[Key],
     ) -> Result<bool, JournalError> {
-        let (named, my_pieces) = (exact_of(keys), pieces_of(keys));
+        let named = exact_of(keys);
+        let my_pieces = pieces_of(keys);
         // By record of the operator's.
         let mut contradicted: HashMap<u64, Contradicted> = HashMap::new();
         for key in &named {
@@ -215,7 +217,8 @@ impl Stage<'_> {
 
     /// The last opinions of all own reporters on a message. Peers' opinions settle nobody here, nor are they settled.
     fn past_opinions(&mut self, me: ReporterId, keys: &[Key]) -> Result<PastOpinions, JournalError> {
-        let (named, my_pieces) = (exact_of(keys), pieces_of(keys));
+        let named = exact_of(keys);
+        let my_pieces = pieces_of(keys);
         let mut all: HashMap<ReporterId, Vec<PastOpinion>> = HashMap::new();
         for key in &named {
             for (reporter, row) in self.last_rows(*key, me)? {

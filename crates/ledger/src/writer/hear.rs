@@ -89,7 +89,8 @@ impl Writer {
             Stream::Records => {
                 let slot = Some(stream.slot.0).filter(|slot| own != Some(*slot));
                 for (bytes, sequence) in items.iter().zip(after.0 + 1..) {
-                    let (incarnation, sequence) = (stream.incarnation.0, sequence);
+                    let incarnation = stream.incarnation.0;
+                    let sequence = sequence;
                     let origin = Origin { slot: stream.slot.0, incarnation, sequence };
                     if let Some((generation, body)) = self.body(stage, slot, bytes) {
                         if matches!(body, HeardBody::Uncounted(..)) {
@@ -216,7 +217,8 @@ impl Writer {
         record: &Record,
     ) -> Result<(), Uncounted> {
         let (shared, config) = (&self.shared, &self.shared.config);
-        let (gain, now) = (stage.gain(generation, record), self.calendar.generation());
+        let gain = stage.gain(generation, record);
+        let now = self.calendar.generation();
         let table = &shared.memory.table;
         let is_full = |held: u64, more: u64, capacity: u64| more > 0 && held + more > capacity;
         if is_full(table.len() + stage.added(), gain.signatures, table.capacity())
@@ -250,8 +252,9 @@ impl Writer {
     pub(super) fn set_peers(&mut self, peers: &[Peer]) -> Result<(), WriteError> {
         let shared = Arc::clone(&self.shared);
         let journal = self.writable(&shared)?;
-        let (old, site) = (journal.peers(), shared.identity().site());
-        let peers: Vec<table::Peer> = peers.iter().map(table::Peer::from).collect();
+        let old = journal.peers();
+        let site = shared.identity().site();
+        let peers: Vec<table::JournalPeer> = peers.iter().map(table::JournalPeer::from).collect();
         let new = Arc::new(old.changed_to(&peers, site)?);
         if new == old && new.leaving.is_empty() {
             return Ok(());
@@ -290,7 +293,8 @@ impl Writer {
         old: &Peers,
         new: &Arc<Peers>,
     ) -> Result<(), JournalError> {
-        let (shared, now) = (&self.shared, self.calendar.generation());
+        let shared = &self.shared;
+        let now = self.calendar.generation();
         let threshold = shared.config.bulk_threshold;
         follow(&shared.memory, journal, old, new, now, threshold)?;
         self.count_bulk(journal)
@@ -336,7 +340,8 @@ pub(super) fn remove_messages(
     stream: &HeldStream,
     to: Sequence,
 ) -> Result<(), JournalError> {
-    let (journal, end) = (stage.journal, rows::message(stream, to));
+    let journal = stage.journal;
+    let end = rows::message(stream, to);
     journal.link_rows(&rows::messages(stream), &[], &mut |key, _| {
         let is_gone = key <= end.as_slice();
         if is_gone {

@@ -45,7 +45,8 @@ impl Writer {
         journal.ensure(self.calendar.generation())?;
         journal.hide_before(self.horizon.before);
         // First everything that can fail, then what cannot.
-        let (mut records, mut heard) = (Vec::new(), Vec::new());
+        let mut records = Vec::new();
+        let mut heard = Vec::new();
         for generation in journal.generations() {
             let read = journal.each_record(generation, self.next, |_, record| {
                 records.push((generation, record));
@@ -162,7 +163,7 @@ mod tests {
         {
             let journal = writer.shared.journal().expect("open");
             let mut batch = journal.batch();
-            let left = [crate::peers::table::Peer::from(&peer(2, 4))];
+            let left = [crate::peers::table::JournalPeer::from(&peer(2, 4))];
             let changed = journal.peers().changed_to(&left, [0xee; 32]).expect("a table");
             batch.peers(&changed).expect("staged");
             batch.commit().expect("durable");

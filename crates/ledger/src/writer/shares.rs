@@ -23,14 +23,16 @@ impl Writer {
     ) -> Result<(), WriteError> {
         let config = &self.shared.config;
         let own = (reporter.id, Share::Signatures);
-        let (added, most) = (self.shares.added(self.horizon.before, own), share::most(config, reporter));
+        let added = self.shares.added(self.horizon.before, own);
+        let most = share::most(config, reporter);
         if added + stage.new_signatures(cases, most.saturating_sub(added)) > most {
             return Err(WriteError::Share { reporter: reporter.name.clone(), added, most });
         }
         if share::is_vouched(reporter) {
             return Ok(());
         }
-        let (added, most) = (self.added_by_others(known), share::of_others(config));
+        let added = self.added_by_others(known);
+        let most = share::of_others(config);
         if added + stage.new_signatures(cases, most.saturating_sub(added)) > most {
             return Err(WriteError::Reserved { added, most });
         }
@@ -77,7 +79,8 @@ impl Writer {
         if share::is_vouched(reporter) {
             return None;
         }
-        let (config, since) = (&self.shared.config, self.horizon.before);
+        let config = &self.shared.config;
+        let since = self.horizon.before;
         let own = self.shares.added(since, (reporter.id, Share::Texts));
         let of_others = self.by_others(Share::Texts, since, known);
         let own_room = share::texts_max(config).saturating_sub(own);
@@ -116,8 +119,8 @@ impl Writer {
         known: &HashMap<ReporterId, Reporter>,
     ) -> Result<(Staged, Verb), Problem> {
         let all = (share::WEIGHTLESS, Share::Signatures);
-        let (added, most) =
-            (self.shares.added(self.horizon.before, all), share::most(&self.shared.config, reporter));
+        let added = self.shares.added(self.horizon.before, all);
+        let most = share::most(&self.shared.config, reporter);
         let more = stage.unspoken_of(&write.cases);
         if added + more > most {
             return Err(WriteError::Share { reporter: reporter.name.clone(), added, most }.into());

@@ -10,9 +10,9 @@ use std::thread::JoinHandle;
 use super::{Reply, Writer};
 use crate::error::{Cause, WriteError};
 use crate::journal::{Journal, hash_bytes};
-use crate::pulse::Step;
 use crate::shared::Shared;
 use crate::snapshot::{Contents, Copied, FILES, Head, Taken};
+use crate::writer_progress::WriterStep;
 
 /// A snapshot on its way to the disk; its head when it is there. What failed is in the state.
 pub(crate) struct Publishing(JoinHandle<Option<Head>>);
@@ -45,11 +45,12 @@ impl Writer {
 
     fn begin_snapshot(&mut self, is_asked: bool, reply: Reply<()>) {
         let shared = Arc::clone(&self.shared);
-        shared.begin(Step::Snapshot);
+        shared.begin(WriterStep::Snapshot);
         let journal = match self.writable(&shared) {
             Ok(journal) => journal,
             Err(error) => return reply.answer(Err(error)),
         };
+        debug_assert_eq!(self.unsettled.len(), 0, "memory never says what the journal does not know");
         let contents = match self.contents(&shared) {
             Ok(contents) => contents,
             Err(why) => return note(&shared, Err(why.into()), reply),
@@ -105,7 +106,7 @@ impl Writer {
             return;
         };
         let shared = Arc::clone(&self.shared);
-        shared.begin(Step::Snapshot);
+        shared.begin(WriterStep::Snapshot);
         let head = match thread.join() {
             Ok(Some(head)) => head,
             Ok(None) => return,

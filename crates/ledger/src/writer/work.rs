@@ -25,9 +25,9 @@ use crate::journal::{Journal, JournalError, LinkNow};
 use crate::own_chain::OwnChain;
 use crate::own_log::OwnLog;
 use crate::peers::table::Peers;
-use crate::pulse::Step;
 use crate::seen::PeerSum;
 use crate::shared::Shared;
+use crate::writer_progress::WriterStep;
 
 /// Less than this is rebuilt at once: writes wait for some tens of milliseconds.
 const AT_ONCE_BYTES: u64 = 1 << 20;
@@ -66,7 +66,7 @@ impl Writer {
     pub(super) fn work_aside(&mut self) {
         let shared = Arc::clone(&self.shared);
         if let Some(working) = self.working.take_if(|working| working.thread.is_finished()) {
-            shared.begin(Step::Tick);
+            shared.begin(WriterStep::Tick);
             let panicked = |_| Err(JournalError::Rows("the thread that adds up sightings panicked".into()));
             let done = working.thread.join().unwrap_or_else(panicked);
             self.is_rebuild_due |= working.is_rebuild && (working.is_stale || done.is_err());
@@ -300,7 +300,8 @@ impl Work {
 
 /// Own deltas of a stream up to one of them, with the base before them.
 pub(crate) fn added_up(journal: &Journal, stream: OwnStreamKey, to: u64) -> Result<AddedUp, JournalError> {
-    let (mut adding, mut base) = (AddingUp::default(), Vec::new());
+    let mut adding = AddingUp::default();
+    let mut base = Vec::new();
     journal.sightings_from(stream, 0, |row, bytes| {
         match row.chunk {
             Some(_) => base.push(bytes.to_vec()),

@@ -25,7 +25,8 @@ impl Writer {
     /// Believes the machine's clock. Where that is behind, what a wrong time hid is to count again: tallies cannot be
     /// made anew while answers are made from them, so that takes a restart.
     pub(super) fn confirm_clock(&mut self) {
-        let (shared, before) = (Arc::clone(&self.shared), self.calendar.generation());
+        let shared = Arc::clone(&self.shared);
+        let before = self.calendar.generation();
         self.calendar.confirm(&*shared.clock);
         let now = self.calendar.generation();
         if now >= before {
@@ -80,7 +81,8 @@ impl Writer {
 
     /// Counts all bulk marks anew, where some may have gone.
     pub(super) fn count_bulk(&self, journal: &Journal) -> Result<(), JournalError> {
-        let (now, threshold) = (self.calendar.generation(), self.shared.config.bulk_threshold);
+        let now = self.calendar.generation();
+        let threshold = self.shared.config.bulk_threshold;
         let marks = BulkMarks::count(journal, now, threshold)?;
         self.shared.promoted.store(marks.today, Relaxed);
         self.shared.bulk.store(marks.all, Relaxed);
@@ -108,7 +110,8 @@ impl Writer {
         };
         let mut batch = journal.batch();
         for life in lives {
-            let (incarnation, end) = (number::Incarnation(life.id), life.last.unwrap_or(last).min(last));
+            let incarnation = number::Incarnation(life.id);
+            let end = life.last.unwrap_or(last).min(last);
             let sequence = end + 1 - life.first;
             let chain = OwnChain::new(shared, incarnation, Stream::Records);
             if let Some(value) = chain.value_at(journal, sequence)? {

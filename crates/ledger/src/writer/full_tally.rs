@@ -17,11 +17,11 @@ use crate::error::WriteError;
 use crate::follow;
 use crate::journal::horizon::{MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError};
-use crate::pulse::Step;
 use crate::record::{Record, Verb};
 use crate::share::{self, Share};
 use crate::shared::Shared;
 use crate::signature::Case;
+use crate::writer_progress::WriterStep;
 
 /// The least bytes of a signature in a record: its number, a length, and the shortest digest.
 const SIGNATURE_BYTES_MIN: usize = 11;
@@ -54,9 +54,11 @@ impl Writer {
     /// Forgets generations, oldest first, until the tally holds no more than `goal`, or has but the present generation
     /// and what does not age.
     fn forget_oldest(&mut self, shared: &Shared, journal: &Journal, goal: u64) -> Result<(), JournalError> {
-        shared.begin(Step::Forget);
-        let (table, now) = (&shared.memory.table, self.calendar.generation());
-        let (held, before) = (table.len(), self.horizon.before);
+        shared.begin(WriterStep::Forget);
+        let table = &shared.memory.table;
+        let now = self.calendar.generation();
+        let held = table.len();
+        let before = self.horizon.before;
         for generation in journal.generations() {
             if table.len() <= goal || generation >= now {
                 break;
@@ -66,9 +68,10 @@ impl Writer {
             }
         }
         self.note_room();
-        shared.begin(Step::Commit);
+        shared.begin(WriterStep::Commit);
         if self.horizon.before > before {
-            let (kept, signatures) = (now + 1 - self.horizon.before, held.saturating_sub(table.len()));
+            let kept = now + 1 - self.horizon.before;
+            let signatures = held.saturating_sub(table.len());
             let capacity = table.capacity();
             tracing::warn!(
                 kept_generations = kept,
@@ -89,6 +92,10 @@ impl Writer {
         before: u64,
         is_early: bool,
     ) -> Result<(), JournalError> {
+        assert!(
+            before <= self.calendar.generation(),
+            "the present generation and protections are never forgotten"
+        );
         let known = self.heads.iter().map(|head| head.as_ref().map_or(0, |head| head.horizon)).min();
         let next = NextNumbers { own: self.next, heard: self.next_heard };
         let to = MoveTo { before, capacity: shared.config.capacity, is_early };
@@ -118,7 +125,8 @@ impl Writer {
     /// New signatures of those jobs that will not be refused for the share of whom they come from: what is refused
     /// makes nobody forget.
     fn wanted(&self, shared: &Shared, journal: &Journal, jobs: &[Job]) -> u64 {
-        let (mut fresh, mut asked) = (HashSet::new(), HashMap::new());
+        let mut fresh = HashSet::new();
+        let mut asked = HashMap::new();
         let known = shared.reporters.read().unwrap_or_else(PoisonError::into_inner);
         let (mut of_others, most_of_others) =
             (self.added_by_others(&known), share::of_others(&shared.config));
@@ -137,7 +145,8 @@ impl Writer {
                     let share = (holder, Share::Signatures);
                     let asked =
                         asked.entry(holder).or_insert_with(|| self.shares.added(self.horizon.before, share));
-                    let (more, is_vouched) = (new.len() as u64, share::is_vouched(reporter));
+                    let more = new.len() as u64;
+                    let is_vouched = share::is_vouched(reporter);
                     let is_within = *asked + more <= share::most(&shared.config, reporter);
                     if is_within && (is_vouched || of_others + more <= most_of_others) {
                         *asked += more;
@@ -154,10 +163,12 @@ impl Writer {
 
     /// Adds the new signatures of what was heard. What is as old as the oldest that is kept makes nobody forget.
     fn add_heard(&self, shared: &Shared, journal: &Journal, batch: &Batch, fresh: &mut HashSet<Hash128>) {
-        let (config, now) = (&shared.config, self.calendar.generation());
+        let config = &shared.config;
+        let now = self.calendar.generation();
         let oldest = journal.live().into_iter().min().unwrap_or(0);
         for heard in records_of(batch) {
-            let (slot, most) = (heard.stream.slot.0, share::of_peer(config, config.capacity));
+            let slot = heard.stream.slot.0;
+            let most = share::of_peer(config, config.capacity);
             let added = self.peer_shares.added(now, (slot, Share::Signatures));
             let before = fresh.len() as u64;
             for record in heard.items.iter().filter_map(|bytes| Record::heard(bytes, slot).ok()) {
