@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::follow::put_key;
-use crate::journal::heard::{HeardBody, returned_serial, row_number};
-use crate::journal::{Journal, JournalError, KeyRow, LASTING, row_key};
+use crate::journal::heard::HeardBody;
+use crate::journal::{Journal, JournalError, KeyRow, LASTING, RecordNumber, row_key};
 use crate::memory::{BULK_GENERATIONS, Memory};
 use crate::protection;
 use crate::record::{Opinion, Record, Verb};
@@ -100,10 +100,10 @@ pub(crate) fn reindex(
             protection::index(journal, &memory.sip, &mut progress)?;
             continue;
         }
-        let mut pending: Vec<(u64, Record)> = Vec::new();
+        let mut pending: Vec<(RecordNumber, Record)> = Vec::new();
         journal.each_record(generation, 0, |number, record| {
             progress();
-            pending.push((number, record));
+            pending.push((RecordNumber(number), record));
             if pending.len() == RECORDS {
                 index_records(memory, journal, generation, raw_max, &std::mem::take(&mut pending))?;
             }
@@ -113,7 +113,7 @@ pub(crate) fn reindex(
         journal.each_heard(generation, 0, |serial, _, body| {
             progress();
             if let HeardBody::Counted(record) = body {
-                pending.push((row_number(serial, record.reporter), record));
+                pending.push((RecordNumber::of_heard(serial, record.reporter), record));
             }
             if pending.len() == RECORDS {
                 index_records(memory, journal, generation, raw_max, &std::mem::take(&mut pending))?;
@@ -141,7 +141,7 @@ fn index_records(
     journal: &Journal,
     generation: u64,
     raw_max: u32,
-    records: &[(u64, Record)],
+    records: &[(RecordNumber, Record)],
 ) -> Result<(), JournalError> {
     let mut rows = HashMap::new();
     for (number, record) in records.iter().filter(|(_, record)| record.verb != Verb::Promote) {
@@ -154,7 +154,7 @@ fn index_records(
                 Some(row) => Some(*row),
                 None => journal.row(generation, &row_key)?,
             };
-            if let Some(row) = today.filter(|_| returned_serial(*number).is_some())
+            if let Some(row) = today.filter(|_| number.returned_serial().is_some())
                 && journal.is_said_later(&row, record)?
             {
                 continue;

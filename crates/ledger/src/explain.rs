@@ -8,7 +8,8 @@ use seenit_signature::Kind;
 use crate::answers::{Explanation, MessageExplanation, ProtectedBy, Spoken, Statement};
 use crate::date::rfc3339;
 use crate::journal::{
-    Journal, JournalError, KeyRow, LASTING, PROTECTED_MESSAGE, PROTECTION, Row, is_mark, row_key,
+    Journal, JournalError, KeyRow, LASTING, PROTECTED_MESSAGE, PROTECTION, RecordNumber, Row, is_mark,
+    row_key,
 };
 use crate::judge::RESEMBLES_MIN;
 use crate::keys::shingle_hashes;
@@ -25,7 +26,7 @@ const LISTED_MAX: usize = 100;
 const PROTECTIONS_MAX: usize = 10_000;
 
 /// Which record: of a peer, or of this site; and its number.
-type RecordKey = (bool, u64);
+type RecordKey = (bool, RecordNumber);
 
 impl Ledger {
     /// What the journal knows of a signature.
@@ -95,7 +96,7 @@ impl Ledger {
             };
             Some((record.time, number, entry))
         };
-        let mut reports: Vec<(u64, u64, Statement)> = newest.iter().filter_map(said).collect();
+        let mut reports: Vec<(u64, RecordNumber, Statement)> = newest.iter().filter_map(said).collect();
         reports.sort_by_key(|(time, number, _)| std::cmp::Reverse((*time, *number)));
         let signatures: Vec<Explanation> = case.iter().map(|one| self.explain(one)).collect();
         MessageExplanation {
@@ -164,7 +165,10 @@ impl Ledger {
         };
         let newest = match journal.record(row.number)? {
             Some((_, record)) if stands(&record)? => Some((row.number, record)),
-            _ => journal.newest_record(LASTING, PROTECTIONS_MAX, stands)?,
+            _ => {
+                let newest = journal.newest_record(LASTING, PROTECTIONS_MAX, stands)?;
+                newest.map(|(number, record)| (RecordNumber(number), record))
+            }
         };
         let Some((number, record)) = newest else {
             return Ok(None);

@@ -53,8 +53,8 @@ pub(crate) mod sightings;
 
 use row::split_row_key;
 pub(crate) use row::{
-    FORGETTING, KeyRow, LASTING, MANY, MarkRow, PROTECTED_MESSAGE, PROTECTION, Row, RowKey, hash_bytes,
-    hash_of, is_mark, mark_row, row_key,
+    FORGETTING, KeyRow, LASTING, MANY, MarkRow, PROTECTED_MESSAGE, PROTECTION, RecordNumber, Row, RowKey,
+    hash_bytes, hash_of, is_mark, mark_row, row_key,
 };
 pub(crate) use shares::Added;
 
@@ -389,16 +389,16 @@ impl Journal {
     }
 
     /// The record with a number, and its generation; of one that came back, the first.
-    pub(crate) fn record(&self, number: u64) -> Result<Option<(u64, Record)>, JournalError> {
-        if let Some(serial) = heard::returned_serial(number) {
+    pub(crate) fn record(&self, number: RecordNumber) -> Result<Option<(u64, Record)>, JournalError> {
+        if let Some(serial) = number.returned_serial() {
             return Ok(match self.heard(serial)? {
                 Some((_, heard::HeardBody::Counted(record))) => Some((0, record)),
                 _ => None,
             });
         }
         for (&generation, keyspaces) in self.read().iter().rev() {
-            if let Some(bytes) = keyspaces.log.get(number.to_be_bytes())? {
-                return Ok(Some((generation, record_of(number, &bytes)?)));
+            if let Some(bytes) = keyspaces.log.get(number.0.to_be_bytes())? {
+                return Ok(Some((generation, record_of(number.0, &bytes)?)));
             }
         }
         Ok(None)

@@ -19,6 +19,7 @@ use crate::config::LedgerConfig;
 use crate::doubt::FilterName;
 use crate::error::{OpenError, WriteError};
 use crate::identity::FolderLock;
+use crate::journal::RecordNumber;
 use crate::journal::heard::Uncounted;
 use crate::open::{self, Tallies};
 use crate::probe::{self, Prober};
@@ -247,7 +248,7 @@ impl Ledger {
         {
             return None;
         }
-        let (_, record) = shared.journal()?.record(id.number).ok()??;
+        let (_, record) = shared.journal()?.record(RecordNumber(id.number)).ok()??;
         let mut keys = shared.memory.keys_of(&record.case);
         keys.retain(|key| !key.is_shingle());
         let is_known = |key: &&crate::keys::Key| shared.memory.is_known(**key);

@@ -9,7 +9,9 @@ use std::collections::HashMap;
 use seenit_filter::hash::{Hash128, SipKey};
 use seenit_signature::Kind;
 
-use crate::journal::{Journal, JournalError, LASTING, PROTECTED_MESSAGE, PROTECTION, Row, RowKey, row_key};
+use crate::journal::{
+    Journal, JournalError, LASTING, PROTECTED_MESSAGE, PROTECTION, RecordNumber, Row, RowKey, row_key,
+};
 use crate::keys::{Key, keys_of};
 use crate::record::{Before, Opinion, Record, Verb};
 use crate::signature::{Case, SignatureRef};
@@ -62,7 +64,7 @@ pub(crate) fn message_hash(case: &Case, sip: &SipKey) -> Hash128 {
 /// Works out what a record changes. `read` gives a row of the generation that does not age, as it was before.
 pub(crate) fn follow(
     record: &Record,
-    number: u64,
+    number: RecordNumber,
     message: Hash128,
     keys: &[Key],
     mut read: impl FnMut(&RowKey) -> Result<Option<Row>, JournalError>,
@@ -97,7 +99,7 @@ pub(crate) fn follow(
 }
 
 /// The row of a key after a record, and what the record keeps of the time before.
-fn row_after(today: Row, record: &Record, key: Key, number: u64, turn: Turn) -> (Row, Before) {
+fn row_after(today: Row, record: &Record, key: Key, number: RecordNumber, turn: Turn) -> (Row, Before) {
     let is_shingle = key.is_shingle();
     let none = Before::default();
     let before = Before { opinion: today.opinion, weight: today.weight, ..none };
@@ -156,11 +158,12 @@ pub(crate) fn index(
     journal.each_record(LASTING, 0, |number, record| {
         progress();
         let message = message_hash(&record.case, sip);
-        let changes =
-            follow(&record, number, message, &keys_of(&record.case, sip), |key| match rows.get(key) {
+        let changes = follow(&record, RecordNumber(number), message, &keys_of(&record.case, sip), |key| {
+            match rows.get(key) {
                 Some(row) => Ok(Some(*row)),
                 None => journal.row(LASTING, key),
-            })?;
+            }
+        })?;
         rows.extend(changes.rows);
         records += 1;
         without_effect += u64::from(record.verb == Verb::Unprotect && changes.turn == Turn::Stays);

@@ -13,8 +13,8 @@ use crate::clock::Clock;
 use crate::config::LedgerConfig;
 use crate::error::WriteError;
 use crate::identity::Identity;
-use crate::journal::Journal;
-use crate::journal::heard::{HeardBody, Origin, Uncounted, returned_serial};
+use crate::journal::heard::{HeardBody, Origin, Uncounted};
+use crate::journal::{Journal, RecordNumber};
 use crate::judge::{Judge, judge_alone};
 use crate::keys::Key;
 use crate::memory::Memory;
@@ -192,13 +192,13 @@ impl Shared {
         &self,
         journal: &Journal,
         reporter: ReporterId,
-        number: u64,
+        number: RecordNumber,
     ) -> Option<(String, RecordId, Record)> {
         let Some(slot) = reporter.slot() else {
             let name = self.reporter(reporter).map_or_else(|| reporter.0.to_string(), |one| one.name);
             let (_, record) = journal.record(number).ok()??;
-            let Some(serial) = returned_serial(number) else {
-                return Some((name, self.record_id(number), record));
+            let Some(serial) = number.returned_serial() else {
+                return Some((name, self.record_id(number.0), record));
             };
             let (Origin { incarnation, sequence, .. }, _) = journal.heard(serial).ok()??;
             let identity = self.identity();
@@ -207,7 +207,7 @@ impl Shared {
             return Some((name, RecordId { site, incarnation, number: first + sequence - 1 }, record));
         };
         let peers = journal.peers();
-        let (peer, (origin, body)) = peers.get(slot).zip(journal.heard(number).ok()?)?;
+        let (peer, (origin, body)) = peers.get(slot).zip(journal.heard(number.0).ok()?)?;
         let HeardBody::Counted(record) = body else {
             return None;
         };

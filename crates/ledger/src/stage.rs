@@ -15,7 +15,8 @@ use crate::follow::{Following, KeyChange, Unsettled};
 use crate::journal::heard::HeardBody;
 use crate::journal::horizon::NextNumbers;
 use crate::journal::{
-    FORGETTING, Journal, JournalBatch, JournalError, KeyRow, LASTING, MANY, Row, RowKey, is_mark, row_key,
+    FORGETTING, Journal, JournalBatch, JournalError, KeyRow, LASTING, MANY, RecordNumber, Row, RowKey,
+    is_mark, row_key,
 };
 use crate::keys::{Key, shingle_hashes};
 use crate::memory::Memory;
@@ -73,7 +74,7 @@ pub(crate) struct Stage<'a> {
     /// Rows of keys that were read for this batch.
     journalled: HashMap<Hash128, Vec<KeyRow>>,
     /// The links, hosts and parts of this batch's records, which cannot be read yet.
-    pieces: HashMap<u64, HashSet<Hash128>>,
+    pieces: HashMap<RecordNumber, HashSet<Hash128>>,
     /// Who spoke of a signature in this batch.
     speakers: HashMap<Hash128, Vec<ReporterId>>,
     changes: Vec<KeyChange>,
@@ -238,7 +239,7 @@ impl<'a> Stage<'a> {
     ) -> Result<(), JournalError> {
         debug_assert!(record.weight <= POINTS_MAX, "an opinion weighs 0 to 10 points");
         let verb = record.verb;
-        let number = self.next;
+        let number = RecordNumber(self.next);
         let generation = self.generation_of(verb);
         let is_text_void = keys.iter().zip(voids).any(|(key, is_void)| key.is_shingle() && *is_void);
         if matches!(verb, Verb::Revoke | Verb::Protect) && record.shingle_units() > 0 && !is_text_void {
@@ -263,7 +264,7 @@ impl<'a> Stage<'a> {
             // A protection lies in the generation that does not age, and is a mark of any.
             self.changes.push(KeyChange::of(self.generation, &record, key, before));
         }
-        self.batch.record(generation, number, &record)?;
+        self.batch.record(generation, number.0, &record)?;
         self.pieces.insert(number, settle::pieces_of(keys));
         self.next += 1;
         staged.records += 1;
@@ -276,7 +277,7 @@ impl<'a> Stage<'a> {
         record: &Record,
         key: Key,
         is_void: bool,
-        number: u64,
+        number: RecordNumber,
         generation: u64,
     ) -> Result<Before, JournalError> {
         let verb = record.verb;
@@ -373,11 +374,11 @@ impl<'a> Stage<'a> {
     }
 
     /// The case of a record, of this site's own or one that was heard.
-    fn case_of(&self, is_heard: bool, number: u64) -> Result<Option<Case>, JournalError> {
+    fn case_of(&self, is_heard: bool, number: RecordNumber) -> Result<Option<Case>, JournalError> {
         if !is_heard {
             return Ok(self.journal.record(number)?.map(|(_, record)| record.case));
         }
-        Ok(match self.journal.heard(number)? {
+        Ok(match self.journal.heard(number.0)? {
             Some((_, HeardBody::Counted(record))) => Some(record.case),
             _ => None,
         })
@@ -438,7 +439,7 @@ pub(crate) fn row_after(
     record: &Record,
     key: Key,
     is_void: bool,
-    number: u64,
+    number: RecordNumber,
     raw_max: u32,
 ) -> (Row, bool) {
     let before = Before { void: is_void, ..Before::default() };
@@ -467,7 +468,7 @@ pub(crate) fn row_after(
 }
 
 /// A forgotten count begins at zero, so a forget takes its site's MANY back as well: the row that says so.
-pub(crate) fn many_taken_back(record: &Record, key: Key, number: u64) -> Option<(RowKey, Row)> {
+pub(crate) fn many_taken_back(record: &Record, key: Key, number: RecordNumber) -> Option<(RowKey, Row)> {
     let is_taken_back = record.verb == Verb::Forget && !key.is_shingle();
     let many = whose(Verb::Many, record.reporter, false);
     is_taken_back.then(|| (row_key(key.hash, many), Row { number, ..Row::default() }))

@@ -25,23 +25,9 @@ use super::{
 };
 use crate::peers::table::Peers;
 use crate::record::Record;
-use crate::reporter::ReporterId;
 
 /// Where the table of peers lies in `meta`.
 const PEERS: &str = "peers";
-
-/// The bit of a row's number that says: a record of this site's own that others held, by its serial number.
-const RETURNED: u64 = 1 << 63;
-
-/// What rows call a record that was heard: own reporters' have other numbers than their records.
-pub(crate) fn row_number(serial: u64, reporter: ReporterId) -> u64 {
-    if reporter.slot().is_some() { serial } else { serial | RETURNED }
-}
-
-/// The serial number of an own record that came back, where a row's number is one.
-pub(crate) fn returned_serial(number: u64) -> Option<u64> {
-    (number & RETURNED != 0).then_some(number & !RETURNED)
-}
 
 /// Where a record comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +126,7 @@ impl Journal {
 
     /// Whether a row is an own opinion that its reporter gave after an own record that came back only now.
     pub(crate) fn is_said_later(&self, row: &Row, returned: &Record) -> Result<bool, JournalError> {
-        if returned_serial(row.number).is_some() {
+        if row.number.returned_serial().is_some() {
             return Ok(false);
         }
         Ok(self.record(row.number)?.is_some_and(|(_, record)| record.time >= returned.time))

@@ -77,6 +77,25 @@ pub(super) fn split_row_key(key: &[u8]) -> Option<(Hash128, ReporterId)> {
     Some((hash_of(hash.try_into().ok()?), ReporterId(u32::from_be_bytes(reporter.try_into().ok()?))))
 }
 
+/// The number of a record, as rows name it: of a record that was heard from a peer its serial number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct RecordNumber(pub(crate) u64);
+
+/// The bit that says: a record of this site's own that others held, by its serial number.
+const RETURNED: u64 = 1 << 63;
+
+impl RecordNumber {
+    /// Of a record that was heard: own reporters' have other numbers than their records.
+    pub(crate) fn of_heard(serial: u64, reporter: ReporterId) -> Self {
+        RecordNumber(if reporter.slot().is_some() { serial } else { serial | RETURNED })
+    }
+
+    /// The serial number of an own record that came back, where it is one.
+    pub(crate) fn returned_serial(self) -> Option<u64> {
+        (self.0 & RETURNED != 0).then_some(self.0 & !RETURNED)
+    }
+}
+
 /// A reporter's last opinion on a key in one generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Row {
@@ -94,7 +113,7 @@ pub(crate) struct Row {
     /// How often it said ham.
     pub(crate) raw_ham: u16,
     /// The last record.
-    pub(crate) number: u64,
+    pub(crate) number: RecordNumber,
     /// Of a forget: the seen count that is subtracted. Of a protection: the messages that protect the key.
     pub(crate) count: u64,
 }
@@ -131,7 +150,7 @@ impl Row {
         bytes.extend([self.opinion.code() | bits, self.weight]);
         bytes.extend(self.raw_spam.to_le_bytes());
         bytes.extend(self.raw_ham.to_le_bytes());
-        bytes.extend(self.number.to_le_bytes());
+        bytes.extend(self.number.0.to_le_bytes());
         if self.count > 0 {
             bytes.extend(self.count.to_le_bytes());
         }
@@ -148,7 +167,7 @@ impl Row {
             is_rspamd: head[0] & RSPAMD != 0,
             raw_spam: u16_at(2),
             raw_ham: u16_at(4),
-            number: u64::from_le_bytes(head[6..].try_into().ok()?),
+            number: RecordNumber(u64::from_le_bytes(head[6..].try_into().ok()?)),
             count: if count.is_empty() { 0 } else { u64::from_le_bytes(count.try_into().ok()?) },
         })
     }

@@ -7,8 +7,8 @@ use seenit_filter::hash::Hash128;
 
 use super::{Stage, many_taken_back, row_after, whose};
 use crate::follow::{KeyChange, Mark};
-use crate::journal::heard::{HeardBody, Origin, returned_serial, row_number};
-use crate::journal::{JournalError, Row, RowKey, row_key};
+use crate::journal::heard::{HeardBody, Origin};
+use crate::journal::{JournalError, RecordNumber, Row, RowKey, row_key};
 use crate::keys::Key;
 use crate::memory::{BULK_GENERATIONS, Memory};
 use crate::open::BulkMarks;
@@ -137,7 +137,7 @@ impl Stage<'_> {
         self.journal.ensure_heard(generation)?;
         let serial = self.hearing.heard.next;
         if let HeardBody::Counted(record) = &mut body {
-            let number = row_number(serial, record.reporter);
+            let number = RecordNumber::of_heard(serial, record.reporter);
             self.count_heard(generation, number, record)?;
         }
         self.batch.heard(generation, serial, origin, &body)?;
@@ -145,7 +145,12 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn count_heard(&mut self, generation: u64, number: u64, record: &mut Record) -> Result<(), JournalError> {
+    fn count_heard(
+        &mut self,
+        generation: u64,
+        number: RecordNumber,
+        record: &mut Record,
+    ) -> Result<(), JournalError> {
         let slot = record.reporter.slot().unwrap_or(0);
         let keys = self.memory.keys_of(&record.case);
         if record.verb == Verb::Forget {
@@ -178,7 +183,7 @@ impl Stage<'_> {
     fn opinion(
         &mut self,
         generation: u64,
-        number: u64,
+        number: RecordNumber,
         record: &Record,
         key: Key,
     ) -> Result<Before, JournalError> {
@@ -220,7 +225,7 @@ impl Stage<'_> {
     fn voice(
         &mut self,
         generation: u64,
-        number: u64,
+        number: RecordNumber,
         record: &Record,
         key: Key,
     ) -> Result<Before, JournalError> {
@@ -251,7 +256,7 @@ impl Stage<'_> {
     fn heard_row(
         &mut self,
         generation: u64,
-        number: u64,
+        number: RecordNumber,
         record: &Record,
         key: Key,
         is_known: bool,
@@ -262,7 +267,7 @@ impl Stage<'_> {
             None if is_known => self.journal.row(generation, &row_id)?,
             None => None,
         };
-        if returned_serial(number).is_some() {
+        if number.returned_serial().is_some() {
             let is_staged = self.rows.get(&row_id).is_some_and(|(staged, _)| *staged == generation);
             let known = today.filter(|_| is_known);
             if is_staged || known.map_or(Ok(false), |row| self.journal.is_said_later(&row, record))? {

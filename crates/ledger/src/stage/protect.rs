@@ -1,7 +1,7 @@
 //! Staging protections: their rows are counts, and lie in the generation that does not age.
 
 use super::{Stage, Staged};
-use crate::journal::{JournalError, LASTING, PROTECTED_MESSAGE, row_key};
+use crate::journal::{JournalError, LASTING, PROTECTED_MESSAGE, RecordNumber, row_key};
 use crate::keys::Key;
 use crate::protection::{Turn, follow, is_protection, message_hash};
 use crate::record::{Before, Opinion, Record, Verb};
@@ -29,7 +29,7 @@ impl Stage<'_> {
     pub(super) fn protection(
         &mut self,
         record: &Record,
-        number: u64,
+        number: RecordNumber,
         keys: &[Key],
         staged: &mut Staged,
     ) -> Result<Vec<Before>, JournalError> {

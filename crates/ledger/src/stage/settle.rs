@@ -14,7 +14,7 @@ use seenit_signature::{Class, Proof};
 
 use super::Stage;
 use crate::config::LedgerConfig;
-use crate::journal::{JournalError, KeyRow, Row, is_mark, row_key};
+use crate::journal::{JournalError, KeyRow, RecordNumber, Row, is_mark, row_key};
 use crate::keys::Key;
 use crate::record::{Opinion, Verb};
 use crate::reporter::{OPERATOR, Reporter, ReporterId};
@@ -26,7 +26,7 @@ use crate::trust::{confirm, refute};
 struct PastOpinion {
     opinion: Opinion,
     /// Its record: a higher number was said later.
-    number: u64,
+    number: RecordNumber,
     /// Whether the signature proves that the record is about this message.
     is_proof: bool,
 }
@@ -171,7 +171,7 @@ impl Stage<'_> {
         let named = exact_of(keys);
         let my_pieces = pieces_of(keys);
         // By record of the operator's.
-        let mut contradicted: HashMap<u64, Contradicted> = HashMap::new();
+        let mut contradicted: HashMap<RecordNumber, Contradicted> = HashMap::new();
         for key in &named {
             let operators = self.row_on(*key, OPERATOR)?.filter(|row| row.opinion == opinion.opposite());
             let Some(operators) = operators else {
@@ -254,7 +254,7 @@ impl Stage<'_> {
 
     /// Whether a record and a message with these signatures, which share nothing that proves it, are about one message
     /// all the same: all that one of them names is the other's.
-    fn is_about(&self, number: u64, message: &[Key]) -> Result<bool, JournalError> {
+    fn is_about(&self, number: RecordNumber, message: &[Key]) -> Result<bool, JournalError> {
         // A record of this batch cannot be read yet: nobody is judged by it.
         let Some(case) = self.case_of(false, number)? else {
             return Ok(false);
@@ -265,7 +265,7 @@ impl Stage<'_> {
 
     /// The links, hosts and parts that a record names, this batch's included; `None` where the record is lost, by which
     /// nobody is judged.
-    fn pieces_in(&self, number: u64) -> Result<Option<HashSet<Hash128>>, JournalError> {
+    fn pieces_in(&self, number: RecordNumber) -> Result<Option<HashSet<Hash128>>, JournalError> {
         if let Some(pieces) = self.pieces.get(&number) {
             return Ok(Some(pieces.clone()));
         }
