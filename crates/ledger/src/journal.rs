@@ -31,17 +31,14 @@ use fjall::config::{
     PinningPolicy,
 };
 use fjall::{AbstractTree, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
-use seenit_filter::GeometryError;
 use seenit_filter::hash::Hash128;
-use seenit_filter::sightings::SightingsError;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use crate::error::{Cause, OpenError};
+use crate::error::OpenError;
 use crate::peers::table::Peers;
-use crate::record::{Record, RecordError};
+use crate::record::Record;
 use crate::reporter::{Reporter, ReporterId};
 
+mod failure;
 pub(crate) mod heard;
 pub(crate) mod horizon;
 mod keys;
@@ -51,6 +48,8 @@ mod run;
 mod shares;
 pub(crate) mod sightings;
 
+pub(crate) use failure::JournalError;
+use failure::{from_json, odd_row, open_error, record_of, to_json};
 use row::split_row_key;
 pub(crate) use row::{
     FORGETTING, KeyRow, LASTING, MANY, MarkRow, PROTECTED_MESSAGE, PROTECTION, RecordNumber, Row, RowKey,
@@ -71,58 +70,6 @@ const WORKERS: usize = 1;
 /// The size of a table on disk. The first level has four of them and is merged as a whole each time: it must not be
 /// long, or sealed memory waits for it (race `server`: with 64 MiB a second of standstill).
 const TABLE_BYTES: u64 = 4 << 20;
-
-/// What the store says when it fails, or rows that make no sense.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum JournalError {
-    #[error("{}", plain(.0))]
-    Store(#[from] fjall::Error),
-    #[error("{0}")]
-    Io(#[from] std::io::Error),
-    #[error("{of}: {error}")]
-    Json {
-        of: &'static str,
-        #[source]
-        error: serde_json::Error,
-    },
-    #[error("record {number}: {error}")]
-    Record {
-        number: u64,
-        #[source]
-        error: RecordError,
-    },
-    #[error("{0}")]
-    Rows(#[source] Cause),
-}
-
-impl JournalError {
-    pub(crate) fn rows(error: impl std::error::Error + Send + Sync + 'static) -> Self {
-        JournalError::Rows(Cause::new(error))
-    }
-}
-
-/// Sightings that cannot be read, or not be added up.
-impl From<SightingsError> for JournalError {
-    fn from(error: SightingsError) -> Self {
-        JournalError::rows(error)
-    }
-}
-
-/// There is no memory for what it says.
-impl From<GeometryError> for JournalError {
-    fn from(error: GeometryError) -> Self {
-        JournalError::rows(error)
-    }
-}
-
-/// What the store says, without its own words where the system has said it.
-fn plain(error: &fjall::Error) -> String {
-    match error {
-        fjall::Error::Io(error) => error.to_string(),
-        fjall::Error::Poisoned => "an earlier write failed".into(),
-        other => other.to_string(),
-    }
-}
 
 /// One generation's keyspaces.
 #[derive(Clone)]
@@ -574,18 +521,6 @@ impl JournalBatch<'_> {
     }
 }
 
-fn open_error(path: &Path, error: fjall::Error) -> OpenError {
-    use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
-    let path = path.to_owned();
-    match error {
-        fjall::Error::Io(why) if matches!(why.kind(), InvalidData | NotFound | UnexpectedEof) => {
-            OpenError::JournalDamaged { path, why: Cause::new(why) }
-        }
-        fjall::Error::Io(_) | fjall::Error::Locked => OpenError::Journal { path, error },
-        damage => OpenError::JournalDamaged { path, why: Cause::new(damage) },
-    }
-}
-
 fn generation(database: &Database, number: u64) -> Result<Generation, fjall::Error> {
     let log = database.keyspace(&format!("log-{number}"), log_options)?;
     let index = database.keyspace(&format!("index-{number}"), index_options)?;
@@ -602,26 +537,10 @@ fn bulk_key(generation: u64, hash: Hash128, slot: u16) -> Vec<u8> {
     key
 }
 
-fn record_of(number: u64, bytes: &[u8]) -> Result<Record, JournalError> {
-    Record::decode(bytes).map_err(|error| JournalError::Record { number, error })
-}
-
-fn from_json<T: DeserializeOwned>(of: &'static str, json: &[u8]) -> Result<T, JournalError> {
-    serde_json::from_slice(json).map_err(|error| JournalError::Json { of, error })
-}
-
-fn to_json(of: &'static str, value: &impl Serialize) -> Result<Vec<u8>, JournalError> {
-    serde_json::to_vec(value).map_err(|error| JournalError::Json { of, error })
-}
-
 fn number_of(key: &[u8]) -> Result<u64, JournalError> {
     Ok(u64::from_be_bytes(key.try_into().map_err(|_| odd_row())?))
 }
 
 fn decode_row(bytes: &[u8]) -> Result<Row, JournalError> {
     Row::decode(bytes).ok_or_else(odd_row)
-}
-
-fn odd_row() -> JournalError {
-    JournalError::Rows("a row of another shape than this program writes".into())
 }
