@@ -140,7 +140,7 @@ impl Ledger {
             let exact = case.iter().filter(|one| one.kind().is_exact());
             exact.map(|signature| (signature, shared.memory.sip.hash(&signature))).collect()
         };
-        counted.iter().try_for_each(|&one| shared.memory.seen.check(generation, one))?;
+        counted.iter().try_for_each(|(one, hash)| shared.memory.seen.check(generation, *one, *hash))?;
         counted.iter().try_for_each(|(one, hash)| self.count(*one, *hash, recipients).map(|_| ()))
     }
 
@@ -167,7 +167,7 @@ impl Ledger {
             return Ok(0);
         }
         let recipients = recipients.min(RECIPIENTS_MAX);
-        let count = shared.memory.seen.add(generation, (signature, hash), recipients)?;
+        let count = shared.memory.seen.add(generation, signature, hash, recipients)?;
         if shared.memory.doubts.is_in_doubt(FilterName::Seen) {
             // What others counted is not told: it may be another message's.
             return Ok(recipients);

@@ -86,7 +86,7 @@ fn configuration(folder: &Folder, settings: &Settings) -> Result<String, Problem
 /// Whom the broker trusts: the operator, who is the network's admin, and the network's account as it is now.
 fn authority(folder: &Folder) -> Result<String, Problem> {
     let (authority, roster) = (Authority::of(folder.secret()), folder.roster()?);
-    let account = authority.account(roster.version(), &folder.removed(&roster)?);
+    let account = authority.account(roster.version, &folder.removed(&roster)?);
     let system = authority.system_account();
     Ok(format!(
         "# Whom the broker of network {} trusts. `seenit network` writes this: do not change it.\n\

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use proptest::prelude::*;
-use seenit_link::store::{Peer, Store};
+use seenit_link::store::{LinkBatch, PeerSite, Store};
 use seenit_signature::Kind;
 use seenit_sites::roster::Caps;
 
@@ -97,7 +97,7 @@ fn case_for(verb: Verb, number: u8) -> Case {
     }
 }
 
-fn table(spam_caps: [u32; 2]) -> Vec<Peer> {
+fn table(spam_caps: [u32; 2]) -> Vec<PeerSite> {
     let caps = |spam: u32| Caps { spam, ham: spam / 2, seen: u64::from(spam) * 10_000 };
     let peers = [1, 2].into_iter().zip(spam_caps);
     peers.filter(|(_, spam)| *spam > 0).map(|(slot, spam)| peer(slot, caps(spam))).collect()
@@ -115,8 +115,8 @@ fn open(folder: &Path, clock: &Arc<Days>) -> Ledger {
     Ledger::open(folder, config, Arc::clone(clock) as Arc<dyn Clock>).expect("a ledger")
 }
 
-fn set_peers(ledger: &Ledger, peers: Vec<Peer>) {
-    let batch = seenit_link::store::Batch { peers: Some(peers), ..Default::default() };
+fn set_peers(ledger: &Ledger, peers: Vec<PeerSite>) {
+    let batch = LinkBatch { peers: Some(peers), ..Default::default() };
     ledger.commit(batch).expect("durable");
 }
 

@@ -26,9 +26,9 @@ pub(crate) struct JournalPeer {
     pub(crate) seen: u64,
 }
 
-impl From<&store::Peer> for JournalPeer {
-    fn from(peer: &store::Peer) -> Self {
-        let store::Peer { slot, site, name, caps } = peer;
+impl From<&store::PeerSite> for JournalPeer {
+    fn from(peer: &store::PeerSite) -> Self {
+        let store::PeerSite { slot, site, name, caps } = peer;
         let spam = caps.spam;
         let ham = caps.ham;
         let seen = caps.seen;

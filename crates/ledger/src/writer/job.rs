@@ -1,7 +1,7 @@
 //! What the writer is asked for, and the way back to who asked. Everybody who waits gets an answer, whatever becomes of
 //! the job.
 
-use seenit_link::store::{Batch, Committed, Peer};
+use seenit_link::store::{Committed, LinkBatch, PeerSite};
 
 use crate::answers::{Receipt, Write};
 use crate::appoint::Appointment;
@@ -20,8 +20,8 @@ pub(crate) enum Job {
         reply: Reply<Reporter>,
     },
     /// What was heard from peers, and what the link keeps of it.
-    Link(Box<Batch>, Reply<Committed>),
-    SetPeers(Vec<Peer>, Reply<()>),
+    Link(Box<LinkBatch>, Reply<Committed>),
+    SetPeers(Vec<PeerSite>, Reply<()>),
     Snapshot(Reply<()>),
     ConfirmClock,
     ChangeIncarnation(IncarnationChange, Reply<()>),
