@@ -67,6 +67,10 @@ impl Writer {
                 self.move_horizon(shared, journal, generation + 1, true)?;
             }
         }
+        assert!(
+            self.horizon.before <= now.max(before),
+            "the present generation and protections are never forgotten"
+        );
         self.note_room();
         shared.begin(WriterStep::Commit);
         if self.horizon.before > before {
@@ -92,10 +96,6 @@ impl Writer {
         before: u64,
         is_early: bool,
     ) -> Result<(), JournalError> {
-        assert!(
-            before <= self.calendar.generation(),
-            "the present generation and protections are never forgotten"
-        );
         let known = self.heads.iter().map(|head| head.as_ref().map_or(0, |head| head.horizon)).min();
         let next = NextNumbers { own: self.next, heard: self.next_heard };
         let to = MoveTo { before, capacity: shared.config.capacity, is_early };
