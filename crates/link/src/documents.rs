@@ -82,7 +82,8 @@ impl Documents {
         Ok(true)
     }
 
-    /// Takes a manifest in, likewise. `begun` is the generation in which this site counts already under the network's terms.
+    /// Takes a manifest in, likewise. `begun` is the generation in which this site counts already under the network's
+    /// terms.
     pub(crate) fn take_manifest(
         &mut self,
         batch: &mut LinkBatch,
