@@ -6,11 +6,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use ed25519_dalek::SigningKey;
-use seenit_filter::hash::{Fingerprint, SipKey};
+use seenit_filter::hash::{KeyFingerprint, SipKey};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::error::OpenError;
+use crate::error::{Cause, OpenError};
 use crate::open::JOURNAL_FOLDER;
 use crate::private;
 use crate::seen::{SeenKey, key_at};
@@ -50,10 +50,10 @@ pub(crate) struct Incarnation {
 impl Incarnation {
     /// A life that nobody is told of.
     pub(crate) fn private(id: u64, first: u64) -> Self {
-        Incarnation::new(id, first, (None, Vec::new()))
+        Incarnation::new(id, first, None, Vec::new())
     }
 
-    fn new(id: u64, first: u64, (network, keys): (Option<[u8; 32]>, Vec<(u64, SeenKey)>)) -> Self {
+    fn new(id: u64, first: u64, network: Option<[u8; 32]>, keys: Vec<(u64, SeenKey)>) -> Self {
         Incarnation { id, first, last: None, named: None, sightings: Vec::new(), network, keys }
     }
 
@@ -67,6 +67,8 @@ impl Incarnation {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
     pub(crate) last: u64,
+    /// The number of the next record, the first of the incarnation that follows.
+    pub(crate) next: u64,
     pub(crate) named: Option<u64>,
     pub(crate) sightings: Vec<(u64, u64)>,
 }
@@ -165,14 +167,14 @@ impl Identity {
     pub(crate) fn read(folder: &Path) -> Result<Self, OpenError> {
         let path = folder.join(FILE);
         let bytes = fs::read(&path).map_err(OpenError::file(&path))?;
-        let damaged = |why: String| OpenError::Damaged { path: path.clone(), why };
-        let advised = |why: String| {
-            damaged(format!(
+        let damaged = |why: Cause| OpenError::Damaged { path: path.clone(), why };
+        let advised = |why: serde_json::Error| {
+            damaged(Cause::from(format!(
                 "the site's keys cannot be read: {why}; put the file back from a backup (seenit restore)"
-            ))
+            )))
         };
-        let stored: Stored = serde_json::from_slice(&bytes).map_err(|error| advised(error.to_string()))?;
-        Identity::from_stored(&stored).map_err(damaged)
+        let stored: Stored = serde_json::from_slice(&bytes).map_err(advised)?;
+        Identity::from_stored(&stored).map_err(|why| damaged(why.into()))
     }
 
     /// Reads the identity of a folder that must be a site already.
@@ -184,7 +186,8 @@ impl Identity {
     }
 
     fn random(now_secs: u64) -> io::Result<Self> {
-        let (mut signing, mut hash_key) = (Zeroizing::new([0; 32]), Zeroizing::new([0; 16]));
+        let mut signing = Zeroizing::new([0; 32]);
+        let mut hash_key = Zeroizing::new([0; 16]);
         getrandom::fill(signing.as_mut_slice()).map_err(io::Error::other)?;
         getrandom::fill(hash_key.as_mut_slice()).map_err(io::Error::other)?;
         let incarnations = vec![Incarnation::private(now_secs, 1)];
@@ -226,26 +229,25 @@ impl Identity {
         Ok(private::write(&path, &bytes.map_err(OpenError::file(&path))?)?)
     }
 
-    /// Begins a new life of the folder, of the same network as the one before, durably: records from `first` on are its
-    /// own. `last` is the last record that the journal has.
+    /// Begins a new incarnation of the folder, of the same network as the one before, durably.
     pub(crate) fn begin_incarnation(
         &mut self,
         folder: &Path,
-        (last, first): (u64, u64),
+        ending: Ending,
         now_secs: u64,
     ) -> Result<(), OpenError> {
         let Incarnation { network, keys, .. } = self.incarnation().clone();
-        let ending = Ending { last, ..Ending::default() };
-        *self = self.with_life(ending, (first, now_secs), (network, keys));
+        *self = self.with_incarnation(ending, now_secs, network, keys);
         self.save(folder)
     }
 
-    /// The identity with one more life, not saved yet.
-    pub(crate) fn with_life(
+    /// The identity with one more incarnation, not saved yet.
+    pub(crate) fn with_incarnation(
         &self,
         ending: Ending,
-        (first, now_secs): (u64, u64),
-        of: (Option<[u8; 32]>, Vec<(u64, SeenKey)>),
+        now_secs: u64,
+        network: Option<[u8; 32]>,
+        keys: Vec<(u64, SeenKey)>,
     ) -> Self {
         let mut next = self.clone();
         let id = now_secs.max(self.incarnation().id + 1);
@@ -253,7 +255,8 @@ impl Identity {
             ended.last = Some(ending.last);
             (ended.named, ended.sightings) = (ending.named, ending.sightings);
         }
-        next.incarnations.push(Incarnation::new(id, first, of));
+        assert!(id > self.incarnation().id, "a new incarnation has a higher number than all before it");
+        next.incarnations.push(Incarnation::new(id, ending.next, network, keys));
         next
     }
 
@@ -282,7 +285,7 @@ impl Identity {
     }
 
     /// The hash key with a fingerprint: the site's own, or one of any life's terms.
-    pub(crate) fn key_of(&self, fingerprint: Fingerprint) -> Option<[u8; 16]> {
+    pub(crate) fn key_of(&self, fingerprint: KeyFingerprint) -> Option<[u8; 16]> {
         let of_networks = self.incarnations.iter().flat_map(|life| &life.keys);
         let mut keys = std::iter::once(*self.hash_key).chain(of_networks.map(|(_, key)| *key));
         keys.find(|key| SipKey::new(*key).fingerprint() == fingerprint)

@@ -187,7 +187,7 @@ fn a_tally_that_will_be_full_is_an_alarm_days_before() {
     let (day, days) = warned.expect("an alarm");
     assert!(day <= 8 && (4.0..=7.0).contains(&days), "on day {day}: full in {days} days");
     let alarms = ledger.stats().alarms;
-    assert!(alarms.iter().any(|alarm| alarm.contains("raise `capacity` to ")), "{alarms:?}");
+    assert!(alarms.iter().any(|alarm| alarm.contains("set [ledger] capacity to ")), "{alarms:?}");
     assert_eq!(remembered(&ledger, 14).len(), 13, "the first day made room");
 }
 
