@@ -68,7 +68,7 @@ pub(crate) enum Experiment {
 /// What every experiment takes.
 #[derive(Args)]
 pub(crate) struct Common {
-    /// Everything random follows from it
+    /// Seed of all random numbers: equal seeds give equal results
     #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
     seed: u64,
     /// Rounds, runs or repetitions; each experiment has a default of its own

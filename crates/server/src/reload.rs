@@ -39,7 +39,7 @@ pub(crate) enum ReloadError {
          the largest body may be half of it ({half} bytes): restart the server, or make it smaller"
     )]
     Body { message: u64, body: u64, half: u64 },
-    #[error("tls.certificate: the server was started without one, so this holds from the next start on")]
+    #[error("cannot take up tls.certificate while running: the server was started without TLS; restart it")]
     NoTls,
     #[error(
         "tls.certificate and tls.key are not set any more, and the server shows a certificate: set them again, or \

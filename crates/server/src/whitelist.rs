@@ -41,10 +41,17 @@ pub enum ListError {
         error: WhitelistError,
     },
     /// Files include each other, or there are too many.
-    #[error("{}: more than {FILES_MAX} files, or files that include each other", .0.display())]
+    #[error(
+        "{}: the whitelist has more than {FILES_MAX} files, or files that include each other; take an `include` line \
+         out",
+        .0.display()
+    )]
     Files(PathBuf),
     /// Too much to remember.
-    #[error("{}: more than {SUMS_MAX} addresses and checksums", .0.display())]
+    #[error(
+        "{}: the whitelist has more than {SUMS_MAX} addresses and checksums; name smaller blocks of addresses",
+        .0.display()
+    )]
     Sums(PathBuf),
 }
 

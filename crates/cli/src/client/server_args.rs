@@ -27,8 +27,7 @@ pub(crate) struct ServerArgs {
     /// operator's token, which `serve` wrote]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// A PEM file with the authority of the server's certificate, or with that certificate itself: trusted beside
-    /// those that the system trusts
+    /// A PEM file with the server's certificate or its certificate authority, to trust in addition to the system's
     #[arg(long, value_name = "FILE", env = "SEENIT_CA")]
     ca: Option<PathBuf>,
 }

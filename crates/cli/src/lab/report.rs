@@ -25,7 +25,7 @@ pub(crate) struct ReportArgs {
     /// Where to put index.html; made if it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Everything random follows from it
+    /// Seed of all random numbers: equal seeds give equal results
     #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
     seed: u64,
     /// The shared corpus of real mail, for the experiments that use it

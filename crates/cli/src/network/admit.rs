@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     /// Let all in who ask
     #[arg(long, requires = "yes", conflicts_with = "name")]
     all: bool,
-    /// I compared the words, or need not: admits what was not shown with --pending first, too
+    /// Admit without --pending first, because you have compared the words or need not
     #[arg(long)]
     yes: bool,
     #[command(flatten)]

@@ -53,7 +53,7 @@ pub(crate) fn write(path: &Path, section: &Section, force: bool) -> Result<bool,
     if read.key() != Some(section.network) || read.nats != section.nats || read.ca != section.ca {
         let why =
             "its [network] cannot be changed; write it by hand as docs/guide/network.md says".to_owned();
-        return Err(Problem::Paper { path: path.to_owned(), why });
+        return Err(Problem::AdminFile { path: path.to_owned(), why });
     }
     // In place, so that a file that is there keeps its owner and mode.
     fs::write(path, after).map_err(Problem::output(path))?;

@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     /// Do not start a broker
     #[arg(long)]
     no_start: bool,
-    /// Seconds of a generation of seen counts: said when the network is made, and for ever
+    /// Length of a generation of seen counts, in seconds; chosen when the network is made and fixed from then on
     #[arg(long, value_name = "SECS", default_value_t = 86_400,
         value_parser = clap::value_parser!(u64).range(GENERATION_SECS_MIN..=GENERATION_SECS_MAX))]
     generation_secs: u64,

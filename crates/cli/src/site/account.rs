@@ -15,7 +15,7 @@ use crate::problem::Problem;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// All accounts: roles, standing, what their word weighs, and how often it was confirmed and refuted
+    /// List all accounts with roles, standing, weight, and how often each was confirmed and refuted
     #[command(
         after_help = "Two are built in: `operator` is whoever holds the operator's token, and on this machine \
         root and whom the server runs as; `local` is all other users of this machine together.\n\
@@ -28,19 +28,19 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  seenit account add mx1 --role check\n  \
         seenit account add abuse-desk --role report --role revoke --weight 10")]
     Add(Add),
-    /// Take an account away; what it said stays
+    /// Remove an account; what it reported and revoked stays
     #[command(after_help = "Example: seenit account remove mx1")]
     Remove(Named),
     /// Give an account a new token, and show it, once
     #[command(after_help = "Example: seenit account token mx1")]
     Token(Named),
-    /// Choose how an account stands: vouched, known or stranger
+    /// Set how far an account is trusted: vouched, known or stranger
     #[command(
         after_help = "Examples:\n  seenit account standing abuse-desk vouched   # lists mail alone, judges others\n  \
         seenit account standing razor.alice known      # she registered; now she can earn weight"
     )]
     Standing(Stand),
-    /// Fix what an account's word weighs; from 5 on it is vouched for
+    /// Fix the weight of an account's opinions; with 5 or more the account is vouched for
     #[command(after_help = "Examples:\n  seenit account weight mx1 5\n  \
         seenit account weight local 10   # any user of this machine may list mail")]
     Weight(Weight),
@@ -50,7 +50,7 @@ pub(crate) enum Command {
         The account of DCC's client 32768 is called dcc-32768. For fuzzy (rspamd) a key of this server is made for the \
         account, and its public half is shown: the encryption_key of the account's rule.")]
     Secret(Secret),
-    /// Take back everything an account said; its word weighs nothing from then on (the operator keeps its weight)
+    /// Take back everything an account said and set its weight to 0 (the operator's weight stays)
     #[command(after_help = "Example: seenit account undo mx1")]
     Undo(Named),
 }
@@ -79,7 +79,7 @@ pub(crate) struct Add {
     /// What it may do; may be given more than once. Each role lets it check and see as well
     #[arg(long, value_enum, default_value = "check")]
     role: Vec<Role>,
-    /// Points that its word weighs, 0 to 10, whatever it says [default: the server's choice, which changes by trust]
+    /// Fixed weight of its opinions, 0 to 10 points [default: the server's choice, which changes by trust]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=10))]
     weight: Option<u8>,
 }
@@ -105,11 +105,11 @@ pub(crate) struct Stand {
 /// How an account stands with the operator.
 #[derive(Clone, Copy, ValueEnum)]
 enum Standing {
-    /// Its word weighs 10 points, whatever it says, and settles what others said
+    /// Its opinions always weigh 10 points, and they confirm or refute the opinions of others
     Vouched,
-    /// It begins with the server's `account_weight` and earns more, slowly and never enough to list mail alone
+    /// Its weight begins at the server's `account_weight` and grows slowly, never enough to list mail alone
     Known,
-    /// Its word weighs nothing
+    /// Its opinions weigh nothing
     Stranger,
 }
 

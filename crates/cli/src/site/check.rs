@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// Ask the last snapshot in this data folder, not a server
     #[arg(long, value_name = "DATA_DIR", conflicts_with_all = ["token_file"])]
     local: Option<PathBuf>,
-    /// Also count that N recipients got each message; the verdict knows of them. 0 counts nothing
+    /// Also count N recipients of each message, before the verdict is given; 0 counts nothing
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "local")]
     #[arg(value_parser = clap::value_parser!(u64).range(..=RECIPIENTS_MAX))]
     see: u64,

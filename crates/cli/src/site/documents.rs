@@ -17,7 +17,7 @@ use crate::problem::Problem;
     seenit completions fish > ~/.config/fish/completions/seenit.fish"
 )]
 pub(crate) struct Completions {
-    /// Whose
+    /// The shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }

@@ -30,7 +30,7 @@ const TOGETHER_BYTES: usize = 32 << 20;
 #[derive(Args)]
 pub(crate) struct Files {
     /// Messages: files, mbox files, Maildirs, folders, archives (.tar), any of them packed (.gz, .zst), or - for
-    /// standard input. One that cannot be read is told and passed over
+    /// standard input. A message that cannot be read is named and skipped
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 }

@@ -30,7 +30,7 @@ const BATCH_SIGNATURES_MAX: usize = 10_000;
 )]
 pub(crate) struct Arguments {
     /// Good mail: files, mbox files, Maildirs, folders, archives (.tar), any of them packed (.gz, .zst), or - for
-    /// standard input. One that cannot be read is told and passed over
+    /// standard input. A message that cannot be read is named and skipped
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     /// Protect it no longer. What it shares with other protected messages stays protected

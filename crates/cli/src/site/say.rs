@@ -26,10 +26,10 @@ pub(crate) struct Arguments {
     files: Files,
     #[command(flatten)]
     place: ServerArgs,
-    /// The files are complaints (ARF, RFC 5965) or messages with others attached: those inside are meant
+    /// Use the messages inside the files, which are complaints (ARF, RFC 5965) or have messages attached
     #[arg(long, conflicts_with = "as_is")]
     pub(super) arf: bool,
-    /// The files are meant as they are, even those that are complaints or have messages attached
+    /// Use the files themselves, even if they are complaints or have messages attached
     #[arg(long)]
     pub(super) as_is: bool,
     /// Print one JSON array: file, acknowledged, receipt, problem

@@ -11,7 +11,7 @@ use crate::problem::Problem;
 
 #[derive(Subcommand)]
 pub(crate) enum Clock {
-    /// Accept the present time: what should have expired by it may expire
+    /// Accept the current time, so that what has expired by it is deleted
     #[command(
         after_help = "A server whose clock jumps ahead hides and deletes nothing until this is said.\n\
         Example: seenit clock confirm"

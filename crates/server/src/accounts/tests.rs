@@ -57,7 +57,10 @@ fn names_are_plain_free_and_not_built_in() {
     assert_eq!(why("a", reporting()), "there is an account a already");
     assert_eq!(why("operator", reporting()), "operator is a built-in name");
     assert_eq!(why("local", reporting()), "local is a built-in name");
-    assert_eq!(why("b", Roles::default()), "an account needs a role: check, report, revoke or admin");
+    assert_eq!(
+        why("b", Roles::default()),
+        "cannot add an account without a role; give it one of check, report, revoke and admin"
+    );
     for name in ["", "A", "ä", "a b", "../a", "a\n", &"a".repeat(65)] {
         assert!(why(name, reporting()).contains("is no name"), "{name:?}");
     }

@@ -16,19 +16,19 @@ pub enum Stream {
     /// What sites saw.
     Seen,
     /// Rosters and manifests.
-    Papers,
+    Documents,
 }
 
 impl Stream {
     /// All of them.
-    pub const ALL: [Stream; 3] = [Stream::Records, Stream::Seen, Stream::Papers];
+    pub const ALL: [Stream; 3] = [Stream::Records, Stream::Seen, Stream::Documents];
 
     /// As in subjects.
     pub fn as_str(self) -> &'static str {
         match self {
             Stream::Records => "records",
             Stream::Seen => "seen",
-            Stream::Papers => "papers",
+            Stream::Documents => "papers",
         }
     }
 }
@@ -171,7 +171,7 @@ mod tests {
             names.bucket_stream(&site),
             "OBJ_SEENIT_8a88e3dd7409f195_8139770ea87d175f56a35466c34c7ecc"
         );
-        assert_eq!(names.told_of("seenit.8a88e3dd7409f195.new.papers.roster"), Some(Stream::Papers));
+        assert_eq!(names.told_of("seenit.8a88e3dd7409f195.new.papers.roster"), Some(Stream::Documents));
         assert_eq!(names.told_of("seenit.8a88e3dd7409f195.beat.x"), None);
     }
 }

@@ -278,7 +278,7 @@ fn place_of(place: broker::StreamPosition) -> Option<(Kind, Place)> {
     let kind = match place.stream {
         Stream::Records => Kind::Records,
         Stream::Seen => Kind::Sightings,
-        Stream::Papers => return None,
+        Stream::Documents => return None,
     };
     Some((kind, Place { born: place.created, sequence: place.sequence }))
 }
