@@ -251,7 +251,10 @@ fn log_lines(lines: &Receiver<Line>, load: &Load) {
         }
         let lost = load.left_out.swap(0, Relaxed);
         if lost > 0 {
-            tracing::warn!(lines = lost, "the log is slower than what it should tell of: lines are missing");
+            tracing::warn!(
+                lines = lost,
+                "the log is written too slowly: lines of the audit trail are missing"
+            );
         }
     }
 }

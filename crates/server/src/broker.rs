@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! driver --BrokerHandle--> run --> publish (one task for records, one for seen)
-//!                               -> talk    (beats, questions, answers: nothing is kept)
+//!                               -> talk    (heartbeats, questions, answers: nothing is kept)
 //!                               -> objects (snapshots: one at a time)
 //! driver <--Arrived------- read (one task for each stream), talk, publish, objects, the connection
 //! ```
@@ -128,7 +128,7 @@ pub struct ReplyTo(pub u64);
 /// What the broker has to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrived {
-    /// Bytes of somebody: a message, a document, a beat, a question, an answer.
+    /// Bytes of somebody: a message, a document, a heartbeat, a question, an answer.
     Bytes {
         /// As they came.
         bytes: Bytes,
@@ -226,9 +226,9 @@ impl BrokerHandle {
         self.give(Command::Publish { kind, wanted })
     }
 
-    /// Says a beat to whoever listens.
-    pub fn beat(&self, bytes: Vec<u8>) -> Result<(), Busy> {
-        self.give(Command::Say(talk::Said::Beat(bytes.into())))
+    /// Sends a heartbeat to whoever listens.
+    pub fn heartbeat(&self, bytes: Vec<u8>) -> Result<(), Busy> {
+        self.give(Command::Say(talk::Said::Heartbeat(bytes.into())))
     }
 
     /// Asks a site. Answers arrive as bytes.
@@ -356,7 +356,7 @@ async fn told(shared: &Shared, event: Event, news: &read::News, why: &mut Option
         // Each attempt to connect fails in the same way: once is enough.
         Event::ClientError(error) if why.as_ref() == Some(&connect::plainly(&error)) => return,
         Event::ClientError(error) => down(connect::plainly(&error), why),
-        Event::ServerError(error) => return tracing::warn!(%error, "the broker complains"),
+        Event::ServerError(error) => return tracing::warn!(%error, "the broker reports an error"),
         Event::SlowConsumer(_) => {
             shared.dropped.heard.fetch_add(1, Ordering::Relaxed);
             return;
@@ -367,7 +367,7 @@ async fn told(shared: &Shared, event: Event, news: &read::News, why: &mut Option
 }
 
 fn down(now: String, why: &mut Option<String>) -> Arrived {
-    tracing::warn!(why = now, "the broker is not there");
+    tracing::warn!(why = now, "the broker cannot be reached");
     *why = Some(now.clone());
     Arrived::Down(now)
 }

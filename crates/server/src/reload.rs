@@ -70,10 +70,7 @@ impl Reloader {
             Ok(later) => {
                 if !later.is_empty() {
                     let keys = later.join(", ");
-                    tracing::warn!(
-                        keys,
-                        "changed in the configuration, and used only from the next start on"
-                    );
+                    tracing::warn!(keys, "these keys were changed in the configuration and need a restart");
                 }
                 let file = self.file.as_ref().map(|file| file.display().to_string());
                 tracing::info!(file, "reloaded: configuration, DCC's whitelist, certificate");

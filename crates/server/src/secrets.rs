@@ -177,7 +177,9 @@ impl Secrets {
         let sealed = all.0.iter().filter_map(|(account, secrets)| Some((account, secrets.get(&protocol)?)));
         let opened = sealed.filter_map(|(account, sealed)| {
             let secret = self.unseal(account, protocol, sealed);
-            let secret = secret.inspect_err(|error| tracing::error!(%error, "a secret is nobody's"));
+            let secret = secret.inspect_err(
+                |error| tracing::error!(%error, "a secret cannot be opened: no account can use it"),
+            );
             Some((account.clone(), secret.ok()?))
         });
         opened.collect()

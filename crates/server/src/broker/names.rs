@@ -110,8 +110,8 @@ impl Names {
         format!("seenit.{}.door.user.{}", self.network, site_letters(site))
     }
 
-    /// Where a site's beats are heard; `None` for those of all sites.
-    pub fn beat(&self, site: Option<&SiteKey>) -> String {
+    /// Where a site's heartbeats are heard; `None` for those of all sites.
+    pub fn heartbeat(&self, site: Option<&SiteKey>) -> String {
         format!("seenit.{}.beat.{}", self.network, letters_or_all(site))
     }
 
@@ -166,7 +166,7 @@ mod tests {
             "seenit.8a88e3dd7409f195.seen.8139770ea87d175f56a35466c34c7ecc"
         );
         assert_eq!(names.manifest(7), "seenit.8a88e3dd7409f195.papers.manifest.7");
-        assert_eq!(names.beat(None), "seenit.8a88e3dd7409f195.beat.*");
+        assert_eq!(names.heartbeat(None), "seenit.8a88e3dd7409f195.beat.*");
         assert_eq!(
             names.bucket_stream(&site),
             "OBJ_SEENIT_8a88e3dd7409f195_8139770ea87d175f56a35466c34c7ecc"

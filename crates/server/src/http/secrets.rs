@@ -74,7 +74,7 @@ pub(crate) async fn remove(backend: &Arc<Backend>, name: &str, protocol: &str) -
         if !backend.secrets.remove(&name, protocol)? {
             return Err(Problem::not_found(format!("{name} has no secret for {protocol}")));
         }
-        tracing::info!(account = name, %protocol, "a secret was taken away");
+        tracing::info!(account = name, %protocol, "a secret was removed");
         Ok(answer::json(&json!({"removed": name, "protocol": protocol})))
     })
     .await?

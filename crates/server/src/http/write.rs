@@ -75,7 +75,7 @@ fn whose(backend: &Backend, caller: &Caller, verb: Verb, uri: &Uri) -> Result<Re
     caller.check_role(Role::Admin)?;
     let unknown = || Problem::not_found(format!("there is no reporter {name:?}"));
     let reporter = backend.ledger.reporter(name).ok_or_else(unknown)?;
-    tracing::info!(by = caller.name(), reporter = name, "what another said is taken back");
+    tracing::info!(by = caller.name(), reporter = name, "the opinion of another reporter is taken back");
     Ok(reporter.id)
 }
 

@@ -213,7 +213,7 @@ impl Driver {
                 self.publishing[place] = Some(ticket);
                 self.broker.publish(ticket.0, kind, bytes, self.fences[place])
             }
-            Action::Heartbeat(bytes) => self.broker.beat(bytes),
+            Action::Heartbeat(bytes) => self.broker.heartbeat(bytes),
             Action::Ask { to, bytes } => self.broker.ask(to, bytes),
             Action::Answer { to, bytes } => self.broker.answer(broker::ReplyTo(to.0), bytes),
             Action::Put { name, bytes } => self.broker.put(name, bytes),

@@ -71,7 +71,7 @@ fn until_all_is_heard(one: &mut Running, two: &mut Running) {
     let until = Instant::now() + PATIENCE;
     while !missing.is_empty() {
         assert!(Instant::now() < until, "not heard: {missing:?}");
-        one.handle.beat(beat.clone()).expect("room");
+        one.handle.heartbeat(beat.clone()).expect("room");
         one.handle.ask(site(2).public(), question.clone()).expect("room");
         for (number, running) in [(2, &mut *two), (1, &mut *one)] {
             while let Some(arrived) = running.next(Duration::from_millis(200)) {
@@ -102,7 +102,7 @@ fn beats_questions_and_answers_are_heard_in_passing() {
     one.up();
     two.up();
     until_all_is_heard(&mut one, &mut two);
-    one.handle.beat(b"alive".to_vec()).expect("room");
+    one.handle.heartbeat(b"alive".to_vec()).expect("room");
     let beat = Arrived::Bytes { bytes: b"alive".as_slice().into(), reply: None, place: None };
     assert_eq!(hear(&mut two), beat);
     assert_eq!(hear(&mut one), beat, "a site hears itself, too");
