@@ -73,7 +73,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 
 fn finish(arguments: &Arguments, invite: &Invite, introduction: &Introduction) -> Result<ExitCode, Problem> {
     let words = introduction.words();
-    let (config, data) = (arguments.config.display(), arguments.data.display());
+    let config = arguments.config.display();
+    let data = arguments.data.display();
     let text = format!(
         "{name} asks to be let into network {network}.\nRead these words to the network's admin, by telephone or in \
          person:\n\n    {}\n\nThe admin sees the same words with `seenit network admit --pending`, and admits you with \

@@ -87,7 +87,10 @@ pub(crate) struct Common {
 
 impl Common {
     fn bench<'a>(&self, progress: &'a LabProgress) -> Bench<'a> {
-        let (seed, rounds, corpus, quick) = (self.seed, self.rounds, self.corpus.clone(), self.quick);
+        let seed = self.seed;
+        let rounds = self.rounds;
+        let corpus = self.corpus.clone();
+        let quick = self.quick;
         Bench { seed, rounds, corpus, quick, progress }
     }
 

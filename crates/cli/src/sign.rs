@@ -50,7 +50,8 @@ struct SignatureRow {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let (mut rows, mut failures) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    let mut failures = Vec::new();
     let mailbox = Mailbox::find_or_failures(&arguments.files)?;
     mailbox.each_message_or_failure(&mut |name, mail| {
         let mail = match mail {

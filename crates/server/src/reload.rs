@@ -119,7 +119,8 @@ fn check_bodies(memory: &Memory, http: &Http) -> Result<(), ReloadError> {
 
 /// A configuration with what a reload changes taken from another.
 fn merged(running: &Config, new: &Config) -> Result<Config, ReloadError> {
-    let (mut merged, new) = (table(running)?, table(new)?);
+    let mut merged = table(running)?;
+    let new = table(new)?;
     for (section, keys) in KEYS {
         for &key in keys {
             let value = new.get(section).and_then(|table| table.get(key)).cloned();
@@ -137,7 +138,9 @@ fn merged(running: &Config, new: &Config) -> Result<Config, ReloadError> {
 
 /// The keys that two configurations have different values of.
 fn differing(one: &Config, other: &Config) -> Result<Vec<String>, ReloadError> {
-    let (one, other, mut names) = (table(one)?, table(other)?, Vec::new());
+    let one = table(one)?;
+    let other = table(other)?;
+    let mut names = Vec::new();
     for key in Config::keys() {
         let value = |table: &toml::Table| table.get(key.section)?.get(&key.name).cloned();
         if value(&one) != value(&other) {

@@ -67,7 +67,9 @@ pub(crate) struct Whitelist(HashMap<Sum, Count>);
 impl Whitelist {
     /// Reads a file and those that it includes, which are looked for beside it.
     pub(crate) fn read(path: &Path) -> Result<Self, ListError> {
-        let (mut list, mut files, mut read) = (Whitelist::default(), vec![path.to_owned()], 0);
+        let mut list = Whitelist::default();
+        let mut files = vec![path.to_owned()];
+        let mut read = 0;
         while let Some(file) = files.pop() {
             read += 1;
             if read > FILES_MAX {

@@ -197,7 +197,8 @@ mod tests {
             names.dedup();
             names
         };
-        let (any, any_v6) = ("operator-0.0.0.0-8026.token", "operator-::-8026.token");
+        let any = "operator-0.0.0.0-8026.token";
+        let any_v6 = "operator-::-8026.token";
         assert_eq!(named("http://127.0.0.2:8026"), ["operator-127.0.0.2-8026.token", any, any_v6]);
         assert_eq!(named("http://[::1]:8026"), ["operator-::1-8026.token", any_v6]);
         assert!(named("http://localhost:8026").contains(&"operator-127.0.0.1-8026.token".to_owned()));

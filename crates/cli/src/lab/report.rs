@@ -93,7 +93,9 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Problem> {
         fs::metadata(corpus).map_err(Problem::input(corpus))?;
     }
     let progress = LabProgress::new();
-    let (seed, corpus, quick) = (args.seed, args.corpus.clone(), args.quick);
+    let seed = args.seed;
+    let corpus = args.corpus.clone();
+    let quick = args.quick;
     let bench = Bench { seed, rounds: None, corpus, quick, progress: &progress };
     let mut chapters = Vec::new();
     for ((name, question), runner) in EXPERIMENTS.into_iter().zip(RUNNERS) {

@@ -50,7 +50,8 @@ impl<'a> Session<'a> {
 
     /// Makes true what the folder says, and says what that changed: nothing where all was so already.
     pub(super) fn bring_up(&self) -> Result<Vec<String>, Problem> {
-        let (folder, mut changes) = (self.folder, Vec::new());
+        let folder = self.folder;
+        let mut changes = Vec::new();
         let roster = folder.roster()?;
         let authority = Authority::of(folder.secret());
         if let Some(system) = &self.system {

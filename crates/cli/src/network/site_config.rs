@@ -84,7 +84,8 @@ fn with_section(text: &str, section: &Section) -> String {
 
 /// The lines of a section without those of the keys that are written anew.
 fn without_keys<'a>(lines: &[&'a str]) -> Vec<&'a str> {
-    let (mut kept, mut depth) = (Vec::new(), 0_i64);
+    let mut kept = Vec::new();
+    let mut depth = 0_i64;
     for line in lines {
         let key = line.split_once('=').map_or("", |(key, _)| key.trim());
         if depth == 0 && !KEYS.contains(&key) {

@@ -58,7 +58,7 @@ pub(crate) enum Command {
 #[derive(Args)]
 pub(crate) struct Common {
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -170,39 +170,39 @@ impl Named {
 
 pub(super) fn run(command: &Command) -> Result<ExitCode, Problem> {
     match command {
-        Command::List(common) => tell(common, Client::of(&common.place)?.get("/v1/accounts")?, list),
+        Command::List(common) => tell(common, Client::of(&common.server)?.get("/v1/accounts")?, list),
         Command::Add(add) => {
             let roles: Vec<&str> = add.role.iter().map(|role| role.as_str()).collect();
             let mut wanted = json!({"name": add.named.name, "roles": roles});
             if let Some(weight) = add.weight {
                 wanted["weight"] = weight.into();
             }
-            let client = Client::of(&add.named.common.place)?;
+            let client = Client::of(&add.named.common.server)?;
             tell(&add.named.common, client.post_json("/v1/accounts", &wanted)?, token)
         }
         Command::Remove(named) => {
-            let client = Client::of(&named.common.place)?;
+            let client = Client::of(&named.common.server)?;
             tell(&named.common, client.delete(&named.path(""))?, |_| format!("{} is removed\n", named.name))
         }
         Command::Token(named) => {
-            let client = Client::of(&named.common.place)?;
+            let client = Client::of(&named.common.server)?;
             tell(&named.common, client.post_json(&named.path("/token"), &json!({}))?, token)
         }
         Command::Weight(weight) => {
             let named = &weight.named;
-            let client = Client::of(&named.common.place)?;
+            let client = Client::of(&named.common.server)?;
             let wanted = json!({"weight": weight.weight});
             tell(&named.common, client.post_json(&named.path("/weight"), &wanted)?, line)
         }
         Command::Standing(wanted) => {
             let named = &wanted.named;
-            let client = Client::of(&named.common.place)?;
+            let client = Client::of(&named.common.server)?;
             let body = json!({"standing": wanted.standing.as_str()});
             tell(&named.common, client.post_json(&named.path("/standing"), &body)?, line)
         }
         Command::Secret(wanted) => secret(wanted),
         Command::Undo(named) => {
-            let client = Client::of(&named.common.place)?;
+            let client = Client::of(&named.common.server)?;
             let done = client.post_json(&named.path("/undo"), &json!({}))?;
             let told = |done: &Value| format!("{} words of {} are taken back\n", done["words"], named.name);
             tell(&named.common, done, told)
@@ -212,8 +212,10 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, Problem> {
 
 /// The secret alone on standard output: it goes into a file of the client's.
 fn secret(wanted: &Secret) -> Result<ExitCode, Problem> {
-    let (named, protocol) = (&wanted.named, &wanted.protocol);
-    let (client, path) = (Client::of(&named.common.place)?, named.path(&format!("/secrets/{protocol}")));
+    let named = &wanted.named;
+    let protocol = &wanted.protocol;
+    let client = Client::of(&named.common.server)?;
+    let path = named.path(&format!("/secrets/{protocol}"));
     let name = &named.name;
     if wanted.remove {
         let told = |_: &Value| format!("{name} has no secret for {protocol} any more\n");
@@ -259,7 +261,8 @@ fn line(account: &Value) -> String {
     let weight = reporter["weight"].as_u64().map_or("-".into(), |weight| weight.to_string());
     let how = if reporter["fixed"] == true { "fixed" } else { "by trust" };
     let number = |field: &str| reporter[field].as_u64().unwrap_or(0);
-    let (name, standing) = (account["name"].as_str().unwrap_or_default(), reporter["standing"].as_str());
+    let name = account["name"].as_str().unwrap_or_default();
+    let standing = reporter["standing"].as_str();
     format!(
         "{name:24}{:32}{:10}weight {weight} ({how})  {} records, {} confirmed on {} days, {} refuted\n",
         roles.join(", "),

@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Ask the last snapshot in this data folder, not a server
     #[arg(long, value_name = "DATA_DIR", conflicts_with_all = ["token_file"])]
     local: Option<PathBuf>,
@@ -100,8 +100,8 @@ impl Checked {
         let about = if is_named {
             String::new()
         } else {
-            let (subject, from) =
-                (field(&self.heading.subject, "no subject"), field(&self.heading.from, "nobody"));
+            let subject = field(&self.heading.subject, "no subject");
+            let from = field(&self.heading.from, "nobody");
             format!(" ({subject}; from {from})")
         };
         format!("{}{about}: {}: {}\n", name.escape_debug(), self.judged.verdict, self.judged.why())
@@ -128,7 +128,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             })
         }
         None => {
-            let client = Client::of(&arguments.place)?;
+            let client = Client::of(&arguments.server)?;
             check(arguments, |mail| ask_and_see(&client, mail, arguments.see))
         }
     }
@@ -162,7 +162,8 @@ fn check(
     arguments: &Arguments,
     ask: impl Fn(&[u8]) -> Result<Judged, AskError> + Sync,
 ) -> Result<ExitCode, Problem> {
-    let (mut questions, mut rows) = (Questions::new(), Vec::new());
+    let mut questions = Questions::new();
+    let mut rows = Vec::new();
     let mut counts = Verdict::ALL.map(|verdict| (verdict.as_str(), 0));
     let files = &arguments.files.files;
     let is_named = |name: &str| name == "standard input" || files.iter().any(|path| path.as_os_str() == name);

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     undo: bool,
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Print one JSON object: messages, passed_over, unchanged, still_protected, failed, and what became of each file
     #[arg(long)]
     json: bool,
@@ -81,7 +81,7 @@ struct Protecting<'a> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let client = Client::of(&arguments.place)?;
+    let client = Client::of(&arguments.server)?;
     let path = if arguments.undo { "/v1/unprotect" } else { "/v1/protect" };
     let mut protecting = Protecting {
         client: &client,
@@ -184,7 +184,8 @@ impl Protecting<'_> {
             Err(error) => {
                 // What is wrong for all is told once.
                 if !(error.is_for_all() && self.told) {
-                    let (count, first) = (batch.len(), batch.first().map_or("", |(name, _)| name));
+                    let count = batch.len();
+                    let first = batch.first().map_or("", |(name, _)| name);
                     eprintln!("seenit: messages from {} on ({count}): {error}", first.escape_debug());
                 }
                 self.told |= error.is_for_all();

@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// How many recipients got each of the messages
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     recipients: u64,
@@ -35,9 +35,11 @@ struct Row {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let client = Client::of(&arguments.place)?;
+    let client = Client::of(&arguments.server)?;
     let path = format!("/v1/see?recipients={}", arguments.recipients);
-    let (mut questions, mut rows, mut seen) = (Questions::new(), Vec::new(), 0);
+    let mut questions = Questions::new();
+    let mut rows = Vec::new();
+    let mut seen = 0;
     let ask = |mail: &[u8]| client.post::<Value>(&path, MESSAGE, mail);
     questions.ask(&arguments.files.files, ask, |name, answer| {
         seen += u64::from(answer.is_ok());

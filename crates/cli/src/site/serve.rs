@@ -126,10 +126,12 @@ fn url(address: SocketAddr, (has_certificate, on_loopback): (bool, bool)) -> Str
 }
 
 fn line(running: &Running, data: &Path, urls: Vec<String>, stats: Stats) -> Result<String, Problem> {
-    let (recovery, alarms) = (stats.recovery, stats.alarms);
+    let recovery = stats.recovery;
+    let alarms = stats.alarms;
     let token_files = running.token_files();
     let clients = running.clients().iter().map(|(name, address)| (name.to_lowercase(), *address)).collect();
-    let (fuzzy_key, pid) = (running.fuzzy_key(), std::process::id());
+    let fuzzy_key = running.fuzzy_key();
+    let pid = std::process::id();
     let listening = Listening { urls, clients, fuzzy_key, data, token_files, pid, recovery, alarms };
     let line = serde_json::to_string(&listening).map_err(|error| Problem::io("JSON")(error.into()))?;
     Ok(line + "\n")

@@ -174,7 +174,8 @@ impl Operator {
     }
 
     fn stream(&self, stream: Stream, limits: &Limits) -> Config {
-        let (subjects, news) = (self.names.subjects(stream), self.names.news(Some(stream)));
+        let subjects = self.names.subjects(stream);
+        let news = self.names.news(Some(stream));
         let common = Config {
             name: self.names.stream(stream),
             subjects: vec![subjects.clone()],

@@ -50,7 +50,8 @@ pub(super) fn start(tasks: &mut JoinSet<()>, shared: &Shared, after: &[StreamPos
         let reader = Reader { shared: shared.clone(), stream, at: after, has_papers: has_papers.clone() };
         tasks.spawn(reader.run(news.of(stream).subscribe()));
     }
-    let (shared, told) = (shared.clone(), news.clone());
+    let shared = shared.clone();
+    let told = news.clone();
     tasks.spawn(async move {
         let Ok(mut heard) = shared.client.subscribe(shared.names.news(None)).await else { return };
         while let Some(message) = heard.next().await {
@@ -100,7 +101,8 @@ impl Reader {
         let name = self.shared.names.stream(self.stream);
         let held = self.shared.context.get_stream_no_info(name).await.map_err(BrokerError::of)?;
         let info = held.get_info().await.map_err(BrokerError::of)?;
-        let (mut at, last) = (self.begin(&info), info.state.last_sequence);
+        let mut at = self.begin(&info);
+        let last = info.state.last_sequence;
         // What has expired is passed over at once.
         at.sequence = at.sequence.max(info.state.first_sequence.saturating_sub(1).min(last));
         self.at = Some(at);

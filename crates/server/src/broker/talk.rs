@@ -38,7 +38,8 @@ pub(super) struct Talk {
 
 /// Starts listening.
 pub(super) fn start(tasks: &mut JoinSet<()>, shared: &Shared) -> Talk {
-    let (recent, replies) = (Arc::new(Recent::new()), Arc::new(Mutex::new(Replies::default())));
+    let recent = Arc::new(Recent::new());
+    let replies = Arc::new(Mutex::new(Replies::default()));
     let heard = [
         (shared.names.heartbeat(None), None),
         (shared.names.ask(Some(&shared.site)), Some(replies.clone())),

@@ -58,7 +58,8 @@ struct Shown {
 impl Shown {
     fn of(backend: &Backend, account: &Account) -> Self {
         let reporter = backend.ledger.reporter(&account.name);
-        let (name, roles) = (account.name.clone(), account.roles);
+        let name = account.name.clone();
+        let roles = account.roles;
         let secrets = backend.secrets.protocols_of(&name);
         Shown { name, roles, created: account.created, reporter, secrets, token: None }
     }

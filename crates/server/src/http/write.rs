@@ -38,7 +38,8 @@ pub(crate) async fn write(
     }
     refuse_empty(&cases)?;
     caller.spend(Spending::Writes, cost_of(&cases))?;
-    let (number, written) = (cases.len() as u64, cases.clone());
+    let number = cases.len() as u64;
+    let written = cases.clone();
     let (done, acknowledged) = oneshot::channel();
     let account = caller.name().to_owned();
     let line = Written { account, origin: caller.origin(), verb, cases: cases.clone() };

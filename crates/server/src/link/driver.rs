@@ -102,7 +102,8 @@ impl Driver {
             self.link.resume(self.pace.now(), kind, None);
         }
         while !stop.load(Relaxed) {
-            let (mut first, mut has_news) = (None, true);
+            let mut first = None;
+            let mut has_news = true;
             match runtime.block_on(self.wait(&mut arrived)) {
                 Woken::Arrived(one) => first = Some(one),
                 Woken::Read(done) => self.read(done),

@@ -22,7 +22,8 @@ fn plain(secrets: Vec<(String, Secret)>) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn secrets_outlive_a_restart_and_are_not_in_the_file() {
     let dir = tempfile::tempdir().expect("a folder");
-    let (secrets, accounts) = (Secrets::open(dir.path()).expect("new"), accounts(dir.path()));
+    let secrets = Secrets::open(dir.path()).expect("new");
+    let accounts = accounts(dir.path());
     secrets.put("mx", Protocol::Razor, b"open-sesame", &accounts).expect("kept");
     secrets.put("mx", Protocol::Razor, b"open-barley", &accounts).expect("replaced");
     secrets.put("mx", Protocol::Pyzor, b"other", &accounts).expect("kept");
@@ -49,7 +50,8 @@ fn secrets_outlive_a_restart_and_are_not_in_the_file() {
 #[test]
 fn an_api_token_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
-    let (secrets, accounts) = (Secrets::open(dir.path()).expect("new"), accounts(dir.path()));
+    let secrets = Secrets::open(dir.path()).expect("new");
+    let accounts = accounts(dir.path());
     let token = accounts.add("mx", Roles::from_iter([Role::Check]), ReporterId(9), 0).expect("an account");
     let why =
         secrets.put("other", Protocol::Razor, token.as_str().as_bytes(), &accounts).expect_err("a token");
@@ -61,7 +63,8 @@ fn an_api_token_is_refused() {
 #[test]
 fn a_secret_moved_or_changed_does_not_open() {
     let dir = tempfile::tempdir().expect("a folder");
-    let (secrets, accounts) = (Secrets::open(dir.path()).expect("new"), accounts(dir.path()));
+    let secrets = Secrets::open(dir.path()).expect("new");
+    let accounts = accounts(dir.path());
     secrets.put("a", Protocol::Razor, b"open-sesame", &accounts).expect("kept");
     let path = dir.path().join("secrets.json");
     let text = fs::read_to_string(&path).expect("read");
@@ -88,7 +91,8 @@ fn a_secret_moved_or_changed_does_not_open() {
 #[test]
 fn two_accounts_never_have_one_key_and_a_damaged_one_is_nobodys_alone() {
     let dir = tempfile::tempdir().expect("a folder");
-    let (secrets, accounts) = (Secrets::open(dir.path()).expect("new"), accounts(dir.path()));
+    let secrets = Secrets::open(dir.path()).expect("new");
+    let accounts = accounts(dir.path());
     let key = Protocol::Fuzzy.random_secret().expect("random bits");
     secrets.put("a", Protocol::Fuzzy, key.as_bytes(), &accounts).expect("kept");
     secrets.put("a", Protocol::Fuzzy, key.as_bytes(), &accounts).expect("its own");
