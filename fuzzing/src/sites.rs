@@ -7,16 +7,16 @@
 use std::sync::LazyLock;
 
 use ed25519_dalek::{Signer, SigningKey};
-use seenit_sites::ask::{ANSWER_BYTES_MAX, ASK_BYTES_MAX, Answer, Ask};
+use seenit_sites::ask::{ANSWER_BYTES_MAX, ASK_BYTES_MAX, Ask, AskAnswer};
 use seenit_sites::heartbeat::{HEADS_MAX, HOLDINGS_MAX, Heartbeat};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::{AdminSecret, SiteSecret};
 use seenit_sites::manifest::{Manifest, Manifests};
-use seenit_sites::message::{Head, Message};
+use seenit_sites::message::{Head, Message, Statement};
 use seenit_sites::number::Generation;
 use seenit_sites::roster::{Roster, SITES_MAX};
 use seenit_sites::snapshot::{PACKS_MAX, SECTIONS_MAX, Snapshot};
-use seenit_sites::{Arrival, Standing, list};
+use seenit_sites::{Arrival, Precedence, list};
 
 /// The mode's bit that asks for a signature that fits.
 const SIGN: u8 = 1;
@@ -56,13 +56,12 @@ pub fn check_roster(input: &[u8]) {
     let Some(bytes) = document(input, &ADMIN) else { return };
     let network = ADMIN_SECRET.public();
     let Ok(roster) = Roster::decode(&bytes, &network) else { return };
-    assert!(roster.members().len() <= SITES_MAX);
-    let again = Roster::sign(&ADMIN_SECRET, roster.version(), roster.members().to_vec());
+    assert!(roster.members.len() <= SITES_MAX);
+    let again = Roster::sign(&ADMIN_SECRET, roster.version, roster.members.clone());
     assert_eq!(again.as_ref(), Ok(&roster), "a roster has one encoding");
-    assert!(roster.members().iter().all(|member| roster.member(&member.site) == Some(member)));
-    let standing = roster.standing(&ROSTER).expect("of one network");
-    let back = ROSTER.standing(&roster).expect("of one network");
-    assert!(standing == Standing::Same || standing.replaces() != back.replaces(), "{standing:?}, {back:?}");
+    assert!(roster.members.iter().all(|member| roster.member(&member.site) == Some(member)));
+    let (there, back) = (roster.precedence(&ROSTER), ROSTER.precedence(&roster));
+    assert!(there == Precedence::Same || there.replaces() != back.replaces(), "{there:?}, {back:?}");
     assert!(Roster::decode(&flipped(&bytes), &network).is_err(), "one bit flipped makes it none");
 }
 
@@ -86,20 +85,19 @@ pub fn check_manifest(input: &[u8]) {
     let Some(bytes) = document(input, &ADMIN) else { return };
     let network = ADMIN_SECRET.public();
     let Ok(manifest) = Manifest::decode(&bytes, &network) else { return };
-    assert_eq!(manifest.bytes(), bytes);
+    assert_eq!(manifest.bytes, bytes);
     assert!(manifest.sites().is_sorted() && manifest.sites().count() <= SITES_MAX);
     for secret in SITES.map(SiteSecret::from_bytes) {
         if let Ok(key) = manifest.open(&secret) {
-            assert_eq!(key.fingerprint(), manifest.key(), "a key that opens is the one that is named");
+            assert_eq!(key.fingerprint(), manifest.key, "a key that opens is the one that is named");
         }
     }
     assert!(Manifest::decode(&flipped(&bytes), &network).is_err(), "one bit flipped makes it none");
-    let (number, first) = (manifest.number(), manifest.terms().first_generation);
+    let (number, first) = (manifest.number, manifest.terms.first_generation);
     let mut all = Manifests::new();
-    assert!(matches!(all.add(manifest.clone(), Some(first)), Ok(Standing::Newer)));
-    assert!(matches!(all.add(manifest.clone(), Some(first)), Ok(Standing::Same)));
+    assert!(matches!(all.add(manifest.clone(), Some(first)), Ok(Precedence::Newer)));
+    assert!(matches!(all.add(manifest.clone(), Some(first)), Ok(Precedence::Same)));
     assert!(all.applies(number, first) && all.holding(first) == Some(&manifest));
-    all.forget_before(Generation(u64::MAX));
     assert!(all.applies(number, Generation(u64::MAX)), "the last manifest holds until there is another");
 }
 
@@ -112,13 +110,16 @@ pub fn check_message(input: &[u8]) {
     let mut bytes = rest.to_vec();
     forge_message(&mut bytes, mode);
     let Ok(message) = Message::decode(&bytes, &ROSTER) else { return };
-    let (state, previous) = (*message.head().state(), message.head().previous());
-    assert_eq!(message.is_head_alone(), state.sequence == previous);
-    assert_eq!(Head::decode(message.head_bytes(), &ROSTER).as_ref(), Ok(message.head()));
+    let Head { id, previous, manifest, time_secs, .. } = message.head;
+    assert_eq!(message.head.is_alone(), message.head.sequence == previous);
+    assert_eq!(message.head.bytes(), bytes[..MESSAGE_HEAD_BYTES]);
+    assert_eq!(Head::decode(&bytes[..MESSAGE_HEAD_BYTES], &ROSTER), Ok(message.head));
     assert!(Message::decode(&flipped(&bytes), &ROSTER).is_err(), "one bit flipped makes it none");
     let signers = SITES.map(SiteSecret::from_bytes);
-    if let Some(secret) = signers.iter().find(|secret| secret.public() == *message.site()) {
-        let again = Message::sign(secret, ROSTER.network(), state, previous, message.payload());
+    if let Some(secret) = signers.iter().find(|secret| secret.public() == id.site) {
+        let (incarnation, stream, at) = (id.incarnation, id.stream, message.head.chain());
+        let statement = Statement { incarnation, stream, previous, at, manifest, time_secs };
+        let again = Message::sign(secret, &ROSTER.network, statement, message.payload);
         assert_eq!(again, Ok(bytes.clone()), "a message has one encoding");
     }
 }
@@ -138,14 +139,14 @@ pub fn check_heartbeat(input: &[u8]) {
     let Ok(heartbeat) = Heartbeat::decode(&bytes, &ROSTER) else { return };
     assert_eq!(Arrival::of(&bytes), Some(Arrival::Heartbeat));
     assert!(heartbeat.heads.len() <= HEADS_MAX && heartbeat.holdings.len() <= HOLDINGS_MAX);
-    assert!(heartbeat.heads.iter().all(|(head, _)| *head.site() == heartbeat.site));
+    assert!(heartbeat.heads.iter().all(|head| head.id.site == heartbeat.site));
     assert!(Heartbeat::decode(&flipped(&bytes), &ROSTER).is_err(), "one bit flipped makes it none");
     let secret = SiteSecret::from_bytes(SITES[1]);
     let holdings_at = HEADS_AT + 2 + heartbeat.heads.len() * MESSAGE_HEAD_BYTES + 2;
     let said = bytes.len() - SIGNATURE_BYTES - holdings_at;
     // A holding of a site that is not in the roster is passed over, and not written again.
     if secret.public() == heartbeat.site && said == heartbeat.holdings.len() * HOLDING_BYTES {
-        assert_eq!(heartbeat.sign(&secret, ROSTER.network()), Ok(bytes), "a heartbeat has one encoding");
+        assert_eq!(heartbeat.sign(&secret, &ROSTER.network), Ok(bytes), "a heartbeat has one encoding");
     }
 }
 
@@ -167,11 +168,11 @@ pub fn check_ask(bytes: &[u8]) {
 /// When a law is broken.
 pub fn check_answer(bytes: &[u8]) {
     check_list(bytes);
-    let Ok(answer) = Answer::decode(bytes, &ROSTER) else { return };
+    let Ok(answer) = AskAnswer::decode(bytes, &ROSTER) else { return };
     assert_eq!(Arrival::of(bytes), Some(Arrival::Answer));
     assert!(bytes.len() <= ANSWER_BYTES_MAX);
     assert_eq!(answer.encode(), bytes, "an answer has one encoding");
-    assert_ne!(Answer::decode(&flipped(bytes), &ROSTER), Ok(answer), "one bit flipped says something else");
+    assert_ne!(AskAnswer::decode(&flipped(bytes), &ROSTER), Ok(answer), "one bit flipped says something else");
 }
 
 /// Reads the manifest of a snapshot and holds it against every law.
@@ -187,7 +188,7 @@ pub fn check_snapshot(input: &[u8]) {
     assert!(Snapshot::decode(&flipped(&bytes), &ROSTER).is_err(), "one bit flipped makes it none");
     let secret = SiteSecret::from_bytes(SITES[1]);
     if secret.public() == snapshot.site {
-        assert_eq!(snapshot.sign(&secret, ROSTER.network()), Ok(bytes), "a snapshot has one encoding");
+        assert_eq!(snapshot.sign(&secret, &ROSTER.network), Ok(bytes), "a snapshot has one encoding");
     }
 }
 

@@ -87,7 +87,7 @@ fn finish(arguments: &Arguments, invite: &Invite, introduction: &Introduction) -
     let told = json!({
         "network": invite.network.to_string(),
         "name": invite.name.as_str(),
-        "site": introduction.site().to_string(),
+        "site": introduction.site.to_string(),
         "words": words,
         "config": arguments.config,
     });

@@ -58,7 +58,7 @@ mod split;
 mod tests;
 mod weights;
 
-pub use anneal::{Annealed, MOVES_MAX, Schedule, Shift, anneal};
+pub use anneal::{Annealed, Schedule, Shift, anneal};
 pub use compare::{Comparison, Standing, compare};
 pub use cuts::{BestCuts, KEYS_CUT_MAX, best_cuts};
 pub use split::whole_bits;
@@ -78,11 +78,11 @@ use crate::simd::Simd;
 pub const BINS_MAX: usize = 64;
 
 /// The most keys: they are sorted in memory, and ranks are kept in 32 bits.
-pub const KEYS_MAX: u64 = 1 << 31;
+pub(crate) const KEYS_MAX: u64 = 1 << 31;
 
 /// The largest weight: sums over all keys stay exact enough to tell bins apart. Ratios of frequencies are to
 /// be capped far below it.
-pub const WEIGHT_MAX: f64 = 1e9;
+pub(crate) const WEIGHT_MAX: f64 = 1e9;
 
 /// What the memory is split for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

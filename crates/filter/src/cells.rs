@@ -84,16 +84,11 @@ impl Packing {
         cells.div_ceil(self.per_page())
     }
 
-    /// The share of memory that holds no cell.
-    pub fn waste(&self) -> f64 {
-        1.0 - (self.per_word * u64::from(self.bits)) as f64 / 64.0
-    }
-
     /// The word of a cell, and how far its lowest bit lies from the word's.
     ///
     /// Exact for cells below 2^58: the reciprocal is too large by less than `per_word / 2^64`.
     #[inline(always)]
-    pub fn place(&self, cell: u64) -> (usize, u32) {
+    pub(crate) fn place(&self, cell: u64) -> (usize, u32) {
         let word = ((u128::from(cell) * u128::from(self.reciprocal)) >> 64) as u64;
         (word as usize, (cell - word * self.per_word) as u32 * self.bits)
     }
@@ -123,13 +118,13 @@ impl Packing {
 
     /// The cell at `shift` of a word.
     #[inline(always)]
-    pub fn read(&self, word: u64, shift: u32) -> u64 {
+    pub(crate) fn read(&self, word: u64, shift: u32) -> u64 {
         word >> shift & self.cap()
     }
 
     /// The word with the cell at `shift` set to `value`, which is at most the cap.
     #[inline(always)]
-    pub fn write(&self, word: u64, shift: u32, value: u64) -> u64 {
+    pub(crate) fn write(&self, word: u64, shift: u32, value: u64) -> u64 {
         debug_assert!(value <= self.cap());
         word & !(self.cap() << shift) | value << shift
     }
@@ -340,7 +335,9 @@ mod tests {
         for (bits, percent) in stated {
             for &bits in bits {
                 let packing = Packing::new(bits).expect("a width");
-                assert_eq!(format!("{:.1}", packing.waste() * 100.0), percent, "{bits} bits");
+                let held = packing.per_word() * u64::from(packing.bits());
+                let waste = 1.0 - held as f64 / 64.0;
+                assert_eq!(format!("{:.1}", waste * 100.0), percent, "{bits} bits");
                 widths += 1;
             }
         }

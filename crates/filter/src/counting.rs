@@ -278,14 +278,6 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
         count_many_in((&self.layout, &self.cells), self.one_line, hasher, keys, counts);
     }
 
-    /// Asks for the cells of these keys.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, hashes: &[Hash128]) {
-        for &hash in hashes {
-            self.layout.for_each_address(&self.cells, hash, |address| self.cells.prefetch(address));
-        }
-    }
-
     /// The *cut* at `least`: a plain filter whose bit i says that cell i holds `least` or more. It answers
     /// "was this key counted at least so often?" for every key exactly as this filter does.
     pub fn at_least(&self, least: u64) -> Result<Filter<L>, CutError> {
@@ -310,7 +302,10 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
     }
 
     /// The first field in which `other` is not of the same kind: rule, layout, cells, key, promise.
-    pub fn like<Q: Rule, M: Layout, D: Cells>(&self, other: &CountingFilter<Q, M, D>) -> Result<(), Unlike> {
+    pub(crate) fn like<Q: Rule, M: Layout, D: Cells>(
+        &self,
+        other: &CountingFilter<Q, M, D>,
+    ) -> Result<(), Unlike> {
         same("rule", R::NAME.as_str(), Q::NAME.as_str())?;
         self.layout.any().like(&other.layout.any())?;
         same("cap of a cell", self.cells.cap(), other.cells.cap())?;

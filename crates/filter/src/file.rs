@@ -16,7 +16,7 @@ mod padding;
 mod view;
 mod write;
 
-pub use bins::{BinFile, NOTES_MAX, Note};
+pub use bins::{BinFile, Note};
 pub use header::{FORMAT_VERSION, Header};
 pub(crate) use header::{MAGIC, PATCHABLE, layout_code, seal};
 pub use kind::Kind;

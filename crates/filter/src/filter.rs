@@ -155,7 +155,7 @@ impl<L: Layout, S: AsRef<[u64]>> Filter<L, S> {
     }
 
     /// The first field in which `other` is not of the same kind: layout, key, promise.
-    pub fn like<M: Layout, T: AsRef<[u64]>>(&self, other: &Filter<M, T>) -> Result<(), Unlike> {
+    pub(crate) fn like<M: Layout, T: AsRef<[u64]>>(&self, other: &Filter<M, T>) -> Result<(), Unlike> {
         self.layout.any().like(&other.layout.any())?;
         same("key fingerprint", self.fingerprint.to_string(), other.fingerprint.to_string())?;
         same_promise(self.promise, other.promise)

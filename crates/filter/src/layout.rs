@@ -22,10 +22,11 @@ mod rounds;
 pub(crate) use any::same;
 pub use any::{AnyLayout, LayoutName};
 pub use flat::Flat;
-pub use line::{LINE_BITS, LINE_SECTORS, Line, SECTOR_BITS};
+pub use line::Line;
+pub(crate) use line::{LINE_BITS, LINE_SECTORS, SECTOR_BITS};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use paged::IN_PAGE;
-pub use paged::{MAX_PAGES_PER_KEY, Paged};
+pub use paged::Paged;
 
 use crate::cells::Cells;
 use crate::hash::Hash128;

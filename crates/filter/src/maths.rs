@@ -9,11 +9,11 @@ pub mod cardinality;
 pub mod counting;
 pub mod entropy;
 pub mod flat;
-pub mod line;
+pub(crate) mod line;
 mod mixture;
-pub mod paged;
+pub(crate) mod paged;
 pub mod shingles;
-pub mod sightings;
+pub(crate) mod sightings;
 mod sizing;
 
 pub(crate) use mixture::binomial_mean;
@@ -28,7 +28,7 @@ pub const MAX_K: u32 = 32;
 pub const RATE_MIN: f64 = 1e-9;
 
 /// The k that is best at `bits_per_key`: `ln 2 * m/n`, unrounded.
-pub fn optimal_k(bits_per_key: f64) -> f64 {
+pub(crate) fn optimal_k(bits_per_key: f64) -> f64 {
     std::f64::consts::LN_2 * bits_per_key
 }
 

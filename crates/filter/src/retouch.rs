@@ -44,7 +44,7 @@ use weights::{Index, Weights};
 
 /// The most pairs of an element and a probe in one set: they are counted and numbered in 32 bits. That is half a
 /// thousand million members of a line filter.
-pub const PAIRS_MAX: u64 = u32::MAX as u64;
+pub(crate) const PAIRS_MAX: u64 = u32::MAX as u64;
 
 /// Elements between two calls to `progress`.
 const STRIDE: usize = 4096;

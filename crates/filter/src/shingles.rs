@@ -1,4 +1,4 @@
-//! Shingle lookup: how many of a message's shingles were seen in spam, and not nearly as often in ham?
+//! Shingles: how many of a message's shingles were seen in spam, and not nearly as often in ham?
 //!
 //! A message is some 32 min-hash shingles, each a slot (which hash function) and a value (its minimum). A
 //! near replica shares most of them with its original. A shingle *matches* when its spam count exceeds
@@ -10,11 +10,11 @@
 //! use seenit_filter::cells::Packing;
 //! use seenit_filter::counting::{CountingFilter, Refined};
 //! use seenit_filter::hash::{KeyHasher, SipKey};
-//! use seenit_filter::shingles::{Choice, Ratio, Shingle, ShingleLookup, Wanted};
+//! use seenit_filter::shingles::{Choice, Ratio, Shingle, Wanted};
 //! use seenit_filter::{HugePages, LayoutName};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // A message of strangers may reach 17 of 32 once in a thousand million.
+//! // A message of absent shingles may reach 17 of 32 once in a thousand million.
 //! let wanted = Wanted { shingles: 32, threshold: 17, listed: 0, bound: 1e-9, capacity: 32_000 };
 //! let choice = Choice::new(wanted, LayoutName::Flat, Packing::new(4)?)?;
 //! assert!(choice.bits_per_shingle < 21.0);
@@ -28,30 +28,24 @@
 //! let message: Vec<Shingle> = (0..32).map(|slot| Shingle { slot, value: 77 + u64::from(slot) }).collect();
 //! message.iter().for_each(|shingle| spam.insert_weighted(key.hash(&shingle.to_bytes()), 3));
 //!
-//! let lookup = ShingleLookup::new(&spam, &ham, Ratio::default())?;
-//! assert_eq!(lookup.message(&key, &message).matched, 32);
+//! let hashes = message.iter().map(|shingle| key.hash(&shingle.to_bytes()));
+//! let matched = hashes.filter(|&hash| Ratio::default().is_exceeded(spam.count(hash), ham.count(hash)));
+//! assert_eq!(matched.count(), 32);
 //! # Ok(())
 //! # }
 //! ```
 
 use std::num::NonZeroU32;
 
-use crate::cells::{Cells, PackedCells, Packing};
-use crate::counting::{Count, CountingFilter, Refined};
-use crate::error::{ChoiceError, GeometryError, Unlike};
-use crate::hash::{BATCH_KEYS, KeyHasher};
-use crate::layout::{AnyLayout, Flat, Layout, LayoutName, Paged, same};
+use crate::cells::Packing;
+use crate::counting::Count;
+use crate::error::{ChoiceError, GeometryError};
+use crate::layout::{AnyLayout, Flat, Layout, LayoutName, Paged};
 use crate::maths::shingles::spam_rate_max;
 use crate::memory::PAGE_BITS;
-use crate::pipeline::Pipeline;
 
 /// Bytes of a shingle as a key.
 pub const SHINGLE_BYTES: usize = 9;
-
-/// Messages whose shingles are gathered before they are looked up: 2,048 shingles of usual messages, so that
-/// the pause in which nothing is prefetched comes once in 32 batches, and 18 KiB of keys, which stay in the
-/// cache.
-const MESSAGES_AT_ONCE: usize = 64;
 
 /// One shingle of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,7 +81,7 @@ impl Ratio {
     }
 
     /// The ratio `times`.
-    pub fn times(times: u32) -> Self {
+    pub(crate) fn times(times: u32) -> Self {
         Ratio { over: times, under: NonZeroU32::MIN }
     }
 
@@ -116,137 +110,6 @@ impl Default for Ratio {
     }
 }
 
-/// What the shingles of a message amount to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Evidence {
-    /// Distinct shingles that match.
-    pub matched: u32,
-    /// Distinct shingles.
-    pub distinct: u32,
-}
-
-/// What is known of one shingle, to explain a verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// The shingle.
-    pub shingle: Shingle,
-    /// Its spam count.
-    pub spam: Count,
-    /// Its ham count.
-    pub ham: Count,
-    /// Whether the spam count exceeds the ratio.
-    pub matched: bool,
-}
-
-/// Two tallies to look shingles up in: spam and ham.
-#[derive(Debug)]
-pub struct ShingleLookup<'a, L = AnyLayout, C = PackedCells, M = L, D = C> {
-    spam: &'a CountingFilter<Refined, L, C>,
-    ham: &'a CountingFilter<Refined, M, D>,
-    ratio: Ratio,
-}
-
-impl<'a, L: Layout, C: Cells, M: Layout, D: Cells> ShingleLookup<'a, L, C, M, D> {
-    /// Tallies under one hash key, so that one hash serves both; their geometries may differ.
-    pub fn new(
-        spam: &'a CountingFilter<Refined, L, C>,
-        ham: &'a CountingFilter<Refined, M, D>,
-        ratio: Ratio,
-    ) -> Result<Self, Unlike> {
-        same("key fingerprint", spam.fingerprint().to_string(), ham.fingerprint().to_string())?;
-        Ok(ShingleLookup { spam, ham, ratio })
-    }
-
-    /// The evidence of one message. A shingle that comes twice counts once.
-    pub fn message<H: KeyHasher<[u8; SHINGLE_BYTES]>>(&self, hasher: &H, shingles: &[Shingle]) -> Evidence {
-        let mut evidence = [Evidence::default()];
-        self.messages(hasher, &[shingles], &mut evidence);
-        evidence[0]
-    }
-
-    /// The evidence of many messages: memory is asked for ahead, across the borders of messages.
-    ///
-    /// # Panics
-    /// When `evidence` is not as long as `messages`.
-    pub fn messages<H: KeyHasher<[u8; SHINGLE_BYTES]>, S: AsRef<[Shingle]>>(
-        &self,
-        hasher: &H,
-        messages: &[S],
-        evidence: &mut [Evidence],
-    ) {
-        assert_eq!(messages.len(), evidence.len(), "one answer a message");
-        let mut keys = Vec::new();
-        for (messages, evidence) in
-            messages.chunks(MESSAGES_AT_ONCE).zip(evidence.chunks_mut(MESSAGES_AT_ONCE))
-        {
-            keys.clear();
-            let mut of_key = Vec::new();
-            for (number, (message, evidence)) in messages.iter().zip(&mut *evidence).enumerate() {
-                let shingles = distinct(message.as_ref());
-                *evidence = Evidence { matched: 0, distinct: shingles.len() as u32 };
-                of_key.extend(shingles.iter().map(|_| number));
-                keys.extend(shingles.into_iter().map(Shingle::to_bytes));
-            }
-            let mut of_key = of_key.into_iter();
-            self.match_keys(hasher, &keys, |matched| {
-                if let Some(number) = of_key.next() {
-                    evidence[number].matched += u32::from(matched);
-                }
-            });
-        }
-    }
-
-    /// What is known of each distinct shingle of a message, in ascending order of slot and value.
-    pub fn explain<H: KeyHasher<[u8; SHINGLE_BYTES]>>(
-        &self,
-        hasher: &H,
-        shingles: &[Shingle],
-    ) -> Vec<Finding> {
-        let find = |shingle: Shingle| {
-            let hash = hasher.hash(&shingle.to_bytes());
-            let (spam, ham) = (self.spam.count(hash), self.ham.count(hash));
-            Finding { shingle, spam, ham, matched: self.ratio.is_exceeded(spam, ham) }
-        };
-        distinct(shingles).into_iter().map(find).collect()
-    }
-
-    /// Calls `visit` with whether each key matches, in order.
-    ///
-    /// Most mail is strangers, whose spam count is 0 and never exceeds anything. So ham cells are asked for
-    /// only where there is spam, and while the rest of the batch is counted.
-    fn match_keys<H: KeyHasher<[u8; SHINGLE_BYTES]>>(
-        &self,
-        hasher: &H,
-        keys: &[[u8; SHINGLE_BYTES]],
-        mut visit: impl FnMut(bool),
-    ) {
-        let mut pipeline = Pipeline::new(hasher, keys);
-        self.spam.prefetch(pipeline.ahead());
-        let mut spam = [Count::default(); BATCH_KEYS];
-        while pipeline.advance() {
-            self.spam.prefetch(pipeline.ahead());
-            for (hash, spam) in pipeline.current().iter().zip(&mut spam) {
-                *spam = self.spam.count(*hash);
-                if spam.value > 0 {
-                    self.ham.prefetch(std::slice::from_ref(hash));
-                }
-            }
-            for (&hash, &spam) in pipeline.current().iter().zip(&spam) {
-                visit(spam.value > 0 && self.ratio.is_exceeded(spam, self.ham.count(hash)));
-            }
-        }
-    }
-}
-
-/// Each shingle once, in ascending order. A message lists its slots in order, and sorting what is sorted is
-/// quick; a hostile one with a million copies is no slower a shingle than an honest one.
-fn distinct(shingles: &[Shingle]) -> Vec<Shingle> {
-    let mut shingles = shingles.to_vec();
-    shingles.sort_unstable();
-    shingles.dedup();
-    shingles
-}
-
 /// What is asked of a spam tally.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wanted {
@@ -254,7 +117,7 @@ pub struct Wanted {
     pub shingles: u32,
     /// Matches that count as a replica.
     pub threshold: u32,
-    /// Shingles that an innocent message is allowed to share with spam: 0 for a stranger.
+    /// Shingles that an innocent message is allowed to share with spam: 0 for one that has nothing to do with it.
     pub listed: u32,
     /// How likely such a message may reach the threshold.
     pub bound: f64,
@@ -298,8 +161,6 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::SipKey;
-    use crate::memory::HugePages;
 
     fn count(value: u64) -> Count {
         Count { value, saturated: false }
@@ -339,19 +200,6 @@ mod tests {
         assert!(!four.is_exceeded(saturated(31), count(8)), "the spam count may be 31");
         assert!(!four.is_exceeded(saturated(65_535), saturated(3)), "the ham count may be any");
         assert!(Ratio::times(0).is_exceeded(count(1), saturated(3)), "a ratio of 0 does not ask for ham");
-    }
-
-    #[test]
-    fn tallies_under_different_keys_are_refused() {
-        let packing = Packing::new(4).expect("a width");
-        let tally = |secret: &[u8]| {
-            let layout = Flat::new(1000, 3).expect("in range");
-            let fingerprint = SipKey::derive(secret).fingerprint();
-            CountingFilter::packed(layout, packing, None, fingerprint, HugePages::Default).expect("memory")
-        };
-        let (one, two) = (tally(b"one"), tally(b"two"));
-        let error = ShingleLookup::new(&one, &two, Ratio::default()).expect_err("must be refused");
-        assert_eq!(error.field, "key fingerprint");
     }
 
     /// What 17 and 9 of 32 cost in cells of four bits, a million shingles, one accident in a thousand

@@ -61,10 +61,10 @@ use crate::layout::{MAX_BITS, within};
 use crate::memory::{HugePages, PAGE_WORDS, PageBuf, SharedPages, prefetch};
 
 /// Slots of a line, which is a cache line.
-pub const LINE_SLOTS: usize = 8;
+pub(crate) const LINE_SLOTS: usize = 8;
 
 /// Bits of a value.
-pub const VALUE_BITS: u32 = 40;
+pub(crate) const VALUE_BITS: u32 = 40;
 
 /// The largest value.
 pub const VALUE_MAX: u64 = (1 << VALUE_BITS) - 1;

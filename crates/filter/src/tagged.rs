@@ -105,11 +105,6 @@ impl<L: Layout> TaggedFilter<L> {
         Ok(TaggedFilter { layout, bitmaps, pages, gate: Gate::new(tags), sweep: Mutex::default() })
     }
 
-    /// Which positions are a key's.
-    pub fn layout(&self) -> &L {
-        &self.layout
-    }
-
     /// The memory it takes.
     pub fn memory_bytes(&self) -> u64 {
         (self.pages.words().len() * 8) as u64

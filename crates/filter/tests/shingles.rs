@@ -1,9 +1,6 @@
-//! Guards shingle lookup: accidents come as often as the maths says, batches answer as single messages do,
-//! and more ham never makes more evidence.
+//! Guards shingles: accidents come as often as the maths says, and more ham never makes more evidence.
 
 mod common;
-
-use std::collections::HashSet;
 
 use common::{SplitMix, sip};
 use proptest::prelude::*;
@@ -11,7 +8,7 @@ use seenit_filter::cells::Packing;
 use seenit_filter::counting::{CountingFilter, Refined};
 use seenit_filter::hash::{KeyHasher, SipKey};
 use seenit_filter::maths::shingles::Matches;
-use seenit_filter::shingles::{Evidence, Ratio, Shingle, ShingleLookup};
+use seenit_filter::shingles::{Ratio, Shingle};
 use seenit_filter::{AnyLayout, Flat, HugePages, Layout, LayoutName, Paged};
 
 type Tally = CountingFilter<Refined, AnyLayout>;
@@ -39,8 +36,17 @@ fn insert(tally: &mut Tally, key: &SipKey, shingle: Shingle, weight: u64) {
     tally.insert_weighted(key.hash(&shingle.to_bytes()), weight);
 }
 
+/// How many shingles of a message match, each of them once.
+fn matched(spam: &Tally, ham: &Tally, key: &SipKey, message: &[Shingle]) -> u32 {
+    let matches = |shingle: &&Shingle| {
+        let hash = key.hash(&shingle.to_bytes());
+        Ratio::default().is_exceeded(spam.count(hash), ham.count(hash))
+    };
+    message.iter().filter(matches).count() as u32
+}
+
 /// A shingle nobody has seen: 64 random bits.
-fn stranger(rng: &mut SplitMix, slot: u32) -> Shingle {
+fn absent(rng: &mut SplitMix, slot: u32) -> Shingle {
     Shingle { slot: slot as u8, value: rng.next() }
 }
 
@@ -56,11 +62,11 @@ fn filled(
     let mut listed = vec![Vec::new(); SHINGLES as usize];
     for i in 0..capacity {
         let slot = (i % u64::from(SHINGLES)) as u32;
-        let shingle = stranger(rng, slot);
+        let shingle = absent(rng, slot);
         listed[slot as usize].push(shingle);
         insert(&mut spam, key, shingle, 1);
     }
-    (0..capacity / 2).for_each(|i| insert(&mut ham, key, stranger(rng, i as u32 % SHINGLES), 1));
+    (0..capacity / 2).for_each(|i| insert(&mut ham, key, absent(rng, i as u32 % SHINGLES), 1));
     (spam, ham, listed)
 }
 
@@ -68,7 +74,7 @@ fn filled(
 fn message(rng: &mut SplitMix, spam: &[Vec<Shingle>], listed: u32) -> Vec<Shingle> {
     let shingle = |slot: u32| {
         let known = &spam[slot as usize];
-        if slot < listed { known[(rng.next() % known.len() as u64) as usize] } else { stranger(rng, slot) }
+        if slot < listed { known[(rng.next() % known.len() as u64) as usize] } else { absent(rng, slot) }
     };
     (0..SHINGLES).map(shingle).collect()
 }
@@ -92,13 +98,11 @@ fn accidents_come_as_often_as_the_maths_says() {
             for seed in 0..TALLIES {
                 let (key, mut rng) = (sip(seed), SplitMix(seed ^ 0x5eed));
                 let (spam, ham, known) = filled(name, 8_000, &key, &mut rng);
-                let lookup = ShingleLookup::new(&spam, &ham, Ratio::default()).expect("one key");
-                let messages: Vec<_> = (0..MESSAGES).map(|_| message(&mut rng, &known, listed)).collect();
-                let mut evidence = vec![Evidence::default(); MESSAGES];
-                lookup.messages(&key, &messages, &mut evidence);
                 let mut seen = [0.0; SHINGLES as usize + 1];
-                evidence.iter().for_each(|evidence| seen[evidence.matched as usize] += 1.0);
-                assert!(evidence.iter().all(|evidence| evidence.distinct == SHINGLES));
+                for _ in 0..MESSAGES {
+                    let message = message(&mut rng, &known, listed);
+                    seen[matched(&spam, &ham, &key, &message) as usize] += 1.0;
+                }
                 let rate = |tally: &Tally| tally.rate_at_least(1).expect("below the cap");
                 let maths = Matches::new(SHINGLES, listed, rate(&spam), rate(&ham)).expect("good numbers");
                 (0..=SHINGLES).for_each(|i| expected[i as usize] += maths.exactly(i) * MESSAGES as f64);
@@ -157,27 +161,12 @@ fn heavy_spam_matches_between_the_two_bounds() {
     let (key, mut rng) = (sip(3), SplitMix(3));
     let (mut spam, ham, known) = filled(LayoutName::Flat, 4_000, &key, &mut rng);
     known.iter().flatten().for_each(|&shingle| insert(&mut spam, &key, shingle, 8));
-    let lookup = ShingleLookup::new(&spam, &ham, Ratio::default()).expect("one key");
-    let messages: Vec<_> = (0..4_000).map(|_| message(&mut rng, &known, 9)).collect();
-    let mut evidence = vec![Evidence::default(); messages.len()];
-    lookup.messages(&key, &messages, &mut evidence);
-    let mean = evidence.iter().map(|evidence| f64::from(evidence.matched)).sum::<f64>() / 4_000.0;
+    let matches = (0..4_000).map(|_| matched(&spam, &ham, &key, &message(&mut rng, &known, 9)));
+    let mean = matches.map(f64::from).sum::<f64>() / 4_000.0;
     let rate = |tally: &Tally| tally.rate_at_least(1).expect("below the cap");
     let with = |ham_rate| Matches::new(SHINGLES, 9, rate(&spam), ham_rate).expect("good numbers").mean();
     let (low, high) = (with(rate(&ham)), with(0.0));
     assert!(low + 0.2 < mean && mean < high + 0.1, "{low} {mean} {high}");
-}
-
-/// The truth by other means: a set of shingles, one lookup at a time.
-fn slowly(spam: &Tally, ham: &Tally, key: &SipKey, ratio: u64, message: &[Shingle]) -> Evidence {
-    let distinct: HashSet<Shingle> = message.iter().copied().collect();
-    let matches = |shingle: &&Shingle| {
-        let hash = key.hash(&shingle.to_bytes());
-        let (spam, ham) = (spam.count(hash), ham.count(hash));
-        !ham.saturated && spam.value > ratio * ham.value
-    };
-    let matched = distinct.iter().filter(matches).count() as u32;
-    Evidence { matched, distinct: distinct.len() as u32 }
 }
 
 /// Shingles from a small pool, so that messages repeat and share them.
@@ -199,37 +188,6 @@ fn layouts() -> impl Strategy<Value = AnyLayout> {
 }
 
 proptest! {
-    /// Many messages at once, more than are gathered at once, with repeats, empty ones and tallies of
-    /// different geometry: each gets what it would get alone, from one lookup at a time.
-    #[test]
-    fn batched_is_single_is_slow(
-        layouts in (layouts(), layouts()),
-        told in (weighted(), weighted()),
-        messages in prop::collection::vec(prop::collection::vec(shingles(), 0..50), 0..150),
-        ratio in 1u32..6,
-    ) {
-        let key = sip(1);
-        let (mut spam, mut ham) = (tally(layouts.0, &key), tally(layouts.1, &key));
-        told.0.iter().for_each(|&(shingle, weight)| insert(&mut spam, &key, shingle, weight));
-        told.1.iter().for_each(|&(shingle, weight)| insert(&mut ham, &key, shingle, weight));
-        let lookup = ShingleLookup::new(&spam, &ham, Ratio::times(ratio)).expect("one key");
-        let mut evidence = vec![Evidence { matched: 99, distinct: 99 }; messages.len()];
-        lookup.messages(&key, &messages, &mut evidence);
-        for (message, &evidence) in messages.iter().zip(&evidence) {
-            prop_assert_eq!(evidence, lookup.message(&key, message));
-            prop_assert_eq!(evidence, slowly(&spam, &ham, &key, u64::from(ratio), message));
-            let findings = lookup.explain(&key, message);
-            prop_assert_eq!(findings.len() as u32, evidence.distinct);
-            let matched = findings.iter().filter(|finding| finding.matched).count();
-            prop_assert_eq!(matched as u32, evidence.matched);
-            prop_assert!(findings.is_sorted_by(|a, b| a.shingle < b.shingle));
-            for finding in findings {
-                let hash = key.hash(&finding.shingle.to_bytes());
-                prop_assert_eq!((finding.spam, finding.ham), (spam.count(hash), ham.count(hash)));
-            }
-        }
-    }
-
     /// More ham never makes more evidence, more spam never less, whatever collides and saturates.
     #[test]
     fn ham_never_raises_and_spam_never_lowers(
@@ -242,38 +200,10 @@ proptest! {
         let (mut spam, mut ham) = (tally(layouts.0, &key), tally(layouts.1, &key));
         told.0.iter().for_each(|&(shingle, weight)| insert(&mut spam, &key, shingle, weight));
         told.1.iter().for_each(|&(shingle, weight)| insert(&mut ham, &key, shingle, weight));
-        let matched = |spam: &Tally, ham: &Tally| {
-            ShingleLookup::new(spam, ham, Ratio::default()).expect("one key").message(&key, &message).matched
-        };
-        let before = matched(&spam, &ham);
+        let before = matched(&spam, &ham, &key, &message);
         let (is_ham, shingle, weight) = more;
         insert(if is_ham { &mut ham } else { &mut spam }, &key, shingle, weight);
-        let after = matched(&spam, &ham);
+        let after = matched(&spam, &ham, &key, &message);
         prop_assert!(if is_ham { after <= before } else { after >= before }, "{} {}", before, after);
     }
-}
-
-/// A message that says the same thing 32 times has said one thing.
-#[test]
-fn a_repeated_shingle_counts_once() {
-    let key = sip(4);
-    let layout = Flat::new(10_000, 5).expect("in range").any();
-    let (mut spam, mut ham) = (tally(layout, &key), tally(layout, &key));
-    let shingle = |slot, value| Shingle { slot, value };
-    [shingle(1, 7), shingle(2, 7)].into_iter().for_each(|known| insert(&mut spam, &key, known, 2));
-    insert(&mut ham, &key, shingle(3, 7), 1);
-    let evidence = |spam: &Tally, ham: &Tally, message: &[Shingle]| {
-        ShingleLookup::new(spam, ham, Ratio::default()).expect("one key").message(&key, message)
-    };
-    let copies = vec![shingle(1, 7); 32];
-    assert_eq!(evidence(&spam, &ham, &copies), Evidence { matched: 1, distinct: 1 });
-    // One value in two slots is two shingles; a value nobody reported and one known from ham are no evidence.
-    let mixed = [shingle(2, 7), shingle(1, 7), shingle(2, 7), shingle(1, 8), shingle(3, 7)];
-    assert_eq!(evidence(&spam, &ham, &mixed), Evidence { matched: 2, distinct: 4 });
-    assert_eq!(evidence(&spam, &ham, &[]), Evidence::default());
-    // One forged ham report does not silence what was reported five times.
-    insert(&mut ham, &key, shingle(1, 7), 1);
-    assert_eq!(evidence(&spam, &ham, &copies).matched, 0);
-    insert(&mut spam, &key, shingle(1, 7), 3);
-    assert_eq!(evidence(&spam, &ham, &copies).matched, 1);
 }

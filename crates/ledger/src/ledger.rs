@@ -142,7 +142,7 @@ impl Ledger {
         let counted = || case.iter().filter(|one| one.kind().is_exact());
         for signature in counted() {
             let hash = shared.memory.sip.hash(&signature);
-            shared.memory.seen.check(generation, (signature, hash))?;
+            shared.memory.seen.check(generation, signature, hash)?;
         }
         counted().try_for_each(|signature| self.count(signature, recipients).map(|_| ()))
     }
@@ -170,7 +170,7 @@ impl Ledger {
             return Ok(0);
         }
         let recipients = recipients.min(RECIPIENTS_MAX);
-        let count = shared.memory.seen.add(generation, (signature, hash), recipients)?;
+        let count = shared.memory.seen.add(generation, signature, hash, recipients)?;
         if shared.memory.doubts.is_in_doubt(FilterName::Seen) {
             // What others counted is not told: it may be another message's.
             return Ok(recipients);

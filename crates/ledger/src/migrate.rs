@@ -21,6 +21,7 @@ use seenit_link::rows as link_rows;
 use seenit_link::store::HeldStream;
 use seenit_link::{Position, store::PeerSlot};
 use seenit_sites::Digest;
+use seenit_sites::chain::Chain;
 use seenit_sites::message::{HEAD_BYTES, Stream};
 use seenit_sites::number::{Incarnation, Sequence};
 
@@ -314,8 +315,10 @@ fn position(bytes: &[u8]) -> Option<Position> {
     let (numbers, rest) = bytes.split_at_checked(40)?;
     let (value, head) = rest.split_first_chunk::<32>()?;
     Some(Position {
-        applied: Sequence(u64::from_be_bytes(numbers[..8].try_into().ok()?)),
-        value: Digest(*value),
+        at: Chain {
+            sequence: Sequence(u64::from_be_bytes(numbers[..8].try_into().ok()?)),
+            value: Digest(*value),
+        },
         head: (head.len() == HEAD_BYTES).then(|| head.to_vec()),
         uncounted: 0,
         uncounted_last: Sequence::START,

@@ -87,8 +87,8 @@ impl OwnChain {
         };
         let (mut chain, mut bytes, mut gap) = (start, 0, None);
         let mut at = start;
-        self.each(journal, start.sequence().0 + 1, |sequence, item| {
-            if sequence != chain.sequence().0 + 1 {
+        self.each(journal, start.sequence.0 + 1, |sequence, item| {
+            if sequence != chain.sequence.0 + 1 {
                 // Items before it have expired, or were added up.
                 gap = Some(sequence);
                 return false;
@@ -114,16 +114,16 @@ impl OwnChain {
                 return Ok((run, None));
             };
             // There is no gap behind a value that is kept where items are, so this ends.
-            return if next.sequence().0 > after {
-                self.run(journal, next.sequence().0, bytes_max)
+            return if next.sequence.0 > after {
+                self.run(journal, next.sequence.0, bytes_max)
             } else {
                 Ok((run, None))
             };
         }
-        if at.sequence().0 < after {
+        if at.sequence.0 < after {
             return Ok((run, None));
         }
-        run.value = Some(at.value());
+        run.value = Some(at.value);
         Ok((run, Some(chain)))
     }
 
@@ -141,28 +141,26 @@ impl OwnChain {
             chains.clear();
         }
         let values = chains.entry((self.incarnation, self.stream)).or_default();
-        *values = vec![Chain::resume(run.after, value), end];
+        *values = vec![Chain { sequence: run.after, value }, end];
         debug_assert!(values.len() <= VALUES_MAX);
     }
 
     /// The nearest value up to a sequence: one that was asked for, that is kept, or the beginning.
     fn start(&self, journal: &Journal, after: u64) -> Result<Option<Chain>, JournalError> {
-        let known = self.known.iter().copied().filter(|chain| chain.sequence().0 <= after);
-        let known = known.filter(|chain| chain.sequence().0 <= self.last);
+        let known = self.known.iter().copied().filter(|chain| chain.sequence.0 <= after);
+        let known = known.filter(|chain| chain.sequence.0 <= self.last);
         let key = |sequence| rows::checkpoint(self.incarnation, self.stream, Sequence(sequence));
         let to = key(after);
         let kept = journal.link_last(&to[..to.len() - 8], &to)?;
         let kept = kept.and_then(|(key, value)| chain_of(&key, &value));
-        Ok(known.chain(kept).chain(self.begin).max_by_key(|chain| chain.sequence()))
+        Ok(known.chain(kept).chain(self.begin).max_by_key(|chain| chain.sequence))
     }
 
     /// The first value that is kept from a sequence on.
     fn checkpoint_from(&self, journal: &Journal, from: u64) -> Result<Option<Chain>, JournalError> {
         let key = rows::checkpoint(self.incarnation, self.stream, Sequence(from));
         let row = journal.link_first(&key[..key.len() - 8], &key)?;
-        Ok(row
-            .and_then(|(key, value)| chain_of(&key, &value))
-            .filter(|chain| chain.sequence().0 <= self.last))
+        Ok(row.and_then(|(key, value)| chain_of(&key, &value)).filter(|chain| chain.sequence.0 <= self.last))
     }
 
     /// Calls `visit` with each item from a sequence on, as it travels, until it says false.
@@ -194,5 +192,5 @@ impl OwnChain {
 
 fn chain_of(key: &[u8], value: &[u8]) -> Option<Chain> {
     let sequence = u64::from_be_bytes(*key.last_chunk()?);
-    Some(Chain::resume(Sequence(sequence), Digest(value.try_into().ok()?)))
+    Some(Chain { sequence: Sequence(sequence), value: Digest(value.try_into().ok()?) })
 }

@@ -18,7 +18,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use seenit_filter::GeometryError;
 use seenit_filter::counting::Count;
 use seenit_filter::hash::Hash128;
-use seenit_filter::sightings::{AnySeen, Fingerprint, SeenIndex, Sighting};
+use seenit_filter::sightings::{Fingerprint, SeenIndex, Sighting};
 
 use crate::config::LedgerConfig;
 use crate::signature::SignatureRef;
@@ -27,6 +27,7 @@ pub(crate) use before::{Before, Counts};
 pub(crate) use own::OwnSeen;
 pub(crate) use part::PeerSum;
 use part::{Hashes, Part, Under, add};
+use room::BoundedIndex;
 pub(crate) use room::NoRoom;
 
 /// Signatures that are counted together: enough that memory is fetched for some while others are read, and few enough
@@ -78,7 +79,8 @@ impl Generation {
 
     fn count(&self, hashes: &mut Hashes<'_>, sum: &mut Count) {
         for part in &self.parts {
-            part.count(Fingerprint::of(hashes.under(&part.under)), sum);
+            let fingerprint = Fingerprint::of(hashes.under(&part.under));
+            part.indexes().for_each(|index| add(sum, index.count(fingerprint)));
         }
         for before in &self.before {
             add(sum, before.count(hashes));
@@ -124,8 +126,16 @@ impl Seen {
     }
 
     fn new_peers(&self) -> Result<Arc<PeerSum>, GeometryError> {
-        let index = AnySeen::new(self.config.seen, self.config.peers_capacity())?;
-        Ok(Arc::new(PeerSum::new(index)))
+        let counts = BoundedIndex::new(self.config.seen, self.config.peers_capacity())?;
+        Ok(Arc::new(PeerSum { counts }))
+    }
+
+    /// Changes the part of a generation with a key, which is made where there is none.
+    fn change<T>(&self, generation: u64, key: SeenKey, change: impl FnOnce(&mut Part) -> T) -> T {
+        let mut all = self.write();
+        let one = all.entry(generation).or_default();
+        let place = one.place(key, self.own_key);
+        change(&mut one.parts[place])
     }
 
     /// Makes `newest` countable and drops what is too old. What is there already stays.
@@ -151,10 +161,7 @@ impl Seen {
             return Ok(own);
         }
         let own = self.new_own()?;
-        let mut all = self.write();
-        let one = all.entry(generation).or_default();
-        let place = one.place(key, self.own_key);
-        one.parts[place].own = Some(Arc::clone(&own));
+        self.change(generation, key, |part| part.own = Some(Arc::clone(&own)));
         Ok(own)
     }
 
@@ -210,25 +217,26 @@ impl Seen {
     pub(crate) fn check(
         &self,
         generation: u64,
-        (signature, hash): (SignatureRef<'_>, Hash128),
+        signature: SignatureRef<'_>,
+        hash: Hash128,
     ) -> Result<(), NoRoom> {
         let (all, mut hashes) = (self.read(), Hashes::new(signature, hash));
         let Some((part, own)) = all.get(&generation).and_then(Generation::live_own) else {
             return Ok(());
         };
-        own.check(Fingerprint::of(hashes.under(&part.under)))
+        own.counts.admit(Fingerprint::of(hashes.under(&part.under))).map(|_| ())
     }
 
     /// Sightings that a generation had no room for since it began or the ledger was opened.
     pub(crate) fn refused(&self, generation: u64) -> u64 {
-        self.read().get(&generation).and_then(Generation::live_own).map_or(0, |(_, own)| own.room().refused())
+        self.read().get(&generation).and_then(Generation::live_own).map_or(0, |(_, own)| own.counts.refused())
     }
 
     /// New signatures that other sites saw in a generation and that are not remembered.
     pub(crate) fn peers_refused(&self, generation: u64) -> u64 {
         let all = self.read();
         let parts = all.get(&generation).into_iter().flat_map(|one| &one.parts);
-        parts.filter_map(|part| part.peers.as_ref()).map(|peers| peers.refused()).sum()
+        parts.filter_map(|part| part.peers.as_ref()).map(|peers| peers.counts.refused()).sum()
     }
 
     /// Counts `recipients` more of a signature, whose hash under the ledger's own key it is, in a generation, and says
@@ -236,7 +244,8 @@ impl Seen {
     pub(crate) fn add(
         &self,
         generation: u64,
-        (signature, hash): (SignatureRef<'_>, Hash128),
+        signature: SignatureRef<'_>,
+        hash: Hash128,
         recipients: u64,
     ) -> Result<Count, NoRoom> {
         let (all, mut hashes) = (self.read(), Hashes::new(signature, hash));
@@ -334,12 +343,10 @@ impl Seen {
             Some(known) => known,
             None => {
                 let peers = self.new_peers()?;
-                let mut all = self.write();
-                let one = all.entry(generation).or_default();
-                let place = one.place(key, self.own_key);
-                let part = &mut one.parts[place];
-                part.peers = Some(Arc::clone(&peers));
-                (peers, part.next.clone())
+                self.change(generation, key, |part| {
+                    part.peers = Some(Arc::clone(&peers));
+                    (peers, part.next.clone())
+                })
             }
         };
         for sighting in sightings {
@@ -364,10 +371,7 @@ impl Seen {
         for generation in generations {
             let Some(key) = self.network_key(generation) else { continue };
             let next = self.new_peers()?;
-            let mut all = self.write();
-            let one = all.entry(generation).or_default();
-            let place = one.place(key, self.own_key);
-            one.parts[place].next = Some(Arc::clone(&next));
+            self.change(generation, key, |part| part.next = Some(Arc::clone(&next)));
             begun.insert(generation, next);
         }
         Ok(begun)
@@ -406,7 +410,7 @@ impl Seen {
             let indexes = one
                 .parts
                 .iter()
-                .flat_map(|part| part.indexes().chain(part.next.iter().map(|next| next.index())));
+                .flat_map(|part| part.indexes().chain(part.next.iter().map(|next| &next.counts.index)));
             let before: u64 = one.before.iter().map(|before| before.memory_bytes()).sum();
             before + indexes.map(SeenIndex::memory_bytes).sum::<u64>()
         };

@@ -4,8 +4,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use seenit_link::rows;
 use seenit_link::store::{
-    Batch, Committed, Loaded, Own, OwnStream, Read, ReadDone, Renewal, SnapshotPart, Store, StoreError, Terms,
+    Committed, LinkBatch, Loaded, NetworkTerms, Own, OwnStream, Read, ReadDone, Renewal, SnapshotPart, Store,
+    StoreError,
 };
+use seenit_sites::chain::Chain;
 use seenit_sites::message::Stream;
 use seenit_sites::number::{Generation, Incarnation, Sequence};
 use zeroize::Zeroizing;
@@ -63,7 +65,7 @@ impl Ledger {
         self.ask_and_wait(|reply| Job::ChangeIncarnation(change, reply))
     }
 
-    fn agree(&self, terms: &Terms) -> Result<(), WriteError> {
+    fn agree(&self, terms: &NetworkTerms) -> Result<(), WriteError> {
         let (found, own) = (terms.generation_secs, self.shared.config.generation_secs);
         if found != own {
             return Err(WriteError::Link(format!(
@@ -144,7 +146,7 @@ impl Ledger {
             Stream::Records => {
                 let (run, end) = chain.run(journal, 0, bytes_max)?;
                 let Some((value, end)) = run.value.zip(end) else { return Ok(None) };
-                ((run.after, value), end, run.items)
+                (Chain { sequence: run.after, value }, end, run.items)
             }
             Stream::Sightings { generation } => {
                 let key = OwnStreamKey { incarnation: incarnation.0, generation: generation.0 };
@@ -156,14 +158,12 @@ impl Ledger {
                 if blocks.iter().map(Vec::len).sum::<usize>() > bytes_max {
                     return Ok(None);
                 }
-                let end = seenit_sites::chain::Chain::resume(Sequence(last), value);
-                ((begin.sequence(), begin.value()), end, blocks)
+                (begin, Chain { sequence: Sequence(last), value }, blocks)
             }
         };
         if items.is_empty() {
             return Ok(None);
         }
-        let end = (end.sequence(), end.value());
         Ok(Some(SnapshotPart { incarnation, stream, start, end, items }))
     }
 
@@ -225,7 +225,7 @@ impl Store for Ledger {
         }
     }
 
-    fn commit(&self, mut batch: Batch) -> Result<Committed, StoreError> {
+    fn commit(&self, mut batch: LinkBatch) -> Result<Committed, StoreError> {
         if let Some(peers) = batch.peers.take() {
             let set = self.ask_and_wait(|reply| Job::SetPeers(peers, reply));
             set.map_err(|error| StoreError::new("changing whom this site believes", error))?;

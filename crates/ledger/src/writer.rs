@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use seenit_filter::hash::Hash128;
-use seenit_link::store::{Batch, Committed, HeldStream, Peer};
+use seenit_link::store::{Committed, HeldStream, LinkBatch, PeerSite};
 
 use crate::answers::{Receipt, Write};
 use crate::appoint::{Added, Appointment, put_reporter};
@@ -76,8 +76,8 @@ pub(crate) enum Job {
         reply: Reply<Reporter>,
     },
     /// What was heard from peers, and what the link keeps of it.
-    Link(Box<Batch>, Reply<Committed>),
-    SetPeers(Vec<Peer>, Reply<()>),
+    Link(Box<LinkBatch>, Reply<Committed>),
+    SetPeers(Vec<PeerSite>, Reply<()>),
     Snapshot(Reply<()>),
     ConfirmClock,
     ChangeIncarnation(IncarnationChange, Reply<()>),

@@ -15,6 +15,7 @@ use seenit_ledger::{Ledger, LedgerConfig, Local, Verdict};
 use seenit_link::store::{Read, ReadDone, Store};
 use seenit_link::{Position, rows as link_rows};
 use seenit_sites::Digest;
+use seenit_sites::chain::Chain;
 use seenit_sites::message::Stream;
 use seenit_sites::number::{Incarnation, Sequence};
 use tempfile::TempDir;
@@ -131,7 +132,8 @@ fn what_the_link_kept_has_its_present_keys() {
     let stream = stream_of(3, Stream::Records);
     let position =
         Position::decode(&row(&link_rows::position(&stream)).expect("a position")).expect("readable");
-    assert_eq!((position.applied, position.value, position.head), (Sequence(1), Digest([0xcc; 32]), None));
+    let at = Chain { sequence: Sequence(1), value: Digest([0xcc; 32]) };
+    assert_eq!((position.at, position.head), (at, None));
     let read = Read::Held { stream, after: Sequence::START, messages_max: 9 };
     let ReadDone::Held(messages) = ledger.read(&read).expect("readable") else { panic!("not that") };
     assert_eq!(messages, [b"a message of records".to_vec()]);

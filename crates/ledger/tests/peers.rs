@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use seenit_ledger::record::Word;
 use seenit_ledger::{Answer, Case, Ledger, LedgerConfig, OPERATOR, RecordId, Verb, Verdict};
-use seenit_link::store::{Batch, Heard, HeldStream, PeerSlot, Read, ReadDone, Store};
+use seenit_link::store::{HeardItems, HeldStream, LinkBatch, PeerSlot, Read, ReadDone, Store};
 use seenit_sites::message::Stream;
 use seenit_sites::number::Sequence;
 
@@ -35,8 +35,8 @@ fn tell(from: &Ledger, to: &Ledger) {
     let (incarnation, stream) = (from.incarnation(), Stream::Records);
     let run = from.items(incarnation, stream, 0, usize::MAX);
     let stream = HeldStream { slot: PeerSlot(1), incarnation, stream };
-    let heard = vec![Heard { stream, after: run.after, items: run.items, message: None }];
-    to.commit_link(Batch { heard, ..Batch::default() }).expect("durable");
+    let heard = vec![HeardItems { stream, after: run.after, items: run.items, message: None }];
+    to.commit_link(LinkBatch { heard, ..LinkBatch::default() }).expect("durable");
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn what_was_heard_after_a_snapshot_is_replayed() {
 fn rows_of_the_link_and_records_are_durable_together_or_not_at_all() {
     let (folder, hands, ledger) = site();
     ledger.set_peers(&[peer(1, 10, 10, 0)]).expect("durable");
-    let batch = |slot: u16, number: u64, rows: &[(&[u8], Option<&[u8]>)]| Batch {
+    let batch = |slot: u16, number: u64, rows: &[(&[u8], Option<&[u8]>)]| LinkBatch {
         rows: rows.iter().map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec))).collect(),
         ..heard(slot, number, vec![said(Verb::Report, 1, 10, FIRST_DAY, exact(number))])
     };
@@ -388,8 +388,8 @@ fn messages_are_handed_on_until_their_records_have_expired_or_the_peer_is_gone()
     for number in 1..=3 {
         let items = vec![said(Verb::Report, 1, 10, FIRST_DAY, exact(number))];
         let message = Some(format!("message {number}").into_bytes());
-        let heard = vec![Heard { stream, after: Sequence(number - 1), items, message }];
-        ledger.commit_link(Batch { heard, ..Batch::default() }).expect("durable");
+        let heard = vec![HeardItems { stream, after: Sequence(number - 1), items, message }];
+        ledger.commit_link(LinkBatch { heard, ..LinkBatch::default() }).expect("durable");
     }
     let held = |after: u64, messages_max: usize| match ledger
         .read(&Read::Held { stream, after: Sequence(after), messages_max })
@@ -399,7 +399,9 @@ fn messages_are_handed_on_until_their_records_have_expired_or_the_peer_is_gone()
         other => panic!("{other:?}"),
     };
     assert_eq!((held(0, 9), held(1, 1), held(3, 9)), (b"123".to_vec(), b"2".to_vec(), vec![]));
-    ledger.commit_link(Batch { expired: vec![(stream, Sequence(1))], ..Batch::default() }).expect("durable");
+    ledger
+        .commit_link(LinkBatch { expired: vec![(stream, Sequence(1))], ..LinkBatch::default() })
+        .expect("durable");
     assert_eq!(held(0, 9), b"23");
     ledger.set_peers(&[]).expect("durable");
     assert!(held(0, 9).is_empty());
@@ -464,13 +466,14 @@ fn own_records_that_come_back_count_as_own_and_can_be_withdrawn() {
     let account = ledger.put_reporter("account", Some(8)).expect("durable").id;
     let before = ledger.incarnation();
     let own_key = seenit_sites::key::SiteSecret::from_bytes(*ledger.site_secret()).public();
-    let own = seenit_link::store::Peer { site: own_key, ..peer(9, 0, 0, 0) };
+    let own = seenit_link::store::PeerSite { site: own_key, ..peer(9, 0, 0, 0) };
     ledger.set_peers(&[own]).expect("durable");
     common::sites::renew(&ledger, 0, &[]);
     let lost = said(Verb::Report, account.0, 8, FIRST_DAY, case(1));
     let stream = HeldStream { slot: PeerSlot(9), incarnation: before, stream: Stream::Records };
-    let heard = vec![Heard { stream, after: Sequence::START, items: vec![lost], message: Some(vec![1]) }];
-    ledger.commit_link(Batch { heard, ..Batch::default() }).expect("durable");
+    let heard =
+        vec![HeardItems { stream, after: Sequence::START, items: vec![lost], message: Some(vec![1]) }];
+    ledger.commit_link(LinkBatch { heard, ..LinkBatch::default() }).expect("durable");
     drop(ledger);
     let ledger = open(folder.path(), &hands);
     assert_eq!(weights(&ledger, &exact(1)), (8, 0), "no cap holds for its own");
@@ -498,7 +501,7 @@ fn a_slot_that_was_given_up_can_be_given_again_and_serial_numbers_are_not() {
     drop(ledger);
     let ledger = open(folder.path(), &hands);
     assert_eq!((ledger.signatures(), ledger.stats().heard), (0, 1));
-    let other = seenit_link::store::Peer { site: site_of(8), ..peer(1, 10, 10, 0) };
+    let other = seenit_link::store::PeerSite { site: site_of(8), ..peer(1, 10, 10, 0) };
     ledger.set_peers(std::slice::from_ref(&other)).expect("durable");
     ledger.commit_link(heard(1, 1, vec![said(Verb::Report, 1, 10, FIRST_DAY, case(2))])).expect("durable");
     assert_eq!((ledger.stats().heard, ledger.check(&case(2)).verdict), (2, Verdict::Spam));

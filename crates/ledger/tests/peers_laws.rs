@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use common::*;
 use proptest::prelude::*;
 use seenit_ledger::{Answer, Case, Ledger, LedgerConfig, ReporterId, Verb, Write};
-use seenit_link::store::{Batch, Peer};
+use seenit_link::store::{LinkBatch, PeerSite};
 
 /// Generations that records are kept in this test.
 const KEPT: u64 = 3;
@@ -26,7 +26,7 @@ const UNITS_MIN: u32 = 2;
 const RATIO: u32 = 4;
 
 /// Who may be a peer, with which caps: not at all, little, much.
-fn table(standing: [usize; 2]) -> Vec<Peer> {
+fn table(standing: [usize; 2]) -> Vec<PeerSite> {
     let caps = [None, Some((12, 4, 10)), Some((500, 500, 1_000_000))];
     let peers = [1, 2].into_iter().zip(standing);
     peers.filter_map(|(slot, of)| caps[of].map(|(spam, ham, seen)| peer(slot, spam, ham, seen))).collect()
@@ -99,7 +99,7 @@ struct Word {
 struct Naive {
     day: u64,
     words: Vec<Word>,
-    peers: Vec<Peer>,
+    peers: Vec<PeerSite>,
 }
 
 /// Weights, raw totals, and marks: many, forgotten, protected.
@@ -245,7 +245,7 @@ struct Site {
 }
 
 impl Site {
-    fn say(&mut self, now: u64, all: &[Said], peers: &[Peer]) {
+    fn say(&mut self, now: u64, all: &[Said], peers: &[PeerSite]) {
         for said in all {
             let case = thing(said.thing);
             if said.slot == 0 {
@@ -255,7 +255,7 @@ impl Site {
             }
         }
         // What peers said comes in one batch.
-        let mut batch = Batch::default();
+        let mut batch = LinkBatch::default();
         for said in all.iter().filter(|said| peers.iter().any(|peer| peer.slot.0 == said.slot)) {
             let (weight, day) = (WEIGHTS[said.reporter], now - said.days_ago);
             let record = common::said(said.verb, said.reporter as u32 + 1, weight, day, thing(said.thing));

@@ -9,10 +9,13 @@ use common::*;
 use proptest::prelude::*;
 use seenit_filter::random::SplitMix;
 use seenit_ledger::{Answer, Ledger, LedgerConfig, Structure, Verdict};
-use seenit_link::store::{Base, Batch, Peer, Read, ReadDone, Store};
+use seenit_link::store::{Base, LinkBatch, PeerSite, Read, ReadDone, Store};
 use seenit_sites::number::Sequence;
 
-fn in_network(config: LedgerConfig, peers: &[Peer]) -> (tempfile::TempDir, std::sync::Arc<Hands>, Ledger) {
+fn in_network(
+    config: LedgerConfig,
+    peers: &[PeerSite],
+) -> (tempfile::TempDir, std::sync::Arc<Hands>, Ledger) {
     let (folder, hands, ledger) = begun_with(config);
     agree(&ledger, terms(1, KEY)).expect("durable");
     ledger.set_peers(peers).expect("durable");
@@ -42,7 +45,7 @@ fn a_peer_counts_up_to_its_cap_and_beside_own_counts() {
 fn capped_sums_are_those_of_a_naive_count_in_any_order_of_sites() {
     const CAPS: [u64; 3] = [3, 20, 1_000_000];
     for structure in Structure::ALL {
-        let peers: Vec<Peer> = (1..).zip(CAPS).map(|(slot, cap)| peer(slot, 5, 5, cap)).collect();
+        let peers: Vec<PeerSite> = (1..).zip(CAPS).map(|(slot, cap)| peer(slot, 5, 5, cap)).collect();
         let (folder, hands, ledger) = in_network(with(structure), &peers);
         let (mut rng, mut truth) = (SplitMix(7), BTreeMap::<(u16, u64), u64>::new());
         let mut sequences = [0; 4];
@@ -89,7 +92,7 @@ fn a_base_takes_the_place_of_what_is_held_and_counts_once() {
     let stream = stream_of(1, sightings_in(FIRST_DAY));
     let base = |sequence: u64, said: &[(u64, u64, u64)]| {
         let base = Base { stream, sequence: Sequence(sequence), blocks: vec![delta(KEY, said)] };
-        ledger.commit(Batch { bases: vec![base], ..Batch::default() }).expect("durable");
+        ledger.commit(LinkBatch { bases: vec![base], ..LinkBatch::default() }).expect("durable");
     };
     base(3, &[(1, 6, 6), (2, 2, 2)]);
     tell(&ledger, heard_sightings(1, FIRST_DAY, 3, vec![delta(KEY, &[(1, 1, 7)])]));

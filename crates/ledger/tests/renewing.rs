@@ -8,7 +8,7 @@ use common::*;
 use seenit_filter::sightings::decode;
 use seenit_ledger::reporter::OPERATOR;
 use seenit_ledger::{Ledger, RecordId, Structure, Verb};
-use seenit_link::store::{Batch, Heard, HeldStream, Peer, PeerSlot, Store};
+use seenit_link::store::{HeardItems, HeldStream, LinkBatch, PeerSite, PeerSlot, Store};
 use seenit_sites::message::Stream;
 use seenit_sites::number::{Incarnation, Sequence};
 
@@ -149,11 +149,11 @@ fn own_sightings_that_come_back_count_as_own() {
     tick(&ledger);
     renew(&ledger, u64::MAX, &[(FIRST_DAY, 1)]);
     let site = seenit_sites::key::SiteSecret::from_bytes(*ledger.site_secret()).public();
-    let own = Peer { site, ..peer(9, 0, 0, 0) };
+    let own = PeerSite { site, ..peer(9, 0, 0, 0) };
     ledger.set_peers(&[own]).expect("durable");
     let heard = heard_sightings(9, FIRST_DAY, 1, vec![delta(KEY, &[(1, 40, 42)])]);
     let stream = HeldStream { slot: PeerSlot(9), incarnation: before, stream: sightings_in(FIRST_DAY) };
-    tell(&ledger, Heard { stream, ..heard });
+    tell(&ledger, HeardItems { stream, ..heard });
     assert_eq!(seen(&ledger, 1), 42);
     see(&ledger, 1, 1);
     tick(&ledger);
@@ -161,6 +161,6 @@ fn own_sightings_that_come_back_count_as_own() {
     drop(ledger);
     let ledger = open(folder.path(), &hands);
     assert_eq!(seen(&ledger, 1), 43);
-    ledger.commit(Batch { forgotten: vec![stream], ..Batch::default() }).expect("durable");
+    ledger.commit(LinkBatch { forgotten: vec![stream], ..LinkBatch::default() }).expect("durable");
     assert_eq!((seen(&ledger, 1), Sequence(1)), (43, Sequence(1)), "it goes with its generation");
 }

@@ -10,7 +10,7 @@ use common::*;
 use seenit_filter::random::SplitMix;
 use seenit_filter::sightings::decode;
 use seenit_ledger::{Ledger, LedgerConfig, Structure};
-use seenit_link::store::{Batch, Read, ReadDone, Store};
+use seenit_link::store::{LinkBatch, Read, ReadDone, Store};
 use seenit_sites::chain::Chain;
 use seenit_sites::key::SiteSecret;
 use seenit_sites::message::StreamId;
@@ -26,8 +26,8 @@ fn chain_of(ledger: &Ledger, incarnation: Incarnation, generation: u64) -> Chain
 fn published(ledger: &Ledger, incarnation: Incarnation, generation: u64, number: u64) -> u64 {
     let (mut chain, mut count) = (chain_of(ledger, incarnation, generation), 0);
     loop {
-        let run = ledger.items(incarnation, sightings_in(generation), chain.sequence().0, 1);
-        assert_eq!((run.after, run.value), (chain.sequence(), Some(chain.value())));
+        let run = ledger.items(incarnation, sightings_in(generation), chain.sequence.0, 1);
+        assert_eq!((run.after, run.value), (chain.sequence, Some(chain.value)));
         let Some(item) = run.items.first() else { return count };
         chain = chain.then(item);
         let sightings = decode(item).expect("a delta");
@@ -73,7 +73,7 @@ fn agreeing_is_durable_when_it_returns_and_the_same_again_changes_nothing() {
     assert_eq!((again.network(), again.incarnation()), (ledger.network(), incarnation));
     agree(&again, terms(1, KEY)).expect("known");
     assert_eq!(again.incarnation(), incarnation);
-    let refused = agree(&ledger, seenit_link::store::Terms { generation_secs: 60, ..terms(1, KEY) });
+    let refused = agree(&ledger, seenit_link::store::NetworkTerms { generation_secs: 60, ..terms(1, KEY) });
     let refused = refused.expect_err("other days").to_string();
     assert!(
         refused.contains("the network's generations have 60 s, and ledger.generation_secs is 86400 here")
@@ -250,7 +250,8 @@ fn a_snapshot_has_all_that_was_seen_added_up() {
     let begin = chain_of(&ledger, incarnation, FIRST_DAY);
     let items = ledger.items(incarnation, sightings_in(FIRST_DAY), 0, usize::MAX).items;
     let end = items.iter().fold(begin, |chain, item| chain.then(item));
-    assert_eq!((part.start, part.end), ((Sequence::START, begin.value()), (Sequence(3), end.value())));
+    assert_eq!((part.start, part.end), (begin, end));
+    assert_eq!(end.sequence, Sequence(3));
     let mut counts: Vec<_> = decode(&part.items[0]).expect("a block");
     counts.sort_by_key(|one| one.count);
     assert_eq!(counts.iter().map(|one| (one.increment, one.count)).collect::<Vec<_>>(), [(3, 3), (6, 6)]);
@@ -317,5 +318,5 @@ fn counts_are_never_below_the_truth_whatever_happens() {
 #[test]
 fn a_batch_of_nothing_is_committed() {
     let (_folder, _hands, ledger) = begun();
-    assert_eq!(ledger.commit(Batch::default()).expect("nothing to do").uncounted, []);
+    assert_eq!(ledger.commit(LinkBatch::default()).expect("nothing to do").uncounted, []);
 }

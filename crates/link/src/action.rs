@@ -1,6 +1,7 @@
 //! What the link asks of its driver, and what the driver says came of it.
 
 use seenit_sites::key::SiteKey;
+use seenit_sites::message::Stream;
 
 use crate::store::Read;
 
@@ -28,16 +29,24 @@ impl Millis {
 
 /// Which stream of the broker something is published to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum BrokerStream {
     /// Logs of records.
     Records,
     /// Deltas of sightings.
     Sightings,
 }
 
-impl Kind {
+impl BrokerStream {
     /// Both.
-    pub const ALL: [Kind; 2] = [Kind::Records, Kind::Sightings];
+    pub const ALL: [BrokerStream; 2] = [BrokerStream::Records, BrokerStream::Sightings];
+
+    /// The one that a site's stream is published to.
+    pub fn of(stream: Stream) -> Self {
+        match stream {
+            Stream::Records => BrokerStream::Records,
+            Stream::Sightings { .. } => BrokerStream::Sightings,
+        }
+    }
 }
 
 /// Where an answer goes: the driver knows what it stands for.
@@ -57,7 +66,7 @@ pub enum Action {
         /// What the outcome is reported with.
         ticket: Ticket,
         /// Where.
-        kind: Kind,
+        kind: BrokerStream,
         /// What.
         bytes: Vec<u8>,
     },
@@ -149,7 +158,7 @@ pub enum BrokerState {
 /// How far a stream of the broker was read, so that a start need not begin at its beginning. It may lag: what is read
 /// twice changes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct BrokerPosition {
     /// When the stream was made: tells it from one that was made anew under its name.
     pub born: u64,
     /// The last message that was read.

@@ -1,15 +1,13 @@
 //! Answers: what we hand on of our own streams and of others', at a rate that leaves us time for mail.
 
-use seenit_sites::ask::{Answer, Ask};
-use seenit_sites::chain::Chain;
+use seenit_sites::ask::{Ask, AskAnswer};
 use seenit_sites::message::{Head, Message, StreamId};
 use seenit_sites::number::Sequence;
+use seenit_sites::roster::Roster;
 
 use crate::action::{Action, Millis, ReplyTo};
 use crate::link::Link;
-use crate::own::OwnId;
-use crate::read::{Purpose, Wanted};
-use crate::store::OwnRun;
+use crate::store::{OwnRun, Read, ReadDone};
 
 /// Answers a second, and as many at once.
 const ANSWERS_PER_SECOND: u64 = 50;
@@ -41,100 +39,75 @@ impl Patience {
 }
 
 impl Link {
-    pub(crate) fn hear_ask(&mut self, ask: Ask, reply: Option<ReplyTo>) {
-        if !self.patience.take(self.now) {
+    pub(crate) fn hear_ask(&mut self, roster: &Roster, bytes: &[u8], reply: Option<ReplyTo>) {
+        let Some(ask) = Ask::decode(bytes, roster).ok().filter(|_| self.patience.take(self.now)) else {
             return;
-        }
+        };
         match (ask, reply) {
             (Ask::Said { head }, _) => {
-                let roster = self.documents.roster.as_ref();
-                if let Some(Ok(head)) = roster.map(|roster| Head::decode(&head, roster))
-                    && *head.site() == self.key
-                {
+                if let Some(head) = Head::decode(&head, roster).ok().filter(|head| head.id.site == self.key) {
                     self.note_head(&head);
                 }
             }
-            (Ask::Range { id, after }, Some(reply)) => self.hear_ask_for_range(id, after, reply),
+            (Ask::Range { id, after }, Some(reply)) if id.site == self.key && after < self.own_end(&id) => {
+                if self.may_publish() {
+                    let then = move |link: &mut Link, run| link.answer_own(id, after, run, reply);
+                    self.read_own(id, after, BYTES_MAX, then);
+                }
+            }
+            // Another's; or our own beyond what we remember, as others gave it back to us.
+            (Ask::Range { id, after }, Some(reply)) => {
+                let held = self.streams.get(&id).filter(|one| one.applied() > after);
+                let Some(stream) = held.map(|following| self.held(&id, following)) else { return };
+                let read = Read::Held { stream, after, messages_max: MESSAGES_MAX };
+                self.read(read, move |link, done| {
+                    if let Some(ReadDone::Held(messages)) = done {
+                        link.answer_held(id, after, messages, reply);
+                    }
+                });
+            }
             (Ask::Range { .. }, None) => {}
         }
     }
 
-    fn hear_ask_for_range(&mut self, id: StreamId, after: Sequence, reply: ReplyTo) {
-        let own_id = (id.incarnation, id.stream);
-        if id.site == self.key && after < self.own_end(own_id) {
-            // A fenced site does not sign.
-            if self.own.is_settled && self.own.fenced.is_none() {
-                let wanted = Wanted::Own { id: own_id, after, bytes_max: BYTES_MAX };
-                self.read(Purpose::AnswerOwn(own_id, after, reply), wanted);
-            }
-            return;
-        }
-        // Another's; or our own beyond what we remember, as others gave it back to us.
-        let Some(following) = self.streams.get(&id).filter(|one| one.applied() > after) else { return };
-        let stream = self.held(&id, following);
-        self.read(
-            Purpose::AnswerHeld(id, after, reply),
-            Wanted::Held { stream, after, messages_max: MESSAGES_MAX },
-        );
-    }
-
-    /// Own items, signed anew.
-    pub(crate) fn answer_own(&mut self, id: OwnId, after: Sequence, run: OwnRun, reply: ReplyTo) {
-        let stream = self.own_stream(id);
-        let end = self.own_end(id);
-        let Some(value) = run.value else {
-            let first = end.next();
+    /// Own items, signed anew. Where they could not be read, whoever asked asks again.
+    fn answer_own(&mut self, id: StreamId, after: Sequence, run: Option<OwnRun>, reply: ReplyTo) {
+        let Some(run) = run.filter(|_| self.may_publish()) else { return };
+        let start = run.start();
+        // Where no value is known, nothing that is left can be handed on: all of it is in the snapshot.
+        let first = start.map_or(self.own_end(&id), |start| start.sequence);
+        if first > after {
             self.snapshots.is_needed();
-            return self.answer(reply, &Answer::Expired { id: stream, first });
-        };
-        if self.own.fenced.is_some() || !self.own.is_settled {
-            return;
+            self.answer(reply, &AskAnswer::Expired { id, first: first.next() });
         }
-        let count = end.0.saturating_sub(run.after.0).min(run.items.len() as u64) as usize;
-        let mut items = run.items.get(..count).unwrap_or_default();
-        let mut chain = Chain::resume(run.after, value);
-        if run.after > after {
-            self.snapshots.is_needed();
-            self.answer(reply, &Answer::Expired { id: stream, first: run.after.next() });
-        }
+        let Some(mut chain) = start else { return };
+        let count = self.own_end(&id).0.saturating_sub(run.after.0).min(run.items.len() as u64);
+        let mut items = run.items.get(..count as usize).unwrap_or_default();
         for _ in 0..MESSAGES_MAX {
             let (next, payload, count) = self.packed(id, chain, items);
             if payload.is_empty() {
                 break;
             }
-            let Some(message) = self.signed(id, chain.sequence(), next, &payload) else { return };
-            self.answer(reply, &Answer::Message(message));
+            let Some(message) = self.signed(id, chain.sequence, next, &payload) else { return };
+            self.answer(reply, &AskAnswer::Message(message));
             (chain, items) = (next, items.get(count..).unwrap_or_default());
         }
     }
 
     /// Another's messages, as it signed them.
-    pub(crate) fn answer_held(
-        &mut self,
-        id: &StreamId,
-        after: Sequence,
-        messages: Vec<Vec<u8>>,
-        reply: ReplyTo,
-    ) {
+    fn answer_held(&mut self, id: StreamId, after: Sequence, messages: Vec<Vec<u8>>, reply: ReplyTo) {
         let Some(roster) = self.documents.roster.as_ref() else { return };
         let first = messages.first().and_then(|bytes| Message::reread(bytes, roster).ok());
-        let first = first.map(|message| message.head().previous());
-        let first = first.unwrap_or_else(|| self.applied(id));
+        let first = first.map_or_else(|| self.applied(&id), |message| message.head.previous);
         if first > after {
-            self.answer(reply, &Answer::Expired { id: *id, first: first.next() });
+            self.answer(reply, &AskAnswer::Expired { id, first: first.next() });
         }
         for message in messages.into_iter().take(MESSAGES_MAX) {
-            self.answer(reply, &Answer::Message(message));
+            self.answer(reply, &AskAnswer::Message(message));
         }
     }
 
-    /// The last own item that is handed on.
-    pub(crate) fn own_end(&self, id: OwnId) -> Sequence {
-        let is_present = id.0 == self.own.latest.incarnation;
-        self.own.streams.get(&id).map_or(Sequence::START, |one| one.said(is_present))
-    }
-
-    fn answer(&mut self, to: ReplyTo, answer: &Answer) {
+    fn answer(&mut self, to: ReplyTo, answer: &AskAnswer) {
         self.out.push(Action::Answer { to, bytes: answer.encode() });
     }
 }

@@ -1,26 +1,29 @@
 //! What others say: applied in order, once, and only as far as the chain leads to the value that its site signed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use seenit_filter::sightings;
+use seenit_sites::FormatError;
 use seenit_sites::ask::Ask;
 use seenit_sites::chain::Chain;
 use seenit_sites::key::SiteKey;
 use seenit_sites::list;
-use seenit_sites::message::{HEAD_BYTES, Head, Message, MessageError, Stream, StreamId};
+use seenit_sites::message::{HEAD_BYTES, Head, Message, Stream, StreamId};
 use seenit_sites::number::{Generation, Sequence};
+use seenit_sites::roster::Roster;
 
 use crate::action::Action;
 use crate::checker::Checked;
-use crate::following::Following;
+use crate::following::{Following, Missing};
 use crate::link::Link;
 use crate::position::Position;
-use crate::store::{Heard, HeldStream};
+use crate::store::{HeardItems, HeldStream};
 
 /// How far ahead a peer's generation may be: its clock is ahead of ours, or ours behind.
 const SKEW_GENERATIONS: u64 = 1;
 
-/// Bytes of messages that wait, of all streams together.
+/// Bytes of messages that wait, of all streams together. What is beyond is asked for again.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 
 /// Incarnations of one site that are followed at once. An honest site has a new one when it is restored from a
@@ -29,8 +32,7 @@ pub(crate) const INCARNATIONS_MAX: usize = 32;
 
 impl Link {
     /// A message, from whomever.
-    pub(crate) fn hear_message(&mut self, checked: Checked<'_>) {
-        let Some(roster) = self.documents.roster.as_ref() else { return };
+    pub(crate) fn hear_message(&mut self, roster: &Arc<Roster>, checked: Checked<'_>) {
         let bytes = checked.bytes;
         match checked.head(roster) {
             Ok(head) => self.take_message(&head, bytes),
@@ -40,61 +42,42 @@ impl Link {
 
     /// A message of a member, checked in full.
     pub(crate) fn take_message(&mut self, head: &Head, bytes: &[u8]) {
-        let id = StreamId::of(head);
-        let is_head_alone = head.previous() == head.state().sequence;
-        if !self.note_head(head) || is_head_alone {
+        let id = head.id;
+        if !self.note_head(head) || head.is_alone() {
             return;
         }
+        let room = WAITING_BYTES_MAX / self.streams.len().max(1);
         let Some(following) = self.streams.get_mut(&id) else { return };
         let applied = following.applied();
-        if head.previous() <= applied && applied < head.state().sequence {
+        if head.previous <= applied && applied < head.sequence {
             // Whatever waits: what can be applied is applied.
             self.apply(&id, bytes);
-        } else if head.previous() > applied {
-            self.waiting_bytes -= following.waiting_bytes;
-            following.wait(head, bytes);
-            self.waiting_bytes += following.waiting_bytes;
+        } else if head.previous > applied {
+            // Each stream has its share of the room, so that nobody takes the room of others.
+            following.wait(head, bytes, room);
         }
         self.apply_waiting(&id);
         self.refresh(&id);
-        self.make_room();
     }
 
     /// Takes note of something that no member signed.
-    pub(crate) fn not_of_members(&mut self, error: MessageError) {
+    pub(crate) fn not_of_members(&mut self, error: FormatError) {
         match error {
-            MessageError::OtherNetwork { found, .. } => self.foreign = Some(found),
-            MessageError::NoMember(site) => self.unknown = Some((self.now, site)),
+            FormatError::OtherNetwork { found, .. } => self.foreign = Some(found),
+            FormatError::NoMember(site) => self.unknown = Some((self.now, site)),
             _ => {}
-        }
-    }
-
-    /// Where more waits than there is room for, the site of which most waits makes room: it is asked for again.
-    fn make_room(&mut self) {
-        if self.waiting_bytes <= WAITING_BYTES_MAX {
-            return;
-        }
-        let mut of_sites: BTreeMap<SiteKey, usize> = BTreeMap::new();
-        for (id, following) in &self.streams {
-            *of_sites.entry(id.site).or_default() += following.waiting_bytes;
-        }
-        let most = of_sites.into_iter().max_by_key(|(_, bytes)| *bytes).map(|(site, _)| site);
-        let of_most = self.streams.iter_mut().filter(|(id, _)| Some(id.site) == most);
-        if let Some((_, following)) = of_most.max_by_key(|(_, following)| following.waiting_bytes) {
-            self.waiting_bytes -= following.waiting_bytes;
-            following.drop_waiting();
         }
     }
 
     /// Takes note of what a site signed to have; whether it is a stream that is followed.
     pub(crate) fn note_head(&mut self, head: &Head) -> bool {
-        let id = StreamId::of(head);
+        let id = head.id;
         if id.site == self.key && id.incarnation >= self.own.latest.incarnation {
-            self.said_by_us(head);
+            self.said_by_us(id, head.chain(), head.time_secs);
             return false;
         }
         if let Stream::Sightings { generation } = id.stream
-            && !self.is_countable(&id.site, generation, head.state().manifest)
+            && !self.is_countable(&id.site, generation, head.manifest)
         {
             return false;
         }
@@ -135,9 +118,7 @@ impl Link {
                 return None;
             }
             let start = if id.site == self.key { self.own_start(&id)? } else { Chain::begin(&id) };
-            let mut position = Position::begin(start.value());
-            position.applied = start.sequence();
-            self.streams.insert(id, Following::new(slot, position));
+            self.streams.insert(id, Following::new(slot, Position::new(start)));
         }
         self.streams.get_mut(&id)
     }
@@ -168,7 +149,6 @@ impl Link {
     /// The stream is followed no more.
     pub(crate) fn unfollow(&mut self, id: &StreamId) {
         let Some(following) = self.streams.remove(id) else { return };
-        self.waiting_bytes -= following.waiting_bytes;
         if let Some(due) = following.due {
             self.due.remove(&(due, *id));
         }
@@ -182,12 +162,8 @@ impl Link {
     /// Applies what waited for what is applied now.
     pub(crate) fn apply_waiting(&mut self, id: &StreamId) {
         loop {
-            let Some(following) = self.streams.get_mut(id) else { return };
-            self.waiting_bytes -= following.waiting_bytes;
-            let next = following.next_message();
-            self.waiting_bytes += following.waiting_bytes;
-            let Some(bytes) = next else { return };
-            if !self.apply(id, &bytes) {
+            let next = self.streams.get_mut(id).and_then(Following::next_message);
+            if !next.is_some_and(|bytes| self.apply(id, &bytes)) {
                 return;
             }
         }
@@ -198,16 +174,19 @@ impl Link {
         let Some(roster) = self.documents.roster.as_ref() else { return false };
         let Some(following) = self.streams.get(id) else { return false };
         let Ok(message) = Message::reread(bytes, roster) else { return false };
-        let (previous, state) = (message.head().previous(), *message.head().state());
+        let Head { previous, sequence, value, .. } = message.head;
         let after = following.applied();
-        let Ok(items) = list::items(message.payload(), state.sequence.0 - previous.0) else {
+        debug_assert!(previous <= after, "no item is applied without those before it");
+        debug_assert!(after < sequence, "and none twice");
+        let Ok(items) = list::items(message.payload, sequence.0 - previous.0) else {
             return self.unreadable(id, "a message of it is no list of items");
         };
         let items = items.get((after.0 - previous.0) as usize..).unwrap_or_default();
-        let chain = Chain::resume(after, following.position.value);
-        if items.iter().fold(chain, |chain, item| chain.then(item)).value() != state.value {
+        let at = following.position.at.then_all(items);
+        if at.value != value {
             return self.mismatched(id);
         }
+        debug_assert_eq!(at.sequence, sequence, "the first n items, as the publishing site had them");
         if let Stream::Sightings { .. } = id.stream
             && let Some(error) = items.iter().find_map(|item| sightings::decode(item).err())
         {
@@ -215,11 +194,9 @@ impl Link {
         }
         let stream = self.held(id, following);
         let items = items.iter().map(|item| item.to_vec()).collect();
-        self.batch.heard.push(Heard { stream, after, items, message: Some(bytes.to_vec()) });
+        self.batch.heard.push(HeardItems { stream, after, items, message: Some(bytes.to_vec()) });
         let head = bytes.get(..HEAD_BYTES).map(<[u8]>::to_vec);
-        let position =
-            Position { applied: state.sequence, value: state.value, head, ..following.position.clone() };
-        self.advance(id, position);
+        self.advance(id, Position { at, head, ..following.position.clone() });
         true
     }
 
@@ -232,30 +209,17 @@ impl Link {
     pub(crate) fn advance(&mut self, id: &StreamId, position: Position) {
         let now = self.now;
         let Some(following) = self.streams.get_mut(id) else { return };
-        let was_late = following.is_late(now);
         following.advance(position, now);
         self.dirty.insert(*id);
         self.own.changed.insert(*id);
         self.own.has_news |= id.stream == Stream::Records;
-        if was_late {
-            self.agreed_again(&id.site);
-        }
     }
 
     /// What a site signed does not follow on what is held of it. Returns that nothing was applied.
     fn mismatched(&mut self, id: &StreamId) -> bool {
-        const WHY: &str = "what it signed does not follow on what it signed before";
-        let Some(following) = self.streams.get_mut(id) else { return false };
-        let is_new = following.mismatch.as_deref() != Some(WHY);
-        following.mismatch = Some(WHY.to_owned());
-        self.waiting_bytes -= following.waiting_bytes;
-        following.drop_waiting();
-        let head = following.position.head.clone();
-        if is_new {
-            let (name, stream) = (self.documents.name_of(&id.site), described(id.stream));
-            self.warn(format!("{stream} of {name}: {WHY}"));
-        }
+        self.refuse(id, "what it signed does not follow on what it signed before");
         // Perhaps it came back from a backup, and does not know that it had been further.
+        let head = self.streams.get(id).and_then(|following| following.position.head.clone());
         if let Some(head) = head.filter(|_| id.site != self.key) {
             self.out.push(Action::Ask { to: id.site, bytes: Ask::Said { head }.encode() });
         }
@@ -264,30 +228,32 @@ impl Link {
 
     /// A site signed what cannot be read: nothing after it can be applied. Others are not held up by it.
     fn unreadable(&mut self, id: &StreamId, why: &str) -> bool {
-        let Some(following) = self.streams.get_mut(id) else { return false };
-        let is_new = !following.is_unreadable;
-        (following.is_unreadable, following.mismatch) = (true, Some(why.to_owned()));
-        self.waiting_bytes -= following.waiting_bytes;
-        following.drop_waiting();
-        if is_new {
+        self.refuse(id, why);
+        if let Some(following) = self.streams.get_mut(id) {
+            following.is_unreadable = true;
+        }
+        false
+    }
+
+    fn refuse(&mut self, id: &StreamId, why: &str) {
+        if self.streams.get_mut(id).is_some_and(|following| following.contradicts(why)) {
             let (name, stream) = (self.documents.name_of(&id.site), described(id.stream));
             self.warn(format!("{stream} of {name}: {why}"));
         }
-        false
     }
 
     /// Looks at a stream after something changed: whether it is behind, and when it is asked for.
     pub(crate) fn refresh(&mut self, id: &StreamId) {
         let now = self.now;
         let Some(following) = self.streams.get_mut(id) else { return };
-        let was_late = following.is_late(now);
         let is_behind = following.is_behind();
         if is_behind {
-            following.missing_since.get_or_insert(now);
+            following.missing.since.get_or_insert(now);
             let is_claimed = following.claimed() > following.known();
-            following.claimed_since = is_claimed.then(|| following.claimed_since.unwrap_or(now));
+            let since = following.missing.claimed_since.unwrap_or(now);
+            following.missing.claimed_since = is_claimed.then_some(since);
         } else {
-            following.caught_up();
+            following.missing = Missing::default();
             if !following.is_unreadable {
                 following.mismatch = None;
             }
@@ -298,18 +264,12 @@ impl Link {
             due.map(|due| self.due.insert((due, *id)));
             following.due = due;
         }
-        let is_late = following.is_late(now);
         let neighbour = self.neighbours.entry(id.site).or_default();
         if is_behind {
             neighbour.behind.insert(*id)
         } else {
             neighbour.behind.remove(id)
         };
-        if was_late && !is_late {
-            self.agreed_again(&id.site);
-        } else if !is_behind {
-            self.compared(&id.site);
-        }
     }
 
     /// The last item of a followed stream that is applied.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use seenit_sites::Arrival;
-use seenit_sites::message::{Head, Message, MessageError};
+use seenit_sites::message::{Head, Message};
 use seenit_sites::roster::Roster;
+use seenit_sites::{Arrival, FormatError};
 
 use crate::link::Link;
 
@@ -16,7 +16,7 @@ pub struct Checker(Option<Arc<Roster>>);
 #[derive(Clone, Debug)]
 pub struct Checked<'a> {
     pub(crate) bytes: &'a [u8],
-    found: Option<(Arc<Roster>, Result<Head, MessageError>)>,
+    found: Option<(Arc<Roster>, Result<Head, FormatError>)>,
 }
 
 impl Checker {
@@ -34,7 +34,7 @@ impl<'a> Checked<'a> {
     }
 
     /// The head of the message, by this roster. What was found by another roster is not believed.
-    pub(crate) fn head(self, roster: &Arc<Roster>) -> Result<Head, MessageError> {
+    pub(crate) fn head(self, roster: &Arc<Roster>) -> Result<Head, FormatError> {
         match self.found {
             Some((found_by, found)) if Arc::ptr_eq(&found_by, roster) => found,
             _ => decoded(self.bytes, roster),
@@ -42,8 +42,8 @@ impl<'a> Checked<'a> {
     }
 }
 
-fn decoded(bytes: &[u8], roster: &Roster) -> Result<Head, MessageError> {
-    Message::decode(bytes, roster).map(|message| *message.head())
+fn decoded(bytes: &[u8], roster: &Roster) -> Result<Head, FormatError> {
+    Message::decode(bytes, roster).map(|message| message.head)
 }
 
 impl Link {

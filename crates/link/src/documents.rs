@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use seenit_sites::Standing;
 use seenit_sites::key::{AdminKey, SiteKey, SiteSecret};
-use seenit_sites::manifest::{HashKey, Manifest, ManifestError, Manifests};
+use seenit_sites::manifest::{Manifest, Manifests};
 use seenit_sites::number::Generation;
-use seenit_sites::roster::{Caps, Roster, RosterError};
+use seenit_sites::roster::{Caps, Roster};
+use seenit_sites::{FormatError, Precedence};
 
 use crate::link::LocalCaps;
 use crate::rows;
-use crate::store::{Batch, Loaded, Peer, PeerSlot, Terms};
+use crate::store::{LinkBatch, Loaded, NetworkTerms, PeerSite, PeerSlot};
 
 /// Slots that the ledger knows: as many as a roster has members.
 const SLOTS_MAX: u16 = 1000;
@@ -35,10 +35,6 @@ pub(crate) enum Taken {
     Old,
     /// It counts from now on.
     New,
-    /// It is of another network.
-    Foreign(String),
-    /// Why it is refused.
-    Refused(String),
 }
 
 impl Documents {
@@ -74,107 +70,86 @@ impl Documents {
     }
 
     /// Takes a roster in.
-    pub(crate) fn take_roster(&mut self, batch: &mut Batch, bytes: &[u8]) -> Taken {
-        let roster = match Roster::decode(bytes, &self.network) {
-            Ok(roster) => roster,
-            Err(RosterError::OtherNetwork { found, .. }) => return Taken::Foreign(found),
-            Err(error) => return Taken::Refused(error.to_string()),
-        };
-        if let Some(held) = &self.roster {
-            let standing = match roster.standing(held) {
-                Ok(standing) => standing,
-                Err(error) => return Taken::Refused(error.to_string()),
-            };
-            if let Standing::Fork { .. } = standing {
-                let version = roster.version();
-                self.fork = Some(format!(
-                    "two rosters of version {version}: the admin's key may be known to others; sign a roster of a \
-                     greater version"
-                ));
-            }
-            if !standing.replaces() {
-                return Taken::Old;
-            }
-            if standing == Standing::Newer {
-                self.fork = None;
-            }
+    pub(crate) fn take_roster(&mut self, batch: &mut LinkBatch, bytes: &[u8]) -> Result<Taken, FormatError> {
+        let roster = Roster::decode(bytes, &self.network)?;
+        let precedence = self.roster.as_ref().map_or(Precedence::Newer, |held| roster.precedence(held));
+        self.note_fork(precedence, &format!("two rosters of version {}", roster.version));
+        if !precedence.replaces() {
+            return Ok(Taken::Old);
         }
         let mut slots = self.slots.clone();
-        for member in roster.members() {
+        for member in &roster.members {
             if !slots.contains_key(&member.site) {
-                let Some(slot) = free_slot(&slots, &self.freed) else {
-                    return Taken::Refused("no slot is left".into());
-                };
+                let slot = free_slot(&slots, &self.freed)?;
                 slots.insert(member.site, slot);
                 batch.rows.push((rows::slot(&member.site), Some(slot.0.to_be_bytes().to_vec())));
             }
         }
         batch.rows.push((rows::ROSTER.to_vec(), Some(bytes.to_vec())));
         (self.roster, self.slots) = (Some(Arc::new(roster)), slots);
-        Taken::New
+        Ok(Taken::New)
     }
 
     /// Takes a manifest in. `begun` is the generation in which this site counts already under the network's terms.
     pub(crate) fn take_manifest(
         &mut self,
-        batch: &mut Batch,
+        batch: &mut LinkBatch,
         bytes: &[u8],
         begun: Option<Generation>,
-    ) -> Taken {
-        let manifest = match Manifest::decode(bytes, &self.network) {
-            Ok(manifest) => manifest,
-            Err(ManifestError::OtherNetwork { found, .. }) => return Taken::Foreign(found),
-            Err(error) => return Taken::Refused(error.to_string()),
-        };
-        let number = manifest.number();
-        let standing = match self.manifests.add(manifest, begun) {
-            Ok(standing) => standing,
-            Err(error) => return Taken::Refused(error.to_string()),
-        };
-        if let Standing::Fork { .. } = standing {
-            self.fork = Some(format!(
-                "two manifests of number {number}: the admin's key may be known to others; sign a manifest of a \
-                 greater number"
-            ));
+    ) -> Result<Taken, FormatError> {
+        let manifest = Manifest::decode(bytes, &self.network)?;
+        let number = manifest.number;
+        let precedence = self.manifests.add(manifest, begun)?;
+        if let Precedence::Fork { .. } = precedence {
+            self.note_fork(precedence, &format!("two manifests of number {number}"));
         }
-        if !standing.replaces() {
-            return Taken::Old;
+        if !precedence.replaces() {
+            return Ok(Taken::Old);
         }
         batch.rows.push((rows::manifest(number), Some(bytes.to_vec())));
-        Taken::New
+        Ok(Taken::New)
+    }
+
+    /// Two documents with one number are worth an alarm, until a greater number ends it.
+    fn note_fork(&mut self, precedence: Precedence, what: &str) {
+        match precedence {
+            Precedence::Fork { .. } => {
+                self.fork = Some(format!(
+                    "{what}: the admin's key may be known to others; sign one of a greater version or number"
+                ));
+            }
+            Precedence::Newer => self.fork = None,
+            Precedence::Same | Precedence::Older => {}
+        }
     }
 
     /// The terms that this site can open.
-    pub(crate) fn terms(&self, secret: &SiteSecret) -> Option<Terms> {
-        let (mut keys, mut generation_secs): (BTreeMap<Generation, (u64, HashKey)>, _) =
-            (BTreeMap::new(), None);
+    pub(crate) fn terms(&self, secret: &SiteSecret) -> Option<NetworkTerms> {
+        let (mut keys, mut generation_secs) = (BTreeMap::new(), None);
+        // They come in order: of one first generation the greatest number counts.
         for manifest in self.manifests.iter() {
             let Ok(key) = manifest.open(secret) else { continue };
-            let (terms, number) = (manifest.terms(), manifest.number());
-            generation_secs = Some(terms.generation_secs);
-            // Of one first generation the greatest number counts.
-            if keys.get(&terms.first_generation).is_none_or(|(held, _)| *held < number) {
-                keys.insert(terms.first_generation, (number, key));
-            }
+            generation_secs = Some(manifest.terms.generation_secs);
+            keys.insert(manifest.terms.first_generation, key);
         }
-        let keys = keys.into_iter().map(|(first, (_, key))| (first, key)).collect();
-        Some(Terms { network: self.network, generation_secs: generation_secs?, keys })
+        let keys = keys.into_iter().collect();
+        Some(NetworkTerms { network: self.network, generation_secs: generation_secs?, keys })
     }
 
     /// Whom the ledger is to believe. This site itself stays among them even where it was removed: what it once said
     /// is its own.
-    pub(crate) fn peers(&self, own: &SiteKey) -> Vec<Peer> {
-        let members = self.roster.iter().flat_map(|roster| roster.members());
-        let mut peers: Vec<Peer> = members
+    pub(crate) fn peers(&self, own: &SiteKey) -> Vec<PeerSite> {
+        let members = self.roster.iter().flat_map(|roster| &roster.members);
+        let mut peers: Vec<PeerSite> = members
             .filter_map(|member| {
                 let (slot, name) = (*self.slots.get(&member.site)?, member.name.as_str().to_owned());
                 let caps = self.caps(&name, member.caps);
-                Some(Peer { slot, site: member.site, name, caps })
+                Some(PeerSite { slot, site: member.site, name, caps })
             })
             .collect();
         if let Some(slot) = self.slots.get(own).filter(|_| peers.iter().all(|peer| peer.site != *own)) {
             let caps = Caps { spam: 0, ham: 0, seen: 0 };
-            peers.push(Peer { slot: *slot, site: *own, name: "this site".into(), caps });
+            peers.push(PeerSite { slot: *slot, site: *own, name: "this site".into(), caps });
         }
         peers
     }
@@ -201,7 +176,7 @@ impl Documents {
 
     /// How many sites there are.
     pub(crate) fn members(&self) -> u64 {
-        self.roster.as_ref().map_or(1, |roster| roster.members().len() as u64)
+        self.roster.as_ref().map_or(1, |roster| roster.members.len() as u64)
     }
 
     /// The site with a slot.
@@ -216,7 +191,11 @@ impl Documents {
 }
 
 /// The smallest slot that no site has.
-fn free_slot(slots: &BTreeMap<SiteKey, PeerSlot>, freed: &BTreeSet<PeerSlot>) -> Option<PeerSlot> {
+fn free_slot(
+    slots: &BTreeMap<SiteKey, PeerSlot>,
+    freed: &BTreeSet<PeerSlot>,
+) -> Result<PeerSlot, FormatError> {
     let taken: BTreeSet<PeerSlot> = slots.values().chain(freed).copied().collect();
-    (1..=SLOTS_MAX).map(PeerSlot).find(|slot| !taken.contains(slot))
+    let free = (1..=SLOTS_MAX).map(PeerSlot).find(|slot| !taken.contains(slot));
+    free.ok_or(FormatError::Many { what: "slots of sites", found: taken.len() + 1, most: SLOTS_MAX.into() })
 }

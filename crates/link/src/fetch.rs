@@ -14,7 +14,7 @@ use crate::apply::described;
 use crate::link::Link;
 use crate::position::Position;
 use crate::snapshot::{SNAPSHOT, STREAM_BYTES_MAX, pack_name};
-use crate::store::{Base, Heard};
+use crate::store::{Base, HeardItems};
 
 /// Bytes of a snapshot that is fetched.
 const FETCH_BYTES_MAX: u64 = 512 << 20;
@@ -22,91 +22,88 @@ const FETCH_BYTES_MAX: u64 = 512 << 20;
 /// Records of a snapshot that the store is given at once.
 const RECORDS_AT_ONCE: usize = 500;
 
-/// A snapshot that is being fetched.
+/// A snapshot that is being fetched: first its manifest, then its packs, one after the other.
 pub(crate) struct Fetching {
-    pub(crate) snapshot: Snapshot,
-    body: Vec<u8>,
-    packs: usize,
+    pub(crate) site: SiteKey,
+    /// When the last object of it was asked for.
     pub(crate) since: Millis,
+    snapshot: Option<Snapshot>,
+    packs: usize,
+    body: Vec<u8>,
 }
 
 impl Link {
+    /// Begins to fetch a site's snapshot.
+    pub(crate) fn fetch(&mut self, site: SiteKey) {
+        let (since, body) = (self.now, Vec::new());
+        self.snapshots.fetching = Some(Fetching { site, since, snapshot: None, packs: 0, body });
+        self.out.push(Action::Get { site, name: SNAPSHOT.into() });
+    }
+
     /// What came of [`Action::Get`].
     pub fn object(&mut self, now: Millis, site: SiteKey, name: &str, bytes: Option<Vec<u8>>) {
         if !self.begin(now) || !self.is_member() {
             return;
         }
-        match (name, bytes) {
-            (SNAPSHOT, bytes) => self.take_manifest(site, bytes),
-            (_, Some(bytes)) => self.take_pack(site, &bytes),
-            // It was removed when a newer snapshot came.
-            (_, None) => {
-                self.snapshots.fetching.take_if(|fetching| fetching.snapshot.site == site);
+        let Some(mut fetching) = self.snapshots.fetching.take_if(|one| one.site == site) else { return };
+        match (&fetching.snapshot, bytes) {
+            (None, bytes) if name == SNAPSHOT => {
+                self.snapshots.is_own_seen |= site == self.key;
+                fetching.snapshot = bytes.and_then(|bytes| self.useful_snapshot(site, &bytes));
+                if fetching.snapshot.is_some() {
+                    self.fetch_pack(fetching);
+                }
             }
+            // A pack was removed when a newer snapshot came.
+            (Some(_), None) if name != SNAPSHOT => {}
+            (Some(snapshot), Some(bytes))
+                if snapshot.packs.get(fetching.packs) == Some(&pack_digest(&bytes)) =>
+            {
+                fetching.body.extend_from_slice(&bytes);
+                fetching.packs += 1;
+                self.fetch_pack(fetching);
+            }
+            // Something that was asked for earlier, and came late.
+            _ => self.snapshots.fetching = Some(fetching),
         }
     }
 
-    fn take_manifest(&mut self, site: SiteKey, bytes: Option<Vec<u8>>) {
-        if self.snapshots.asked.take_if(|(asked, _)| *asked == site).is_none() {
-            return;
+    /// A manifest, if the snapshot leads beyond what is held. What our own says of us may be more than we remember.
+    fn useful_snapshot(&mut self, site: SiteKey, bytes: &[u8]) -> Option<Snapshot> {
+        let snapshot = Snapshot::decode(bytes, self.documents.roster.as_ref()?).ok()?;
+        let size: u64 = snapshot.sections.iter().map(|section| section.bytes).sum();
+        if snapshot.site != site || size > FETCH_BYTES_MAX {
+            return None;
         }
-        self.snapshots.is_own_seen |= site == self.key;
-        let snapshot = bytes.zip(self.documents.roster.as_ref()).and_then(|(bytes, roster)| {
-            let snapshot = Snapshot::decode(&bytes, roster).ok()?;
-            let size: u64 = snapshot.sections.iter().map(|section| section.bytes).sum();
-            (snapshot.site == site && size <= FETCH_BYTES_MAX).then_some(snapshot)
-        });
-        let Some(snapshot) = snapshot else { return };
         if site == self.key {
             for section in &snapshot.sections {
-                let at = Chain::resume(section.sequence, section.value);
-                self.said_at((section.id.incarnation, section.id.stream), at, snapshot.time_secs);
+                self.said_by_us(section.id, section.end, snapshot.time_secs);
             }
         }
-        let is_useful = |section: &Section| self.is_useful(section);
-        if !snapshot.sections.iter().any(is_useful) {
-            return;
-        }
-        let (body, packs, since) = (Vec::new(), 0, self.now);
-        self.snapshots.fetching = Some(Fetching { snapshot, body, packs, since });
-        self.fetch_pack();
+        snapshot.sections.iter().any(|section| self.is_useful(section)).then_some(snapshot)
     }
 
     /// Whether a section leads beyond what is held. Of our own only records of earlier incarnations can be taken over:
     /// sightings that are added up would count twice what is remembered of them.
-    fn is_useful(&self, section: &Section) -> bool {
-        let own_id = (section.id.incarnation, section.id.stream);
-        let own_last = self.own.streams.get(&own_id).map_or(Sequence::START, |one| one.last);
-        let is_ours = section.id.site == self.key;
-        let is_taken = !is_ours
-            || section.id.stream == Stream::Records
-                && own_id.0 < self.own.latest.incarnation
-                && section.sequence > own_last;
-        is_taken && section.sequence > self.applied(&section.id)
+    fn is_useful(&self, Section { id, end, .. }: &Section) -> bool {
+        let own_last = self.own.streams.get(id).map_or(Sequence::START, |one| one.last);
+        let is_taken = id.site != self.key
+            || id.stream == Stream::Records
+                && id.incarnation < self.own.latest.incarnation
+                && end.sequence > own_last;
+        is_taken && end.sequence > self.applied(id)
     }
 
-    fn fetch_pack(&mut self) {
-        let Some(fetching) = &mut self.snapshots.fetching else { return };
-        if let Some(digest) = fetching.snapshot.packs.get(fetching.packs) {
+    /// Asks for the next pack, or takes the snapshot over if there is none.
+    fn fetch_pack(&mut self, mut fetching: Fetching) {
+        let (site, Some(snapshot)) = (fetching.site, &fetching.snapshot) else { return };
+        if let Some(digest) = snapshot.packs.get(fetching.packs) {
+            self.out.push(Action::Get { site, name: pack_name(digest) });
             fetching.since = self.now;
-            let (site, name) = (fetching.snapshot.site, pack_name(digest));
-            self.out.push(Action::Get { site, name });
-        }
-    }
-
-    fn take_pack(&mut self, site: SiteKey, bytes: &[u8]) {
-        let Some(fetching) = &mut self.snapshots.fetching else { return };
-        let expected = fetching.snapshot.packs.get(fetching.packs);
-        if fetching.snapshot.site != site || expected != Some(&pack_digest(bytes)) {
+            self.snapshots.fetching = Some(fetching);
             return;
         }
-        fetching.body.extend_from_slice(bytes);
-        fetching.packs += 1;
-        if fetching.packs < fetching.snapshot.packs.len() {
-            return self.fetch_pack();
-        }
-        let Some(Fetching { snapshot, body, .. }) = self.snapshots.fetching.take() else { return };
-        let mut rest = body.as_slice();
+        let mut rest = fetching.body.as_slice();
         for section in &snapshot.sections {
             let Some((bytes, after)) = rest.split_at_checked(section.bytes as usize) else { break };
             rest = after;
@@ -140,68 +137,59 @@ impl Link {
         let time_secs = self.now.secs();
         if let Some(following) = self.streams.get_mut(&id) {
             // The signed manifest says that its site is so far.
-            following.newest = following.newest.max(Some((section.sequence, time_secs)));
+            following.newest = following.newest.max(Some((section.end.sequence, time_secs)));
         }
         self.apply_waiting(&id);
         self.refresh(&id);
     }
 
     fn take_records(&mut self, section: &Section, items: &[&[u8]]) {
-        let id = section.id;
+        let Section { id, start, end, .. } = *section;
         let Some(following) = self.streams.get(&id) else { return };
-        let (stream, mut position) = (self.held(&id, following), following.position.clone());
-        let (mut whole, mut here) = (Chain::resume(section.start, section.start_value), None);
+        let (stream, position) = (self.held(&id, following), following.position.clone());
+        let (mut whole, mut here) = (start, None);
         for item in items {
-            here = here.or((whole.sequence() == position.applied).then(|| whole.value()));
+            here = here.or((whole.sequence == position.at.sequence).then_some(whole));
             whole = whole.then(item);
         }
-        let is_ours = here.is_none_or(|value| value == position.value);
-        if whole.value() != section.value || whole.sequence() != section.sequence || !is_ours {
+        if whole != end || here.is_some_and(|here| here != position.at) {
             return self.refused_section(&id);
         }
         // What lies before its start has expired at its own site.
-        position.applied = position.applied.max(section.start);
-        let skipped = (position.applied.0 - section.start.0) as usize;
-        let mut chain = Chain::resume(position.applied, position.value);
-        if section.start == position.applied {
-            chain = Chain::resume(section.start, section.start_value);
-        }
+        let mut chain = if position.at.sequence > start.sequence { position.at } else { start };
+        let skipped = (chain.sequence.0 - start.sequence.0) as usize;
         for some in items.get(skipped..).unwrap_or_default().chunks(RECORDS_AT_ONCE) {
             let items: Vec<Vec<u8>> = some.iter().map(|item| item.to_vec()).collect();
-            let (after, start) = (chain.sequence(), chain);
-            chain = items.iter().fold(chain, |chain, item| chain.then(item));
-            let message = if id.site == self.key { self.message_of_ours(&id, start, &items) } else { None };
-            self.batch.heard.push(Heard { stream, after, items, message });
+            let before = chain;
+            chain = chain.then_all(&items);
+            let message = if id.site == self.key { self.message_of_ours(id, before, &items) } else { None };
+            self.batch.heard.push(HeardItems { stream, after: before.sequence, items, message });
         }
-        (position.applied, position.value, position.head) = (whole.sequence(), whole.value(), None);
-        self.advance(&id, position);
+        debug_assert_eq!(chain, end, "no item is applied unless the chain over it leads to a signed value");
+        self.advance(&id, Position { at: end, head: None, ..position });
     }
 
     /// What came back to us is signed anew, so that it can be handed on; `None` where it is too large for a message.
-    fn message_of_ours(&mut self, id: &StreamId, start: Chain, items: &[Vec<u8>]) -> Option<Vec<u8>> {
-        let own_id = (id.incarnation, id.stream);
-        let (chain, payload, count) = self.packed(own_id, start, items);
+    fn message_of_ours(&mut self, id: StreamId, start: Chain, items: &[Vec<u8>]) -> Option<Vec<u8>> {
+        let (chain, payload, count) = self.packed(id, start, items);
         if count < items.len() {
             return None;
         }
-        self.signed(own_id, start.sequence(), chain, &payload)
+        self.signed(id, start.sequence, chain, &payload)
     }
 
     fn take_base(&mut self, section: &Section, blocks: &[&[u8]]) {
-        let id = section.id;
+        let Section { id, end, .. } = *section;
         let Some(following) = self.streams.get(&id) else { return };
         if blocks.iter().any(|block| sightings::decode(block).is_err()) {
             return self.refused_section(&id);
         }
         let stream = self.held(&id, following);
         // It takes the place of what the batch has of the stream so far.
-        self.batch.heard.retain(|heard| heard.stream != stream);
-        self.batch.bases.retain(|base| base.stream != stream);
+        self.batch.leave_out(|one| *one == stream);
         let blocks = blocks.iter().map(|block| block.to_vec()).collect();
-        self.batch.bases.push(Base { stream, sequence: section.sequence, blocks });
-        let mut position = Position::begin(section.value);
-        position.applied = section.sequence;
-        self.advance(&id, position);
+        self.batch.bases.push(Base { stream, sequence: end.sequence, blocks });
+        self.advance(&id, Position::new(end));
     }
 
     fn refused_section(&mut self, id: &StreamId) {

@@ -13,9 +13,6 @@ use crate::store::PeerSlot;
 /// Messages that wait for those before them, a stream. What is beyond is asked for again.
 const WAITING_MAX: usize = 64;
 
-/// Bytes of them.
-const WAITING_BYTES_MAX: usize = 16 << 20;
-
 /// Sites that are remembered to have more of a stream: whom to ask. The farthest ones are.
 const CLAIMS_MAX: usize = 8;
 
@@ -42,6 +39,23 @@ pub(crate) const LATE_MILLIS: u64 = 10_000;
 /// What somebody claims to hold is taken for so long to be on its way; then for an error or a lie.
 pub(crate) const CLAIM_MILLIS: u64 = 120_000;
 
+/// What is missing of a stream, and how it is asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Missing {
+    /// Since when something is missing.
+    pub(crate) since: Option<Millis>,
+    /// Since when somebody claims more than its site is known to have signed.
+    pub(crate) claimed_since: Option<Millis>,
+    /// It is not on its way: it is asked for at once.
+    pub(crate) is_urgent: bool,
+    /// When it was asked for the last time, and how often in vain.
+    asked: Option<Millis>,
+    pub(crate) attempts: u32,
+    /// Answers since then that led on, and when the next ask follows on them.
+    answers: usize,
+    goes_on_at: Option<Millis>,
+}
+
 /// What is held of a stream, and what is known of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Following {
@@ -51,23 +65,11 @@ pub(crate) struct Following {
     pub(crate) newest: Option<(Sequence, u64)>,
     /// Messages by the item that they follow on and the one that they lead to.
     waiting: BTreeMap<(Sequence, Sequence), Vec<u8>>,
-    pub(crate) waiting_bytes: usize,
     /// Who claims to have more than is applied here.
     pub(crate) claims: Vec<(SiteKey, Sequence)>,
     /// What is claimed up to here has expired wherever it is asked for.
     pub(crate) void: Sequence,
-    /// Since when somebody claims more than its site is known to have signed.
-    pub(crate) claimed_since: Option<Millis>,
-    /// Since when something is missing.
-    pub(crate) missing_since: Option<Millis>,
-    /// It is not on its way: it is asked for at once.
-    pub(crate) is_urgent: bool,
-    /// When it was asked for the last time, and how often in vain.
-    pub(crate) asked: Option<Millis>,
-    pub(crate) attempts: u32,
-    /// Answers since then that led on, and when the next ask follows on them.
-    answers: usize,
-    goes_on_at: Option<Millis>,
+    pub(crate) missing: Missing,
     /// When it is to be asked for, as the queue has it.
     pub(crate) due: Option<Millis>,
     /// Why what its site signed does not follow on what is held.
@@ -87,16 +89,9 @@ impl Following {
             position,
             newest: None,
             waiting: BTreeMap::new(),
-            waiting_bytes: 0,
             claims: Vec::new(),
             void: Sequence::START,
-            claimed_since: None,
-            missing_since: None,
-            is_urgent: false,
-            asked: None,
-            attempts: 0,
-            answers: 0,
-            goes_on_at: None,
+            missing: Missing::default(),
             due: None,
             mismatch: None,
             is_unreadable: false,
@@ -106,7 +101,7 @@ impl Following {
     }
 
     pub(crate) fn applied(&self) -> Sequence {
-        self.position.applied
+        self.position.at.sequence
     }
 
     /// The farthest that its site is known to have signed.
@@ -134,47 +129,48 @@ impl Following {
     pub(crate) fn is_late(&self, now: Millis) -> bool {
         let is_missing = self.known() > self.applied() || !self.is_unshown(now);
         self.mismatch.is_some()
-            || is_missing && self.missing_since.is_some_and(|since| now.since(since) >= LATE_MILLIS)
+            || is_missing && self.missing.since.is_some_and(|since| now.since(since) >= LATE_MILLIS)
     }
 
     /// Whether somebody has claimed for too long to have more than anybody shows.
     pub(crate) fn is_unshown(&self, now: Millis) -> bool {
-        self.claimed_since.is_some_and(|since| now.since(since) >= CLAIM_MILLIS)
+        self.missing.claimed_since.is_some_and(|since| now.since(since) >= CLAIM_MILLIS)
     }
 
     /// When it is to be asked for.
     pub(crate) fn next_ask(&self) -> Option<Millis> {
-        let since = self.missing_since.filter(|_| !self.is_unreadable)?;
-        if self.goes_on_at.is_some() {
-            return self.goes_on_at;
+        let missing = &self.missing;
+        let since = missing.since.filter(|_| !self.is_unreadable)?;
+        if missing.goes_on_at.is_some() {
+            return missing.goes_on_at;
         }
-        match self.asked {
-            None if self.is_urgent => Some(since),
+        match missing.asked {
+            None if missing.is_urgent => Some(since),
             None => Some(since.after(GAP_MILLIS)),
-            Some(asked) => Some(asked.after((ASK_MILLIS << self.attempts.min(5)).min(ASK_MILLIS_MAX))),
+            Some(asked) => Some(asked.after((ASK_MILLIS << missing.attempts.min(5)).min(ASK_MILLIS_MAX))),
         }
     }
 
-    /// It is being asked for.
-    pub(crate) fn ask(&mut self, now: Millis) {
-        (self.asked, self.attempts) = (Some(now), self.attempts.saturating_add(1));
-        (self.answers, self.goes_on_at, self.is_urgent) = (0, None, false);
+    /// It is being asked for, and so many times in vain.
+    pub(crate) fn ask(&mut self, now: Millis) -> u32 {
+        let Missing { since, claimed_since, attempts, .. } = self.missing;
+        let attempts = attempts.saturating_add(1);
+        let asked = Some(now);
+        self.missing = Missing { since, claimed_since, asked, attempts, ..Missing::default() };
+        attempts
     }
 
     /// An answer led on: the next ask follows when no more answers are to come.
     pub(crate) fn answered(&mut self, now: Millis) {
-        self.answers += 1;
-        self.attempts = 0;
-        let pause = if self.answers >= ANSWERS_MAX { 0 } else { PAUSE_MILLIS };
-        self.goes_on_at = Some(now.after(pause));
+        self.missing.answers += 1;
+        self.missing.attempts = 0;
+        let pause = if self.missing.answers >= ANSWERS_MAX { 0 } else { PAUSE_MILLIS };
+        self.missing.goes_on_at = Some(now.after(pause));
     }
 
     /// Takes note of a head that its site signed.
     pub(crate) fn note(&mut self, head: &Head) {
-        let (sequence, time_secs) = (head.state().sequence, head.state().time_secs);
-        if self.newest.is_none_or(|newest| (sequence, time_secs) > newest) {
-            self.newest = Some((sequence, time_secs));
-        }
+        self.newest = self.newest.max(Some((head.sequence, head.time_secs)));
     }
 
     /// Takes note of how far somebody claims to be.
@@ -192,15 +188,11 @@ impl Following {
         }
     }
 
-    /// Lets a message wait that does not follow on what is applied. The farthest make room.
-    pub(crate) fn wait(&mut self, head: &Head, bytes: &[u8]) {
-        let place = (head.previous(), head.state().sequence);
-        if self.waiting.insert(place, bytes.to_vec()).is_none() {
-            self.waiting_bytes += bytes.len();
-        }
-        while self.waiting.len() > WAITING_MAX || self.waiting_bytes > WAITING_BYTES_MAX {
-            let Some((_, dropped)) = self.waiting.pop_last() else { break };
-            self.waiting_bytes = self.waiting_bytes.saturating_sub(dropped.len());
+    /// Lets a message wait that does not follow on what is applied, in room for so many bytes. The farthest make room.
+    pub(crate) fn wait(&mut self, head: &Head, bytes: &[u8], room: usize) {
+        self.waiting.insert((head.previous, head.sequence), bytes.to_vec());
+        while self.waiting.len() > WAITING_MAX || self.waiting.values().map(Vec::len).sum::<usize>() > room {
+            self.waiting.pop_last();
         }
     }
 
@@ -211,17 +203,16 @@ impl Following {
             let entry = self.waiting.first_entry().filter(|entry| entry.key().0 <= applied)?;
             let leads_on = entry.key().1 > applied;
             let bytes = entry.remove();
-            self.waiting_bytes = self.waiting_bytes.saturating_sub(bytes.len());
             if leads_on {
                 return Some(bytes);
             }
         }
     }
 
-    /// Forgets what waits: it is asked for again.
-    pub(crate) fn drop_waiting(&mut self) {
+    /// What its site signed cannot be applied, and so nothing that waits for it. Whether that is new.
+    pub(crate) fn contradicts(&mut self, why: &str) -> bool {
         self.waiting.clear();
-        self.waiting_bytes = 0;
+        self.mismatch.replace(why.to_owned()).as_deref() != Some(why)
     }
 
     /// It is applied so far.
@@ -229,16 +220,11 @@ impl Following {
         self.position = position;
         let applied = self.applied();
         self.claims.retain(|(_, sequence)| *sequence > applied);
-        (self.missing_since, self.asked, self.mismatch) = (None, None, None);
+        (self.missing.since, self.missing.asked, self.missing.claimed_since) = (None, None, None);
+        self.mismatch = None;
         // What could not be had from the beginning may be had from here.
-        (self.claimed_since, self.void) = (None, Sequence::START);
+        self.void = Sequence::START;
         self.mark(now.secs());
-    }
-
-    /// Nothing is missing.
-    pub(crate) fn caught_up(&mut self) {
-        (self.missing_since, self.claimed_since, self.asked) = (None, None, None);
-        (self.attempts, self.goes_on_at, self.is_urgent) = (0, None, false);
     }
 
     /// Remembers when so much was applied.

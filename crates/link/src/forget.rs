@@ -19,17 +19,16 @@ impl Link {
             return;
         }
         self.turned = (oldest, self.now);
-        let is_old =
-            |stream: Stream| matches!(stream, Stream::Sightings { generation } if generation < oldest);
+        let is_old = |stream: Stream| stream.generation().is_some_and(|generation| generation < oldest);
         let is_dead = |id: &&StreamId| is_old(id.stream) || self.is_ended(id);
         let dead: Vec<StreamId> = self.streams.keys().filter(is_dead).copied().collect();
         for id in dead {
             self.forget_stream(&id);
         }
         self.expire_messages();
-        self.own.signed.retain(|(_, stream), _| !is_old(*stream));
+        self.own.signed.retain(|id, _| !is_old(id.stream));
         for neighbour in self.neighbours.values_mut() {
-            neighbour.holds.retain(|(_, stream), _| !is_old(*stream));
+            neighbour.holds.retain(|id, _| !is_old(id.stream));
         }
     }
 
@@ -56,8 +55,7 @@ impl Link {
         let Some(following) = self.streams.get(id) else { return };
         let stream = self.held(id, following);
         // What this very batch adds to it is dropped with it.
-        self.batch.heard.retain(|heard| heard.stream != stream);
-        self.batch.bases.retain(|base| base.stream != stream);
+        self.batch.leave_out(|one| *one == stream);
         self.batch.forgotten.push(stream);
         self.batch.rows.push((rows::position(&stream), None));
         self.unfollow(id);

@@ -1,15 +1,20 @@
 //! Heartbeats: what we say of ourselves and of what we hold, and what others say.
 
+use std::collections::BTreeSet;
+
 use seenit_sites::Digest;
-use seenit_sites::heartbeat::{HEADS_MAX, HOLDINGS_MAX, Heartbeat, HeartbeatError, Holding};
+use seenit_sites::chain::Chain;
+use seenit_sites::heartbeat::{HEADS_MAX, HOLDINGS_MAX, Heartbeat, Holding};
 use seenit_sites::key::{SIGNATURE_BYTES, SiteKey};
-use seenit_sites::message::{Head, Message, Stream, StreamId};
+use seenit_sites::message::{Head, StreamId};
 use seenit_sites::number::{Generation, Sequence};
+use seenit_sites::roster::Roster;
 
 use crate::action::Action;
 use crate::following::Following;
 use crate::link::Link;
-use crate::own::{OwnId, beginning};
+use crate::own::beginning;
+use crate::position::Position;
 
 /// How often a site sends a heartbeat in a network of so many sites. In a larger one it does so less often, so that
 /// what each hears does not grow with their number.
@@ -40,7 +45,7 @@ impl Link {
 
     /// Sends a heartbeat if one is due.
     pub(crate) fn send_heartbeat(&mut self) {
-        let may_speak = self.own.is_settled && self.own.fenced.is_none() && self.is_member();
+        let may_speak = self.may_publish() && self.is_member();
         if !std::mem::take(&mut self.own.is_heartbeat_due) || !may_speak {
             return;
         }
@@ -68,37 +73,32 @@ impl Link {
     }
 
     /// Heads of own streams of all incarnations, as far as they count; in turn where there are too many.
-    fn own_heads(&mut self) -> Vec<(Head, Vec<u8>)> {
-        let mut ids: Vec<OwnId> = self.own.streams.keys().copied().collect();
-        let came_back = self.streams_of(&self.key).map(|(id, _)| (id.incarnation, id.stream));
-        ids.extend(came_back.filter(|id| !self.own.streams.contains_key(id)).collect::<Vec<_>>());
-        let from = if self.own.heads_from < ids.len() { self.own.heads_from } else { 0 };
-        let in_turn = ids.len() > HEADS_MAX;
-        let ids: Vec<OwnId> = if in_turn { ids.into_iter().skip(from).collect() } else { ids };
-        self.own.heads_from = if in_turn { from + HEADS_MAX } else { 0 };
-        ids.into_iter().take(HEADS_MAX).filter_map(|id| self.own_head(id)).collect()
+    fn own_heads(&mut self) -> Vec<Head> {
+        let came_back = self.streams_of(&self.key).map(|(id, _)| *id);
+        let ids: BTreeSet<StreamId> = self.own.streams.keys().copied().chain(came_back).collect();
+        let is_in_turn = ids.len() > HEADS_MAX;
+        let from = if is_in_turn && self.own.heads_from < ids.len() { self.own.heads_from } else { 0 };
+        self.own.heads_from = if is_in_turn { from + HEADS_MAX } else { 0 };
+        ids.into_iter().skip(from).take(HEADS_MAX).filter_map(|id| self.own_head(id)).collect()
     }
 
     /// The head of an own stream at its end, as far as that is known.
-    fn own_head(&mut self, id: OwnId) -> Option<(Head, Vec<u8>)> {
-        let back = self.streams.get(&self.own_stream(id)).map(|one| &one.position);
-        let back = back.map(|at| seenit_sites::chain::Chain::resume(at.applied, at.value));
+    fn own_head(&mut self, id: StreamId) -> Option<Head> {
+        let back = self.streams.get(&id).map(|one| one.position.at);
         let own = self.own.streams.get(&id);
-        let tip = own.and_then(|one| one.tip).into_iter().chain(back).max_by_key(|chain| chain.sequence())?;
-        if tip.sequence() == Sequence::START {
+        let tip = own.and_then(|one| one.tip).into_iter().chain(back).max_by_key(|chain| chain.sequence)?;
+        if tip.sequence == Sequence::START {
             return None;
         }
-        let kept = own.and_then(|one| one.head.clone());
-        if let Some(kept) = kept.filter(|(head, _)| head.state().value == tip.value()) {
-            return Some(kept);
+        let kept = own.and_then(|one| one.head).filter(|head| head.value == tip.value);
+        if kept.is_some() {
+            return kept;
         }
-        let bytes = self.signed(id, tip.sequence(), tip, &[])?;
-        let roster = self.documents.roster.as_ref()?;
-        let head = *Message::reread(&bytes, roster).ok()?.head();
+        let head = self.signed_head(id, tip.sequence, tip, &[])?;
         if let Some(one) = self.own.streams.get_mut(&id) {
-            one.head = Some((head, bytes.clone()));
+            one.head = Some(head);
         }
-        Some((head, bytes))
+        Some(head)
     }
 
     /// What we hold: what changed since the last heartbeat but one, since one may be lost, and some of the rest.
@@ -130,12 +130,10 @@ impl Link {
         ids.iter().filter_map(|id| self.streams.get(id).and_then(|one| holding(id, one))).collect()
     }
 
-    pub(crate) fn hear_heartbeat(&mut self, bytes: &[u8]) {
-        let Some(roster) = self.documents.roster.as_ref() else { return };
+    pub(crate) fn hear_heartbeat(&mut self, roster: &Roster, bytes: &[u8]) {
         let heartbeat = match Heartbeat::decode(bytes, roster) {
             Ok(heartbeat) => heartbeat,
-            Err(HeartbeatError::Message(error)) => return self.not_of_members(error),
-            Err(_) => return,
+            Err(error) => return self.not_of_members(error),
         };
         if heartbeat.site == self.key {
             return self.hear_ourselves(&heartbeat, bytes);
@@ -154,7 +152,7 @@ impl Link {
         if let Some(neighbour) = self.neighbours.get_mut(&site).filter(|_| heartbeat.snapshot.0 != [0; 32]) {
             neighbour.snapshot = Some(heartbeat.snapshot);
         }
-        for (head, _) in &heartbeat.heads {
+        for head in &heartbeat.heads {
             self.note_head(head);
         }
         self.note_what_is_left(&heartbeat);
@@ -168,7 +166,6 @@ impl Link {
                 self.hear_claim(site, holding);
             }
         }
-        self.compared(&site);
         self.meet(site);
     }
 
@@ -179,8 +176,8 @@ impl Link {
         let over: Vec<StreamId> =
             self.streams_of(&heartbeat.site).map(|(id, _)| *id).filter(is_over).collect();
         for id in over {
-            let head = heartbeat.heads.iter().find(|(head, _)| StreamId::of(head) == id);
-            let left = head.map(|(head, _)| (head.state().sequence, head.state().time_secs));
+            let head = heartbeat.heads.iter().find(|head| head.id == id);
+            let left = head.map(|head| (head.sequence, head.time_secs));
             // Where there are many heads, they come in turn.
             if left.is_none() && heartbeat.heads.len() >= HEADS_MAX {
                 continue;
@@ -204,12 +201,12 @@ impl Link {
             return;
         }
         // A stream that we have not heard of yet: its site may be silent for good.
-        let is_live = !matches!(id.stream, Stream::Sightings { generation } if !self.is_live(generation));
+        let is_live = id.stream.generation().is_none_or(|generation| self.is_live(generation));
         if sequence > Sequence::START
             && is_live
             && let Some(following) = self.follow(id)
         {
-            following.is_urgent = true;
+            following.missing.is_urgent = true;
             following.claim(holder, sequence);
             self.refresh(&id);
         }
@@ -235,8 +232,7 @@ fn signature_of(bytes: &[u8]) -> &[u8] {
 }
 
 fn holding(id: &StreamId, following: &Following) -> Option<Holding> {
-    let position = &following.position;
-    let (sequence, value) = (position.applied, beginning(position.value));
-    let (uncounted, uncounted_last) = (position.uncounted, position.uncounted_last);
+    let Position { at: Chain { sequence, value }, uncounted, uncounted_last, .. } = following.position;
+    let value = beginning(value);
     (sequence > Sequence::START).then_some(Holding { id: *id, sequence, value, uncounted, uncounted_last })
 }

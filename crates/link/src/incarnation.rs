@@ -9,16 +9,15 @@ use seenit_sites::ask::Ask;
 use seenit_sites::chain::Chain;
 use seenit_sites::heartbeat::Holding;
 use seenit_sites::key::SiteKey;
-use seenit_sites::message::{Head, State, Stream, StreamId};
+use seenit_sites::message::{Stream, StreamId};
 use seenit_sites::number::Sequence;
 
-use crate::action::{Action, Millis};
+use crate::action::{Action, BrokerStream, Millis};
 use crate::link::Link;
-use crate::own::{OwnId, OwnStream, beginning, kind_of};
+use crate::own::{OwnStream, beginning};
 use crate::publish::Publisher;
-use crate::read::{Purpose, Wanted};
 use crate::rows;
-use crate::store::{OwnRun, Renewal};
+use crate::store::Renewal;
 
 /// How far clocks of one machine may be apart, when it is told whether something was signed before our own start.
 const START_MILLIS: u64 = 2_000;
@@ -45,96 +44,72 @@ pub(crate) enum Expected {
 impl Link {
     /// Takes note of what somebody holds of our streams.
     pub(crate) fn hear_holding_of_ours(&mut self, holder: SiteKey, holding: &Holding) {
-        let own_id = (holding.id.incarnation, holding.id.stream);
-        let is_present = own_id.0 >= self.own.latest.incarnation;
-        if matches!(own_id.1, Stream::Sightings { generation } if !self.is_live(generation)) {
+        let Holding { id, sequence, value, .. } = *holding;
+        if id.stream.generation().is_some_and(|generation| !self.is_live(generation)) {
             return;
         }
-        match self.own.streams.get(&own_id) {
-            Some(one) if holding.sequence <= one.last => match one.ends.get(&holding.sequence) {
-                _ if holding.sequence <= one.confirmed => {}
-                Some(value) if *value == holding.value => self.confirm(own_id, holding.sequence),
-                Some(_) => self.doubt(holder, &holding.id, holding.sequence),
-                None => self.check(own_id, holding.sequence, Expected::Holding(holder, holding.value)),
+        match self.own.streams.get(&id) {
+            Some(one) if sequence <= one.last => match one.ends.get(&sequence) {
+                _ if sequence <= one.confirmed => {}
+                Some(known) if *known == value => self.confirm(id, sequence),
+                Some(_) => self.doubt(holder, id, sequence),
+                None => self.read_chain(id, sequence, Some(Expected::Holding(holder, value))),
             },
-            _ if is_present => self.doubt(holder, &holding.id, holding.sequence),
+            _ if id.incarnation >= self.own.latest.incarnation => self.doubt(holder, id, sequence),
             // Of an earlier incarnation somebody has more than we remember.
             _ => self.hear_claim(holder, holding),
         }
     }
 
     /// Somebody else holds an own stream up to here, and it is what we said.
-    pub(crate) fn confirm(&mut self, id: OwnId, sequence: Sequence) {
+    fn confirm(&mut self, id: StreamId, sequence: Sequence) {
         let Some(one) = self.own.streams.get_mut(&id).filter(|one| sequence > one.confirmed) else { return };
+        debug_assert!(sequence <= one.last, "no other site knows more of a site than the site itself");
         one.confirmed = sequence;
         self.own.confirmed.insert(id, sequence);
-        self.batch.rows.push((rows::confirmed(id.0, id.1), Some(sequence.0.to_be_bytes().to_vec())));
+        let key = rows::confirmed(id.incarnation, id.stream);
+        self.batch.rows.push((key, Some(sequence.0.to_be_bytes().to_vec())));
     }
 
     /// Somebody claims to hold of our present incarnation what we do not remember, or something else: let it show.
-    fn doubt(&mut self, holder: SiteKey, id: &StreamId, held: Sequence) {
-        if let Some(one) = self.own.streams.get_mut(&(id.incarnation, id.stream)) {
+    fn doubt(&mut self, holder: SiteKey, id: StreamId, held: Sequence) {
+        if let Some(one) = self.own.streams.get_mut(&id) {
             one.doubted_at = Some(self.now);
         }
-        if self.own.is_settled && self.own.fenced.is_none() {
+        if self.may_publish() {
             // The message that leads there is enough.
             let after = Sequence(held.0.saturating_sub(1));
-            let bytes = Ask::Range { id: *id, after }.encode();
-            self.out.push(Action::Ask { to: holder, bytes });
+            self.out.push(Action::Ask { to: holder, bytes: Ask::Range { id, after }.encode() });
         }
     }
 
-    /// Reads the chain of an own stream at a sequence, to compare it.
-    fn check(&mut self, id: OwnId, at: Sequence, expected: Expected) {
-        if self.own.streams.get(&id).is_none_or(|one| one.is_checking) {
-            return;
-        }
-        let is_asked =
-            self.read(Purpose::Check(id, at, expected), Wanted::Own { id, after: at, bytes_max: 0 });
-        if let Some(one) = self.own.streams.get_mut(&id) {
-            one.is_checking = is_asked;
-        }
-    }
-
-    /// The chain of an own stream was read at a sequence, if it could be.
-    pub(crate) fn checked(&mut self, id: OwnId, at: Sequence, expected: Expected, run: Option<OwnRun>) {
+    /// The chain of an own stream was read at a sequence, to be compared.
+    pub(crate) fn compare(&mut self, id: StreamId, at: Sequence, expected: &Expected, found: Option<Chain>) {
         let Some(one) = self.own.streams.get_mut(&id) else { return };
-        one.is_checking = false;
-        let Some(run) = run else { return };
-        let found = run.value.map(|value| Chain::resume(run.after, value));
-        let Some(found) = found.filter(|found| found.sequence() == at && at <= one.last) else {
+        let Some(found) = found.filter(|found| found.sequence == at && at <= one.last) else {
             // Where it has expired, there is nothing to compare.
-            return self.verified(kind_of(id.1));
+            return self.verified(BrokerStream::of(id.stream));
         };
-        one.keep_end(at, found.value());
-        match expected {
-            Expected::Holding(_, value) if beginning(found.value()) == value => self.confirm(id, at),
-            Expected::Holding(holder, _) => {
-                let id = StreamId { site: self.key, incarnation: id.0, stream: id.1 };
-                self.doubt(holder, &id, at);
-            }
-            Expected::Head { value, .. } if found.value() == value => {}
+        one.keep_end(found);
+        match *expected {
+            Expected::Holding(_, value) if beginning(found.value) == value => self.confirm(id, at),
+            Expected::Holding(holder, _) => self.doubt(holder, id, at),
+            Expected::Head { value, .. } if found.value == value => {}
             Expected::Head { time_secs, .. } => {
                 self.not_remembered(id, time_secs);
             }
         }
     }
 
-    /// Somebody shows a head that was signed with our key. If we do not remember to have said that, this folder came
-    /// back from a backup, or a copy of it is running. Whether there is nothing against it.
-    pub(crate) fn said_by_us(&mut self, head: &Head) -> bool {
-        let State { incarnation, stream, sequence, value, time_secs, .. } = *head.state();
-        self.said_at((incarnation, stream), Chain::resume(sequence, value), time_secs)
-    }
-
-    /// The same of a value of our chain that was signed at a time.
-    pub(crate) fn said_at(&mut self, id: OwnId, at: Chain, time_secs: u64) -> bool {
-        let (sequence, value) = (at.sequence(), at.value());
-        let is_old = matches!(id.1, Stream::Sightings { generation } if generation < self.own.latest.oldest);
-        if id.0 < self.own.latest.incarnation || is_old || sequence == Sequence::START {
+    /// Somebody shows a value of our chain that was signed with our key at a time. If we do not remember to have said
+    /// that, this folder came back from a backup, or a copy of it is running. Whether there is nothing against it.
+    pub(crate) fn said_by_us(&mut self, id: StreamId, at: Chain, time_secs: u64) -> bool {
+        let Chain { sequence, value } = at;
+        let is_old = id.stream.generation().is_some_and(|generation| generation < self.own.latest.oldest);
+        if id.incarnation < self.own.latest.incarnation || is_old || sequence == Sequence::START {
             return true;
         }
-        if !self.own.is_settled || self.own.fenced.is_some() {
+        if !self.may_publish() {
             return false;
         }
         let stream = self.own.streams.get(&id);
@@ -146,7 +121,7 @@ impl Link {
             Some(known) if *known == beginning(value) => true,
             Some(_) => self.not_remembered(id, time_secs),
             None => {
-                self.check(id, sequence, Expected::Head { value, time_secs });
+                self.read_chain(id, sequence, Some(Expected::Head { value, time_secs }));
                 false
             }
         }
@@ -154,30 +129,25 @@ impl Link {
 
     /// Something was signed with our key that we did not say. Whether nothing more can be done about it: each
     /// incarnation leads to one new one, and a clock that was wrong to no more.
-    fn not_remembered(&mut self, id: OwnId, time_secs: u64) -> bool {
-        if !self.own.is_settled || self.own.fenced.is_some() || id.0 < self.own.latest.incarnation {
+    fn not_remembered(&mut self, id: StreamId, time_secs: u64) -> bool {
+        if !self.may_publish() || id.incarnation < self.own.latest.incarnation {
             return false;
         }
         if self.is_of_running_copy(time_secs) {
             self.fence();
             return false;
         }
-        if !self.own.renewed_for.insert(id.0) {
+        if !self.own.renewed_for.insert(id.incarnation) {
             return true;
         }
-        let of_present =
-            |stream: Stream| self.own.present(stream).map_or(Sequence::START, |one| one.confirmed);
-        let sightings_after =
-            self.own.streams.iter().filter_map(|((incarnation, stream), one)| match stream {
-                Stream::Sightings { generation } if *incarnation == self.own.latest.incarnation => {
-                    Some((*generation, one.confirmed))
-                }
-                _ => None,
-            });
-        let renewal = Renewal {
-            records_after: of_present(Stream::Records),
-            sightings_after: sightings_after.collect(),
-        };
+        let mut renewal = Renewal { records_after: Sequence::START, sightings_after: Vec::new() };
+        for (id, one) in self.own.present() {
+            match id.stream {
+                Stream::Records => renewal.records_after = one.confirmed,
+                Stream::Sightings { generation } => renewal.sightings_after.push((generation, one.confirmed)),
+            }
+        }
+        debug_assert!(self.own.fenced.is_none(), "a fenced site does not begin an incarnation");
         self.batch.renewal = Some(renewal);
         self.own.is_settled = false;
         self.own.publishers.iter_mut().for_each(Publisher::begin_incarnation);
@@ -209,6 +179,6 @@ impl Link {
     /// Whether an own stream must not be published yet: somebody may hold something else of it.
     pub(crate) fn is_doubtful(&self, one: &OwnStream) -> bool {
         let is_claimed = one.doubted_at.is_some_and(|at| self.now.since(at) < CLAIM_MILLIS);
-        one.is_checking || is_claimed && self.now.since(self.own.since) < DOUBT_MILLIS
+        one.is_reading || is_claimed && self.now.since(self.own.since) < DOUBT_MILLIS
     }
 }

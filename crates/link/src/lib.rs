@@ -2,9 +2,9 @@
 //!
 //! A [`Link`] is one site's side of it. It has no clock, no socket and no file: bytes that arrived and the time go in
 //! ([`Link::hear`], [`Link::tick`]), [`Action`]s come out, and everything that must last goes into one
-//! [`Batch`](store::Batch) that the driver commits. So the very code that runs beside a ledger and a broker runs in
-//! the simulation (`tests/simulation`), on virtual time, with a broker that loses, repeats, reorders and cuts off, and
-//! with disks that forget.
+//! [`LinkBatch`](store::LinkBatch) that the driver commits. So the very code that runs beside a ledger and a broker
+//! runs in the simulation (`tests/simulation`), on virtual time, with a broker that loses, repeats, reorders and cuts
+//! off, and with disks that forget.
 //!
 //! # The way of an item
 //!
@@ -28,7 +28,6 @@
 mod action;
 mod answer;
 mod apply;
-mod chain;
 mod checker;
 mod documents;
 mod fetch;
@@ -49,8 +48,9 @@ mod snapshot;
 mod status;
 pub mod store;
 
-pub use action::{Action, BrokerState, Kind, Millis, Note, Place, Published, ReplyTo, Ticket};
-pub use chain::chain_at;
+pub use action::{
+    Action, BrokerPosition, BrokerState, BrokerStream, Millis, Note, Published, ReplyTo, Ticket,
+};
 pub use checker::{Checked, Checker};
 pub use link::{Link, LocalCap, LocalCaps};
 pub use position::Position;

@@ -5,13 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seenit_sites::Arrival;
-use seenit_sites::ask::{Answer, Ask};
 use seenit_sites::key::{AdminKey, SiteKey, SiteSecret};
-use seenit_sites::message::StreamId;
+use seenit_sites::message::{Head, StreamId};
 use seenit_sites::number::Generation;
+use seenit_sites::{Arrival, FormatError};
 
-use crate::action::{Action, BrokerState, Kind, Millis, Note, Place, ReplyTo};
+use crate::action::{Action, BrokerPosition, BrokerState, BrokerStream, Millis, Note, ReplyTo};
 use crate::answer::Patience;
 use crate::checker::Checked;
 use crate::documents::{Documents, Taken};
@@ -23,7 +22,7 @@ use crate::position::Position;
 use crate::read::Reads;
 use crate::rows;
 use crate::snapshot::Snapshots;
-use crate::store::{Batch, Committed, HeldStream, Loaded, Own, StoreError};
+use crate::store::{Committed, HeldStream, LinkBatch, Loaded, Own, StoreError};
 
 /// How often places are journalled.
 const PLACES_MILLIS: u64 = 2_000;
@@ -49,8 +48,8 @@ pub struct LocalCap {
 /// How far the broker's streams were read, and what is journalled of that.
 #[derive(Debug, Default)]
 struct Places {
-    now: [Place; 2],
-    saved: [Place; 2],
+    now: [BrokerPosition; 2],
+    saved: [BrokerPosition; 2],
     saved_at: Millis,
 }
 
@@ -66,8 +65,6 @@ pub struct Link {
     pub(crate) due: BTreeSet<(Millis, StreamId)>,
     /// Streams whose positions the next batch has.
     pub(crate) dirty: BTreeSet<StreamId>,
-    /// Bytes of messages that wait, of all streams.
-    pub(crate) waiting_bytes: usize,
     pub(crate) neighbours: BTreeMap<SiteKey, Neighbour>,
     pub(crate) patience: Patience,
     pub(crate) reads: Reads,
@@ -86,7 +83,7 @@ pub struct Link {
     pub(crate) trouble: Option<String>,
     /// A commit failed, and may be durable all the same: nothing is done until the store is read again.
     is_unsure: bool,
-    pub(crate) batch: Batch,
+    pub(crate) batch: LinkBatch,
     pub(crate) out: Vec<Action>,
     /// The time of the call that is being worked on.
     pub(crate) now: Millis,
@@ -110,7 +107,6 @@ impl Link {
             streams: BTreeMap::new(),
             due: BTreeSet::new(),
             dirty: BTreeSet::new(),
-            waiting_bytes: 0,
             neighbours: BTreeMap::new(),
             patience: Patience::default(),
             reads: Reads::default(),
@@ -123,7 +119,7 @@ impl Link {
             pending_documents: Vec::new(),
             trouble: None,
             is_unsure: false,
-            batch: Batch::default(),
+            batch: LinkBatch::default(),
             out: Vec::new(),
             now,
         };
@@ -143,7 +139,7 @@ impl Link {
     }
 
     fn load(&mut self, loaded: Loaded) {
-        (self.batch, self.waiting_bytes) = (Batch::default(), 0);
+        self.batch = LinkBatch::default();
         (self.due, self.dirty) = (BTreeSet::new(), BTreeSet::new());
         let mut before = std::mem::take(&mut self.streams);
         for (key, value) in &loaded.rows {
@@ -151,7 +147,7 @@ impl Link {
                 Some(b'f') => self.load_position(&mut before, key, value),
                 Some(b'e') => self.load_place(key, value),
                 Some(b'p') => self.snapshots.load(value),
-                Some(b'c' | b'n') => self.own.load(key, value),
+                Some(b'c' | b'n') => self.own.load(self.key, key, value),
                 _ => {}
             }
         }
@@ -173,16 +169,14 @@ impl Link {
 
     fn load_position(&mut self, before: &mut BTreeMap<StreamId, Following>, key: &[u8], value: &[u8]) {
         let Some((HeldStream { slot, incarnation, stream }, [])) = rows::stream_of(key) else { return };
-        let Some((site, position)) = self.documents.site_of(slot).zip(Position::decode(value)) else {
-            return;
-        };
+        let found = self.documents.site_of(slot).zip(Position::decode(value));
+        let Some((site, position)) = found else { return };
         let id = StreamId { site, incarnation, stream };
-        let time_secs =
-            position.head.as_ref().zip(self.documents.roster.as_ref()).and_then(|(head, roster)| {
-                seenit_sites::message::Message::reread(head, roster)
-                    .ok()
-                    .map(|one| one.head().state().time_secs)
-            });
+        let time_secs = position
+            .head
+            .as_ref()
+            .zip(self.documents.roster.as_ref())
+            .and_then(|(head, roster)| Head::reread(head, roster).ok().map(|head| head.time_secs));
         let mut following = Following::new(slot, position);
         following.mark(time_secs.unwrap_or(u64::MAX).min(self.now.secs()));
         following.newest = before.remove(&id).and_then(|old| old.newest);
@@ -209,27 +203,17 @@ impl Link {
         if is_document && self.pending_documents.len() < DOCUMENTS_MAX {
             self.pending_documents.push(bytes.to_vec());
         }
-        if !self.begin(now) || !is_document && !self.is_member() {
+        if !self.begin(now) {
             return;
         }
-        match arrival {
-            Some(Arrival::Message) => self.hear_message(checked),
-            Some(Arrival::Heartbeat) => self.hear_heartbeat(bytes),
-            Some(Arrival::Ask) => {
-                let roster = self.documents.roster.as_ref();
-                if let Some(Ok(ask)) = roster.map(|roster| Ask::decode(bytes, roster)) {
-                    self.hear_ask(ask, reply);
-                }
-            }
-            Some(Arrival::Answer) => {
-                let roster = self.documents.roster.as_ref();
-                if let Some(Ok(answer)) = roster.map(|roster| Answer::decode(bytes, roster)) {
-                    self.hear_answer(answer);
-                }
-            }
-            Some(Arrival::Roster) => self.hear_roster(bytes),
-            Some(Arrival::Manifest) => self.hear_manifest(bytes),
-            Some(Arrival::Snapshot) | None => {}
+        match (arrival, self.documents.roster.clone().filter(|_| self.is_member())) {
+            (Some(Arrival::Roster), _) => self.hear_roster(bytes),
+            (Some(Arrival::Manifest), _) => self.hear_manifest(bytes),
+            (Some(Arrival::Message), Some(roster)) => self.hear_message(&roster, checked),
+            (Some(Arrival::Heartbeat), Some(roster)) => self.hear_heartbeat(&roster, bytes),
+            (Some(Arrival::Ask), Some(roster)) => self.hear_ask(&roster, bytes, reply),
+            (Some(Arrival::Answer), Some(roster)) => self.hear_answer(&roster, bytes),
+            (Some(Arrival::Snapshot) | None, _) | (_, None) => {}
         }
     }
 
@@ -243,20 +227,21 @@ impl Link {
             return;
         }
         self.turn();
-        if self.own.is_settled && self.own.fenced.is_none() {
+        if self.may_publish() {
             self.read_tips();
             self.publish();
             self.plan_heartbeat();
             self.snapshot();
         }
         self.repair();
+        self.compare_all();
         self.lose_reads();
         self.save_places();
     }
 
     /// What is to last: to be committed, unless it is empty, and reported with [`committed`](Self::committed) or
     /// [`failed`](Self::failed) before anything else is called.
-    pub fn take_batch(&mut self) -> Batch {
+    pub fn take_batch(&mut self) -> LinkBatch {
         for id in std::mem::take(&mut self.dirty) {
             let Some(following) = self.streams.get(&id) else { continue };
             let key = rows::position(&self.held(&id, following));
@@ -269,7 +254,7 @@ impl Link {
     pub fn committed(&mut self, now: Millis, outcome: Committed) {
         self.now = self.now.max(now);
         self.trouble = None;
-        self.own.committed();
+        self.own.is_committed = true;
         self.documents.freed.clear();
         self.pending_documents.clear();
         for (stream, sequence) in outcome.uncounted {
@@ -307,12 +292,12 @@ impl Link {
     }
 
     /// How far a stream of the broker was read.
-    pub fn place(&self, kind: Kind) -> Place {
+    pub fn place(&self, kind: BrokerStream) -> BrokerPosition {
         self.places.now[kind as usize]
     }
 
     /// A message of the broker's stream was heard: so far it is read.
-    pub fn set_place(&mut self, kind: Kind, place: Place) {
+    pub fn set_place(&mut self, kind: BrokerStream, place: BrokerPosition) {
         // What was not heard, because the store failed, is to be read again after a restart.
         if !self.is_unsure {
             self.places.now[kind as usize] = place;
@@ -320,13 +305,13 @@ impl Link {
     }
 
     fn load_place(&mut self, key: &[u8], value: &[u8]) {
-        for kind in Kind::ALL.into_iter().filter(|kind| rows::place(*kind) == key) {
+        for kind in BrokerStream::ALL.into_iter().filter(|kind| rows::place(*kind) == key) {
             if let Some((born, sequence)) = value.split_first_chunk::<8>()
                 && let Ok(sequence) = sequence.try_into()
             {
                 let (born, sequence) = (u64::from_be_bytes(*born), u64::from_be_bytes(sequence));
-                self.places.now[kind as usize] = Place { born, sequence };
-                self.places.saved[kind as usize] = Place { born, sequence };
+                self.places.now[kind as usize] = BrokerPosition { born, sequence };
+                self.places.saved[kind as usize] = BrokerPosition { born, sequence };
             }
         }
     }
@@ -336,7 +321,7 @@ impl Link {
             return;
         }
         self.places.saved_at = self.now;
-        for kind in Kind::ALL {
+        for kind in BrokerStream::ALL {
             let place = self.places.now[kind as usize];
             if place != self.places.saved[kind as usize] {
                 let value = [place.born.to_be_bytes(), place.sequence.to_be_bytes()].concat();
@@ -375,28 +360,35 @@ impl Link {
     }
 
     fn hear_roster(&mut self, bytes: &[u8]) {
-        match self.documents.take_roster(&mut self.batch, bytes) {
-            Taken::Old => self.foreign = None,
-            Taken::New => {
-                (self.foreign, self.unknown) = (None, None);
-                let version = self.documents.roster.as_ref().map_or(0, |roster| roster.version());
-                self.note(format!("roster {version}: {} sites", self.documents.members()));
-                self.enrol();
-                self.agree();
-            }
-            Taken::Foreign(network) => self.foreign = Some(network),
-            Taken::Refused(why) => self.warn(format!("a roster was refused: {why}")),
+        let taken = self.documents.take_roster(&mut self.batch, bytes);
+        if taken.is_ok() {
+            self.foreign = None;
+        }
+        if self.is_new("roster", taken) {
+            self.unknown = None;
+            let version = self.documents.roster.as_ref().map_or(0, |roster| roster.version);
+            self.note(format!("roster {version}: {} sites", self.documents.members()));
+            self.enrol();
+            self.agree();
         }
     }
 
     fn hear_manifest(&mut self, bytes: &[u8]) {
         let begun = self.own.has_terms.then_some(self.own.latest.generation);
-        match self.documents.take_manifest(&mut self.batch, bytes, begun) {
-            Taken::Old => {}
-            Taken::New => self.agree(),
-            Taken::Foreign(network) => self.foreign = Some(network),
-            Taken::Refused(why) => self.warn(format!("a manifest was refused: {why}")),
+        let taken = self.documents.take_manifest(&mut self.batch, bytes, begun);
+        if self.is_new("manifest", taken) {
+            self.agree();
         }
+    }
+
+    /// Whether a document counts from now on.
+    fn is_new(&mut self, what: &str, taken: Result<Taken, FormatError>) -> bool {
+        match taken {
+            Ok(taken) => return matches!(taken, Taken::New),
+            Err(FormatError::OtherNetwork { found, .. }) => self.foreign = Some(found),
+            Err(error) => self.warn(format!("a {what} was refused: {error}")),
+        }
+        false
     }
 
     /// Passes the network's terms to the store, once this site is a member and can open a manifest.
@@ -418,10 +410,7 @@ impl Link {
             let Some(slot) = self.documents.slots.remove(&site) else { continue };
             self.documents.freed.insert(slot);
             self.batch.rows.push((rows::slot(&site), None));
-            self.batch.heard.retain(|heard| heard.stream.slot != slot);
-            self.batch.bases.retain(|base| base.stream.slot != slot);
-            self.batch.forgotten.retain(|stream| stream.slot != slot);
-            self.batch.expired.retain(|(stream, _)| stream.slot != slot);
+            self.batch.leave_out(|stream| stream.slot == slot);
             let ids: Vec<StreamId> = self.streams_of(&site).map(|(id, _)| *id).collect();
             ids.iter().for_each(|id| self.unfollow(id));
             self.neighbours.remove(&site);

@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seenit_sites::Digest;
 use seenit_sites::heartbeat::{Heartbeat, Holding};
-use seenit_sites::key::SiteKey;
 use seenit_sites::message::StreamId;
-use seenit_sites::number::{Generation, Incarnation, Sequence};
+use seenit_sites::number::{Generation, Incarnation};
 
 use crate::action::Millis;
 use crate::link::Link;
-use crate::own::OwnId;
 
 /// Two incarnations of a site that were both heard within this time both run.
 const ALIVE_MILLIS: u64 = 30_000;
@@ -20,14 +18,6 @@ const NUMBERS_MAX: usize = 8;
 
 /// Own streams of which it is remembered how far a neighbour is.
 const HOLDS_MAX: usize = 1024;
-
-/// What a site holds of one of our streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Held {
-    pub(crate) sequence: Sequence,
-    pub(crate) uncounted: u64,
-    pub(crate) uncounted_last: Sequence,
-}
 
 /// What is known of another site.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +33,7 @@ pub(crate) struct Neighbour {
     /// When two of its incarnations were last heard in turn.
     copied_at: Option<Millis>,
     /// How far it is with our streams.
-    pub(crate) holds: BTreeMap<OwnId, Held>,
+    pub(crate) holds: BTreeMap<StreamId, Holding>,
     /// Its newest snapshot.
     pub(crate) snapshot: Option<Digest>,
     /// A generation of its that was refused.
@@ -52,8 +42,10 @@ pub(crate) struct Neighbour {
     pub(crate) unheard: Option<Incarnation>,
     /// Its streams of which something is missing here.
     pub(crate) behind: BTreeSet<StreamId>,
-    /// Since when we agree with it; `None` until that was found.
+    /// Since when we agree with it; `None` while we do not.
     pub(crate) agreed_since: Option<Millis>,
+    /// When that was last found.
+    pub(crate) agreed_at: Option<Millis>,
     /// Ranges of its streams that were asked for.
     pub(crate) repairs: u64,
 }
@@ -91,8 +83,7 @@ impl Neighbour {
 
     /// Takes note of what it holds of ours.
     pub(crate) fn holds(&mut self, holding: &Holding) {
-        let Holding { id, sequence, uncounted, uncounted_last, .. } = *holding;
-        self.holds.insert((id.incarnation, id.stream), Held { sequence, uncounted, uncounted_last });
+        self.holds.insert(holding.id, *holding);
         while self.holds.len() > HOLDS_MAX {
             self.holds.pop_first();
         }
@@ -100,27 +91,20 @@ impl Neighbour {
 }
 
 impl Link {
-    /// A stream of a site has caught up after it had been late: if that was the last one, we agree from now on.
-    pub(crate) fn agreed_again(&mut self, site: &SiteKey) {
+    /// Compares what each site is known to have with what is held of it. We agree from when nothing was missing, until
+    /// something has been missing for too long: what is on its way is no disagreement, nor what nobody shows.
+    pub(crate) fn compare_all(&mut self) {
         let now = self.now;
-        let Some(neighbour) = self.neighbours.get(site) else { return };
-        let is_late =
-            |id: &StreamId| self.streams.get(id).is_some_and(|one| one.is_behind() && one.is_late(now));
-        let has_late = neighbour.behind.iter().any(is_late);
-        if let Some(neighbour) = self.neighbours.get_mut(site).filter(|_| !has_late) {
-            neighbour.agreed_since = Some(now);
-        }
-    }
-
-    /// A site was compared with what is held of it.
-    pub(crate) fn compared(&mut self, site: &SiteKey) {
-        let now = self.now;
-        if let Some(neighbour) = self.neighbours.get_mut(site)
-            && neighbour.agreed_since.is_none()
-            && neighbour.heard_at.is_some()
-            && neighbour.behind.is_empty()
-        {
-            neighbour.agreed_since = Some(now);
+        for neighbour in self.neighbours.values_mut() {
+            let behind = || neighbour.behind.iter().filter_map(|id| self.streams.get(id));
+            if behind().any(|one| one.is_late(now)) {
+                neighbour.agreed_since = None;
+            } else if neighbour.heard_at.is_some()
+                && (neighbour.agreed_at.is_some() || behind().all(|one| one.is_unshown(now)))
+            {
+                neighbour.agreed_since.get_or_insert(now);
+                neighbour.agreed_at = Some(now);
+            }
         }
     }
 }

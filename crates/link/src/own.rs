@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use seenit_sites::Digest;
 use seenit_sites::chain::Chain;
-use seenit_sites::message::{Head, Message, State, Stream, StreamId};
+use seenit_sites::key::SiteKey;
+use seenit_sites::message::{Head, Statement, Stream, StreamId};
 use seenit_sites::number::{Incarnation, Sequence};
 
-use crate::action::{Kind, Millis};
+use crate::action::{BrokerStream, Millis};
+use crate::incarnation::Expected;
 use crate::link::Link;
 use crate::publish::Publisher;
-use crate::read::{Purpose, Wanted};
 use crate::rows;
-use crate::store::{Batch, Own, OwnRun};
+use crate::store::{self, LinkBatch, Own, OwnRun};
 
 /// Ends of own messages whose values are remembered, a stream: others are at one of them, so a holding is compared
 /// without reading.
@@ -27,9 +28,6 @@ const LISTEN_MILLIS_MAX: u64 = 5_000;
 /// more slowly: so a start after a backup was put back is beyond all numbers that were used, if it is this many
 /// milliseconds later.
 const NUMBERS: u64 = 50_000;
-
-/// Which of our own streams.
-pub(crate) type OwnId = (Incarnation, Stream);
 
 /// One own stream.
 #[derive(Debug, Default)]
@@ -46,12 +44,11 @@ pub(crate) struct OwnStream {
     /// The beginnings of the chain's values at ends of messages.
     pub(crate) ends: BTreeMap<Sequence, [u8; 8]>,
     /// The signed head of the tip.
-    pub(crate) head: Option<(Head, Vec<u8>)>,
-    /// A read of its tip, or of a value that somebody holds, is under way.
+    pub(crate) head: Option<Head>,
+    /// A read of its chain is under way: at its tip, or where somebody holds it.
     pub(crate) is_reading: bool,
     /// The store does not know its chain at this item any more.
     pub(crate) unknown: Option<Sequence>,
-    pub(crate) is_checking: bool,
     /// When somebody last claimed to hold something else of it than we remember.
     pub(crate) doubted_at: Option<Millis>,
 }
@@ -63,8 +60,8 @@ impl OwnStream {
     }
 
     /// Remembers the chain's value at an end of a message.
-    pub(crate) fn keep_end(&mut self, sequence: Sequence, value: Digest) {
-        self.ends.insert(sequence, beginning(value));
+    pub(crate) fn keep_end(&mut self, at: Chain) {
+        self.ends.insert(at.sequence, beginning(at.value));
         if self.ends.len() > ENDS_MAX {
             self.ends.pop_first();
         }
@@ -72,20 +69,21 @@ impl OwnStream {
 }
 
 /// What this site has said.
+#[derive(Default)]
 pub(crate) struct OwnSide {
     /// As of the last tick.
     pub(crate) latest: Own,
-    pub(crate) streams: BTreeMap<OwnId, OwnStream>,
+    pub(crate) streams: BTreeMap<StreamId, OwnStream>,
     /// The last item that was signed since the start: of streams whose end was given to a new incarnation, too.
-    pub(crate) signed: BTreeMap<OwnId, Sequence>,
+    pub(crate) signed: BTreeMap<StreamId, Sequence>,
     /// What others are known to hold, as it is journalled.
-    pub(crate) confirmed: BTreeMap<OwnId, Sequence>,
+    pub(crate) confirmed: BTreeMap<StreamId, Sequence>,
     pub(crate) publishers: [Publisher; 2],
     /// Whether the network's terms are known.
     pub(crate) has_terms: bool,
     /// Whether peers, terms and renewals that were passed on are committed, and own streams looked at since.
     pub(crate) is_settled: bool,
-    is_committed: bool,
+    pub(crate) is_committed: bool,
     /// Why this site has stopped publishing.
     pub(crate) fenced: Option<String>,
     /// Incarnations that have led to a new one already.
@@ -111,39 +109,16 @@ pub(crate) struct OwnSide {
 
 impl OwnSide {
     pub(crate) fn new(now: Millis) -> Self {
-        OwnSide {
-            latest: Own::default(),
-            streams: BTreeMap::new(),
-            signed: BTreeMap::new(),
-            confirmed: BTreeMap::new(),
-            publishers: [Publisher::default(), Publisher::default()],
-            has_terms: false,
-            is_settled: false,
-            is_committed: false,
-            fenced: None,
-            renewed_for: BTreeSet::new(),
-            started: now,
-            since: now,
-            number: 0,
-            reserved: 0,
-            sent: VecDeque::new(),
-            heartbeat_at: Millis(0),
-            is_heartbeat_due: false,
-            has_news: false,
-            changed: BTreeSet::new(),
-            repeated: BTreeSet::new(),
-            holdings_after: None,
-            heads_from: 0,
-        }
+        OwnSide { started: now, since: now, ..OwnSide::default() }
     }
 
     /// Takes a row of the store's.
-    pub(crate) fn load(&mut self, key: &[u8], value: &[u8]) {
+    pub(crate) fn load(&mut self, site: SiteKey, key: &[u8], value: &[u8]) {
         let Ok(number) = value.try_into().map(u64::from_be_bytes) else { return };
         if key == rows::HEARTBEAT_NUMBER {
             self.number = self.number.max(number);
         } else if let Some((incarnation, stream, [])) = rows::own_stream_of(key) {
-            self.confirmed.insert((incarnation, stream), Sequence(number));
+            self.confirmed.insert(StreamId { site, incarnation, stream }, Sequence(number));
         }
     }
 
@@ -153,17 +128,12 @@ impl OwnSide {
     }
 
     /// Reserves numbers before they are used.
-    pub(crate) fn reserve_numbers(&mut self, batch: &mut Batch) {
+    pub(crate) fn reserve_numbers(&mut self, batch: &mut LinkBatch) {
         if self.number.saturating_add(NUMBERS / 2) >= self.reserved {
             self.reserved = self.number.saturating_add(NUMBERS);
             let row = Some(self.reserved.to_be_bytes().to_vec());
             batch.rows.push((rows::HEARTBEAT_NUMBER.to_vec(), row));
         }
-    }
-
-    /// A batch is durable.
-    pub(crate) fn committed(&mut self) {
-        self.is_committed = true;
     }
 
     /// A commit failed: what was to be done was not.
@@ -173,12 +143,13 @@ impl OwnSide {
         // The new incarnation may not have begun.
         self.renewed_for.clear();
         self.publishers.iter_mut().for_each(|one| one.interrupted(now));
-        self.streams.values_mut().for_each(|one| (one.is_reading, one.is_checking) = (false, false));
+        self.streams.values_mut().for_each(|one| one.is_reading = false);
     }
 
-    /// The stream of the present incarnation.
-    pub(crate) fn present(&self, stream: Stream) -> Option<&OwnStream> {
-        self.streams.get(&(self.latest.incarnation, stream))
+    /// The streams of the present incarnation, those of records first.
+    pub(crate) fn present(&self) -> impl Iterator<Item = (&StreamId, &OwnStream)> {
+        let present = self.latest.incarnation;
+        self.streams.iter().filter(move |(id, _)| id.incarnation == present)
     }
 }
 
@@ -195,27 +166,25 @@ impl Link {
         if own.incarnation != self.own.latest.incarnation {
             self.own.since = self.now;
             self.own.publishers.iter_mut().for_each(Publisher::begin_incarnation);
-            self.snapshots.look_at_own();
+            // What the bucket has of the one before is looked at, before it is replaced.
+            self.snapshots.is_own_seen = false;
         }
         for one in &own.streams {
-            let id = (one.incarnation, one.stream);
+            let id = self.own_id(one);
             let confirmed = self.own.confirmed.get(&id).copied().unwrap_or_default();
             let stream = self.own.streams.entry(id).or_default();
             stream.confirmed = stream.confirmed.max(confirmed).min(one.last);
             if one.last < stream.last {
                 // Its end was given to a new incarnation.
-                let is_ahead = |chain: &Chain| chain.sequence() > one.last;
-                (stream.tip, stream.head) = (stream.tip.filter(|tip| !is_ahead(tip)), None);
+                (stream.tip, stream.head) = (stream.tip.filter(|tip| tip.sequence <= one.last), None);
                 stream.ends.retain(|sequence, _| *sequence <= one.last);
             }
             stream.last = one.last;
         }
-        let is_there = |id: &OwnId| own.streams.iter().any(|one| (one.incarnation, one.stream) == *id);
-        self.own.streams.retain(|id, _| is_there(id));
-        let ended: Vec<OwnId> = self.own.confirmed.keys().filter(|id| !is_there(id)).copied().collect();
-        for id in ended {
-            self.own.confirmed.remove(&id);
-            self.batch.rows.push((rows::confirmed(id.0, id.1), None));
+        let there: BTreeSet<StreamId> = own.streams.iter().map(|one| self.own_id(one)).collect();
+        self.own.streams.retain(|id, _| there.contains(id));
+        for (id, _) in self.own.confirmed.extract_if(.., |id, _| !there.contains(id)) {
+            self.batch.rows.push((rows::confirmed(id.incarnation, id.stream), None));
         }
         self.own.latest = own.clone();
     }
@@ -227,101 +196,123 @@ impl Link {
         self.now.since(self.own.since) >= if is_all { LISTEN_MILLIS } else { LISTEN_MILLIS_MAX }
     }
 
+    /// The name of an own stream.
+    fn own_id(&self, one: &store::OwnStream) -> StreamId {
+        StreamId { site: self.key, incarnation: one.incarnation, stream: one.stream }
+    }
+
     /// How far we remember an own stream; `None` while that is being read.
-    pub(crate) fn own_start(&mut self, id: &StreamId) -> Option<Chain> {
-        match self.own.streams.get(&(id.incarnation, id.stream)) {
-            None => Some(Chain::begin(id)),
-            Some(one) if one.last == Sequence::START => Some(Chain::begin(id)),
-            Some(one) => one.tip.filter(|tip| tip.sequence() == one.last),
+    pub(crate) fn own_start(&self, id: &StreamId) -> Option<Chain> {
+        match self.own.streams.get(id) {
+            Some(one) if one.last > Sequence::START => one.tip.filter(|tip| tip.sequence == one.last),
+            _ => Some(Chain::begin(id)),
         }
+    }
+
+    /// The last own item that is handed on.
+    pub(crate) fn own_end(&self, id: &StreamId) -> Sequence {
+        let is_present = id.incarnation == self.own.latest.incarnation;
+        self.own.streams.get(id).map_or(Sequence::START, |one| one.said(is_present))
     }
 
     /// Reads the chain of own streams where it is not known, so that heads can be signed and streams followed.
     pub(crate) fn read_tips(&mut self) {
-        let present = self.own.latest.incarnation;
-        let is_wanted = |(id, one): (&OwnId, &OwnStream)| {
-            let end = one.said(id.0 == present);
-            let is_known = one.tip.is_some_and(|tip| tip.sequence() >= end);
-            let is_wanted = end > Sequence::START && one.unknown != Some(end);
-            (is_wanted && !one.is_reading && !is_known).then_some((*id, end))
+        let is_wanted = |(id, one): (&StreamId, &OwnStream)| {
+            let end = self.own_end(id);
+            let is_known = one.tip.is_some_and(|tip| tip.sequence >= end);
+            (end > Sequence::START && one.unknown != Some(end) && !is_known).then_some((*id, end))
         };
-        let wanted: Vec<_> = self.own.streams.iter().filter_map(is_wanted).collect();
-        for (id, after) in wanted {
-            let is_asked = self.read(Purpose::Tip(id), Wanted::Own { id, after, bytes_max: 0 });
-            if let Some(one) = self.own.streams.get_mut(&id) {
-                one.is_reading = is_asked;
+        let wanted: Vec<(StreamId, Sequence)> = self.own.streams.iter().filter_map(is_wanted).collect();
+        for (id, end) in wanted {
+            self.read_chain(id, end, None);
+        }
+    }
+
+    /// Reads the chain of an own stream at a sequence, and compares it with what it should be there.
+    pub(crate) fn read_chain(&mut self, id: StreamId, at: Sequence, expected: Option<Expected>) {
+        if self.own.streams.get(&id).is_none_or(|one| one.is_reading) {
+            return;
+        }
+        let is_asked = self.read_own(id, at, 0, move |link, run| link.chain_read(id, at, expected, run));
+        if let Some(one) = self.own.streams.get_mut(&id) {
+            one.is_reading = is_asked;
+        }
+    }
+
+    fn chain_read(&mut self, id: StreamId, at: Sequence, expected: Option<Expected>, run: Option<OwnRun>) {
+        let Some(one) = self.own.streams.get_mut(&id) else { return };
+        one.is_reading = false;
+        let Some(run) = run else { return };
+        let found = run.start();
+        match expected {
+            Some(expected) => self.compare(id, at, &expected, found),
+            None => {
+                one.unknown = found.is_none().then_some(at);
+                self.take_tip(&id, found);
             }
         }
     }
 
     /// The chain of an own stream is known at a sequence.
-    pub(crate) fn take_tip(&mut self, id: OwnId, at: Option<Chain>) {
-        let Some(one) = self.own.streams.get_mut(&id) else { return };
-        if let Some(at) = at.filter(|at| at.sequence() <= one.last) {
-            one.keep_end(at.sequence(), at.value());
-            if one.tip.is_none_or(|tip| tip.sequence() < at.sequence()) {
+    pub(crate) fn take_tip(&mut self, id: &StreamId, at: Option<Chain>) {
+        let Some(one) = self.own.streams.get_mut(id) else { return };
+        if let Some(at) = at.filter(|at| at.sequence <= one.last) {
+            one.keep_end(at);
+            if one.tip.is_none_or(|tip| tip.sequence < at.sequence) {
                 (one.tip, one.head) = (Some(at), None);
             }
         }
     }
 
-    /// The chain of an own stream was read at its end, if it could be.
-    pub(crate) fn tip_read(&mut self, id: OwnId, run: Option<OwnRun>) {
-        let end = self.own_end(id);
-        let Some(one) = self.own.streams.get_mut(&id) else { return };
-        one.is_reading = false;
-        let Some(run) = run else { return };
-        if run.value.is_none() {
-            one.unknown = Some(end);
-        }
-        self.take_tip(id, run.value.map(|value| Chain::resume(run.after, value)));
+    /// The manifest under which sightings are made; records need none.
+    pub(crate) fn manifest_for(&self, stream: Stream) -> u64 {
+        let holding = stream.generation().and_then(|generation| self.documents.manifests.holding(generation));
+        holding.map_or(0, |manifest| manifest.number)
     }
 
-    /// A message of ours.
-    pub(crate) fn signed(
+    /// A head of ours, signed: of a payload, or alone.
+    pub(crate) fn signed_head(
         &mut self,
-        id: OwnId,
+        id: StreamId,
         previous: Sequence,
         at: Chain,
         payload: &[u8],
-    ) -> Option<Vec<u8>> {
-        let manifest = match id.1 {
-            Stream::Records => 0,
-            Stream::Sightings { generation } => {
-                self.documents.manifests.holding(generation).map_or(0, |manifest| manifest.number())
-            }
-        };
-        let (incarnation, stream) = id;
-        let (sequence, value, time_secs) = (at.sequence(), at.value(), self.now.secs());
-        let state = State { incarnation, stream, sequence, manifest, value, time_secs };
-        match Message::sign(&self.secret, &self.documents.network, state, previous, payload) {
-            Ok(bytes) => {
+    ) -> Option<Head> {
+        let StreamId { incarnation, stream, .. } = id;
+        let (manifest, time_secs) = (self.manifest_for(stream), self.now.secs());
+        let statement = Statement { incarnation, stream, previous, at, manifest, time_secs };
+        match Head::sign(&self.secret, &self.documents.network, statement, payload) {
+            Ok(head) => {
                 let signed = self.own.signed.entry(id).or_default();
-                *signed = sequence.max(*signed);
+                *signed = at.sequence.max(*signed);
                 if let Some(one) = self.own.streams.get_mut(&id) {
-                    one.keep_end(sequence, value);
+                    one.keep_end(at);
                 }
-                Some(bytes)
+                Some(head)
             }
             Err(error) => {
-                self.warn(format!("cannot sign items {previous} to {sequence} of own stream: {error}"));
+                self.warn(format!("cannot sign items {previous} to {} of own stream: {error}", at.sequence));
                 None
             }
         }
     }
 
-    /// Own streams of a kind in the present incarnation, oldest first.
-    pub(crate) fn own_of_kind(&self, kind: Kind) -> impl Iterator<Item = (&OwnId, &OwnStream)> {
-        let present = self.own.latest.incarnation;
-        self.own.streams.iter().filter(move |(id, _)| id.0 == present && kind_of(id.1) == kind)
+    /// A message of ours.
+    pub(crate) fn signed(
+        &mut self,
+        id: StreamId,
+        previous: Sequence,
+        at: Chain,
+        payload: &[u8],
+    ) -> Option<Vec<u8>> {
+        let mut bytes = self.signed_head(id, previous, at, payload)?.bytes();
+        bytes.extend_from_slice(payload);
+        Some(bytes)
     }
-}
 
-/// Which of the broker's streams a stream is published to.
-pub(crate) fn kind_of(stream: Stream) -> Kind {
-    match stream {
-        Stream::Records => Kind::Records,
-        Stream::Sightings { .. } => Kind::Sightings,
+    /// Own streams in the present incarnation that a broker's stream has, oldest first.
+    pub(crate) fn own_in(&self, broker: BrokerStream) -> impl Iterator<Item = (&StreamId, &OwnStream)> {
+        self.own.present().filter(move |(id, _)| BrokerStream::of(id.stream) == broker)
     }
 }
 

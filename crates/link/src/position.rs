@@ -1,16 +1,15 @@
 //! How far this site is with a stream of another, as it is kept under [`rows::position`](crate::rows::position).
 
 use seenit_sites::Digest;
+use seenit_sites::chain::Chain;
 use seenit_sites::message::HEAD_BYTES;
 use seenit_sites::number::Sequence;
 
 /// How far a stream is applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// The last item that is applied.
-    pub applied: Sequence,
-    /// The chain there: what its site signed.
-    pub value: Digest,
+    /// The last item that is applied, and the chain there: what its site signed.
+    pub at: Chain,
     /// The signed head that says so, where one is kept; a snapshot brings none.
     pub head: Option<Vec<u8>>,
     /// Of records: how many are kept here but not counted.
@@ -23,22 +22,16 @@ pub struct Position {
 const FIXED_BYTES: usize = 8 + 32 + 8 + 8;
 
 impl Position {
-    /// At the beginning of a stream.
-    pub fn begin(value: Digest) -> Self {
-        Position {
-            applied: Sequence::START,
-            value,
-            head: None,
-            uncounted: 0,
-            uncounted_last: Sequence::START,
-        }
+    /// At an item, of which no signed head is kept.
+    pub fn new(at: Chain) -> Self {
+        Position { at, head: None, uncounted: 0, uncounted_last: Sequence::START }
     }
 
     /// Its bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(FIXED_BYTES + HEAD_BYTES);
-        bytes.extend(self.applied.0.to_be_bytes());
-        bytes.extend(self.value.0);
+        bytes.extend(self.at.sequence.0.to_be_bytes());
+        bytes.extend(self.at.value.0);
         bytes.extend(self.uncounted.to_be_bytes());
         bytes.extend(self.uncounted_last.0.to_be_bytes());
         bytes.extend(self.head.iter().flatten());
@@ -57,8 +50,7 @@ impl Position {
             _ => return None,
         };
         Some(Position {
-            applied: Sequence(u64::from_be_bytes(*applied)),
-            value: Digest(*value),
+            at: Chain { sequence: Sequence(u64::from_be_bytes(*applied)), value: Digest(*value) },
             head,
             uncounted: u64::from_be_bytes(*uncounted),
             uncounted_last: Sequence(u64::from_be_bytes(*uncounted_last)),
@@ -73,8 +65,7 @@ mod tests {
     #[test]
     fn positions_are_read_as_they_were_written_and_nothing_else_is_one() {
         let bare = Position {
-            applied: Sequence(1),
-            value: Digest([2; 32]),
+            at: Chain { sequence: Sequence(1), value: Digest([2; 32]) },
             head: None,
             uncounted: 3,
             uncounted_last: Sequence(u64::MAX),

@@ -6,10 +6,8 @@ use seenit_sites::list;
 use seenit_sites::message::{Head, Message, PAYLOAD_BYTES_MAX, StreamId};
 use seenit_sites::number::Sequence;
 
-use crate::action::{Action, Kind, Millis, Published, Ticket};
+use crate::action::{Action, BrokerStream, Millis, Published, Ticket};
 use crate::link::Link;
-use crate::own::{OwnId, kind_of};
-use crate::read::{Purpose, Wanted};
 use crate::rows;
 use crate::store::OwnRun;
 
@@ -53,7 +51,7 @@ struct UnderWay {
     since: Millis,
     is_failed: bool,
     bytes: Vec<u8>,
-    id: OwnId,
+    id: StreamId,
     chain: Chain,
 }
 
@@ -75,37 +73,38 @@ impl Publisher {
 
 impl Link {
     /// The broker says what it holds last under our name, of one kind; nothing is published before.
-    pub fn resume(&mut self, now: Millis, kind: Kind, last: Option<&[u8]>) {
+    pub fn resume(&mut self, now: Millis, kind: BrokerStream, last: Option<&[u8]>) {
         if self.begin(now) {
             self.take_up(kind, last);
         }
     }
 
-    fn take_up(&mut self, kind: Kind, last: Option<&[u8]>) {
+    fn take_up(&mut self, kind: BrokerStream, last: Option<&[u8]>) {
         let publisher = &mut self.own.publishers[kind as usize];
         (publisher.is_resumed, publisher.stage) = (true, Stage::Idle);
         let roster = self.documents.roster.as_ref();
         let last = last.zip(roster).and_then(|(bytes, roster)| Message::decode(bytes, roster).ok());
-        let head = last.map(|message| *message.head()).filter(|head| *head.site() == self.key);
-        if let Some(head) = &head {
-            self.own.publishers[kind as usize].unverified = Some(*head);
-            self.note_head(head);
-        }
-        if head.is_none() {
+        match last.map(|message| message.head).filter(|head| head.id.site == self.key) {
+            Some(head) => {
+                self.own.publishers[kind as usize].unverified = Some(head);
+                self.note_head(&head);
+            }
             // It has forgotten all of it, or had none.
-            let present = self.own.latest.incarnation;
-            let of_kind = |id: &OwnId| id.0 == present && kind_of(id.1) == kind;
-            let forgotten = self.own.streams.iter_mut().filter(|(id, _)| of_kind(id));
-            forgotten.for_each(|(_, one)| one.published = None);
+            None => {
+                let present = self.own.latest.incarnation;
+                let of_kind =
+                    |id: &StreamId| id.incarnation == present && BrokerStream::of(id.stream) == kind;
+                let forgotten = self.own.streams.iter_mut().filter(|(id, _)| of_kind(id));
+                forgotten.for_each(|(_, one)| one.published = None);
+            }
         }
     }
 
     /// We have said what the broker holds last under our name: so much is published.
-    pub(crate) fn verified(&mut self, kind: Kind) {
+    pub(crate) fn verified(&mut self, kind: BrokerStream) {
         let Some(head) = self.own.publishers[kind as usize].unverified.take() else { return };
-        let id = (head.state().incarnation, head.state().stream);
-        if let Some(one) = self.own.streams.get_mut(&id) {
-            one.published = Some(head.state().sequence.min(one.last));
+        if let Some(one) = self.own.streams.get_mut(&head.id) {
+            one.published = Some(head.sequence.min(one.last));
         }
     }
 
@@ -116,7 +115,8 @@ impl Link {
         }
         let is_it =
             |stage: &Stage| matches!(stage, Stage::UnderWay(one) if one.ticket == ticket && !one.is_failed);
-        let Some(kind) = Kind::ALL.into_iter().find(|kind| is_it(&self.own.publishers[*kind as usize].stage))
+        let Some(kind) =
+            BrokerStream::ALL.into_iter().find(|kind| is_it(&self.own.publishers[*kind as usize].stage))
         else {
             return;
         };
@@ -135,9 +135,9 @@ impl Link {
                 publisher.bytes += one.bytes.len() as u64;
                 (publisher.stage, publisher.why, publisher.waiting_since) = (Stage::Idle, None, None);
                 if let Some(stream) = self.own.streams.get_mut(&id) {
-                    stream.published = Some(chain.sequence().min(stream.last));
+                    stream.published = Some(chain.sequence.min(stream.last));
                 }
-                self.take_tip(id, Some(chain));
+                self.take_tip(&id, Some(chain));
                 self.publish_kind(kind);
             }
         }
@@ -145,15 +145,15 @@ impl Link {
 
     /// Publishes what the broker has not.
     pub(crate) fn publish(&mut self) {
-        Kind::ALL.into_iter().for_each(|kind| self.publish_kind(kind));
+        BrokerStream::ALL.into_iter().for_each(|kind| self.publish_kind(kind));
     }
 
-    fn publish_kind(&mut self, kind: Kind) {
-        if !self.own.is_settled || self.own.fenced.is_some() {
+    fn publish_kind(&mut self, kind: BrokerStream) {
+        if !self.may_publish() {
             return;
         }
         let now = self.now;
-        let is_waiting = self.own_of_kind(kind).any(|(_, one)| one.published.unwrap_or_default() < one.last);
+        let is_waiting = self.own_in(kind).any(|(_, one)| one.published.unwrap_or_default() < one.last);
         let publisher = &mut self.own.publishers[kind as usize];
         publisher.waiting_since = is_waiting.then(|| publisher.waiting_since.unwrap_or(now));
         match &mut publisher.stage {
@@ -171,15 +171,14 @@ impl Link {
         if !is_waiting || !publisher.is_resumed || !self.has_listened() || !self.is_verified(kind) {
             return;
         }
-        let next = self.own_of_kind(kind).map(|(id, one)| (*id, one.published, one.last));
+        let next = self.own_in(kind).map(|(id, one)| (*id, one.published, one.last));
         for (id, published, last) in next.collect::<Vec<_>>() {
             let after = published.unwrap_or_else(|| self.least_held(id).min(last));
             if let Some(one) = self.own.streams.get_mut(&id) {
                 one.published = Some(after);
             }
             if after < last {
-                let wanted = Wanted::Own { id, after, bytes_max: PAYLOAD_BYTES_MAX };
-                if self.read(Purpose::Publish(id), wanted) {
+                if self.read_own(id, after, PAYLOAD_BYTES_MAX, move |link, run| link.publish_run(id, run)) {
                     self.own.publishers[kind as usize].stage = Stage::Reading;
                 }
                 return;
@@ -189,49 +188,47 @@ impl Link {
 
     /// Whether what the broker holds last under our name is what we said. If not, we have not finished finding out
     /// whether we came back from a backup.
-    fn is_verified(&mut self, kind: Kind) -> bool {
+    fn is_verified(&mut self, kind: BrokerStream) -> bool {
         // It is looked at again each time: a read may have failed.
         if let Some(head) = self.own.publishers[kind as usize].unverified
-            && self.said_by_us(&head)
+            && self.said_by_us(head.id, head.chain(), head.time_secs)
         {
             self.verified(kind);
         }
         let is_verified = self.own.publishers[kind as usize].unverified.is_none();
-        is_verified && self.own.is_settled && !self.own_of_kind(kind).any(|(_, one)| self.is_doubtful(one))
+        is_verified && self.own.is_settled && !self.own_in(kind).any(|(_, one)| self.is_doubtful(one))
     }
 
     /// Where to begin when the broker has nothing: what every other member shows to hold need not be said again. Who
     /// shows nothing is a newcomer, and fetches a snapshot.
-    fn least_held(&self, id: OwnId) -> Sequence {
+    fn least_held(&self, id: StreamId) -> Sequence {
         let held = self.neighbours.values().filter_map(|one| one.holds.get(&id)).map(|held| held.sequence);
         let confirmed = self.own.streams.get(&id).map_or(Sequence::START, |one| one.confirmed);
         held.filter(|held| *held > Sequence::START).min().unwrap_or(confirmed)
     }
 
     /// Own items were read, to be published.
-    pub(crate) fn publish_run(&mut self, id: OwnId, run: Option<OwnRun>) {
-        let kind = kind_of(id.1);
+    fn publish_run(&mut self, id: StreamId, run: Option<OwnRun>) {
+        let kind = BrokerStream::of(id.stream);
         let publisher = &mut self.own.publishers[kind as usize];
         if !matches!(publisher.stage, Stage::Reading) {
             return;
         }
         publisher.stage = Stage::Pausing(self.now.after(RETRY_MILLIS));
-        let is_present =
-            id.0 == self.own.latest.incarnation && self.own.is_settled && self.own.fenced.is_none();
+        let is_present = id.incarnation == self.own.latest.incarnation && self.may_publish();
         let (Some(run), Some(stream)) = (run.filter(|_| is_present), self.own.streams.get_mut(&id)) else {
             return;
         };
-        let Some(value) = run.value else {
+        let Some(start) = run.start() else {
             // They have expired or were added up: whoever misses them takes them from a snapshot.
             stream.published = Some(stream.last);
             return;
         };
-        let start = Chain::resume(run.after, value);
         let (chain, payload, _) = self.packed(id, start, &run.items);
         if payload.is_empty() {
             return;
         }
-        let Some(bytes) = self.signed(id, start.sequence(), chain, &payload) else { return };
+        let Some(bytes) = self.signed(id, start.sequence, chain, &payload) else { return };
         let since = self.now;
         let one = UnderWay { ticket: Ticket(0), since, is_failed: false, bytes, id, chain };
         self.own.publishers[kind as usize].stage = Stage::UnderWay(one);
@@ -240,7 +237,12 @@ impl Link {
 
     /// As many items as one message holds: the chain after them, the payload, and how many they are. Values of the
     /// chain are kept every so often, so that the store finds one without reading all items.
-    pub(crate) fn packed(&mut self, id: OwnId, start: Chain, items: &[Vec<u8>]) -> (Chain, Vec<u8>, usize) {
+    pub(crate) fn packed(
+        &mut self,
+        id: StreamId,
+        start: Chain,
+        items: &[Vec<u8>],
+    ) -> (Chain, Vec<u8>, usize) {
         let (mut chain, mut payload, mut count) = (start, Vec::new(), 0);
         for item in items {
             if payload.len() + 4 + item.len() > PAYLOAD_BYTES_MAX {
@@ -248,16 +250,16 @@ impl Link {
             }
             list::push(&mut payload, item);
             (chain, count) = (chain.then(item), count + 1);
-            if chain.sequence().0.is_multiple_of(rows::CHECKPOINT_ITEMS) {
-                let key = rows::checkpoint(id.0, id.1, chain.sequence());
-                self.batch.rows.push((key, Some(chain.value().0.to_vec())));
+            if chain.sequence.0.is_multiple_of(rows::CHECKPOINT_ITEMS) {
+                let key = rows::checkpoint(id.incarnation, id.stream, chain.sequence);
+                self.batch.rows.push((key, Some(chain.value.0.to_vec())));
             }
         }
         (chain, payload, count)
     }
 
     /// Hands what is under way to the broker.
-    fn hand_over(&mut self, kind: Kind) {
+    fn hand_over(&mut self, kind: BrokerStream) {
         let ticket = self.reads.next_ticket();
         let Stage::UnderWay(one) = &mut self.own.publishers[kind as usize].stage else { return };
         (one.ticket, one.since, one.is_failed) = (ticket, self.now, false);
@@ -265,8 +267,9 @@ impl Link {
         self.out.push(Action::Publish { ticket, kind, bytes });
     }
 
-    /// The name of an own stream.
-    pub(crate) fn own_stream(&self, id: OwnId) -> StreamId {
-        StreamId { site: self.key, incarnation: id.0, stream: id.1 }
+    /// Whether what the store says of own streams is up to date, and nobody else publishes under our key. A fenced site
+    /// does not sign.
+    pub(crate) fn may_publish(&self) -> bool {
+        self.own.is_settled && self.own.fenced.is_none()
     }
 }

@@ -1,15 +1,13 @@
-//! Reads that the link has asked for, and what each was for. They may come in any order, late, or never.
+//! Reads that the link has asked for, and what is done with each. They may come in any order, late, or never.
 
 use std::collections::BTreeMap;
 
 use seenit_sites::message::StreamId;
 use seenit_sites::number::Sequence;
 
-use crate::action::{Action, Millis, ReplyTo, Ticket};
-use crate::incarnation::Expected;
+use crate::action::{Action, Millis, Ticket};
 use crate::link::Link;
-use crate::own::OwnId;
-use crate::store::{HeldStream, OwnRun, Read, ReadDone, StoreError};
+use crate::store::{OwnRun, Read, ReadDone, StoreError};
 
 /// Reads under way: whoever asks for more is not answered, and asks again.
 const READS_MAX: usize = 64;
@@ -17,35 +15,14 @@ const READS_MAX: usize = 64;
 /// A read that takes longer is lost, and asked for again where it is still wanted.
 const LOST_MILLIS: u64 = 30_000;
 
-/// What a read is for.
-#[derive(Clone, Debug)]
-pub(crate) enum Purpose {
-    /// Own items, to be published.
-    Publish(OwnId),
-    /// The chain of an own stream at its end.
-    Tip(OwnId),
-    /// The chain of an own stream at a sequence, to be compared.
-    Check(OwnId, Sequence, Expected),
-    /// Own items after a sequence, to be answered.
-    AnswerOwn(OwnId, Sequence, ReplyTo),
-    /// Messages of another's stream after a sequence, to be answered.
-    AnswerHeld(StreamId, Sequence, ReplyTo),
-    /// All own streams.
-    Snapshot,
-}
-
-/// What is read.
-pub(crate) enum Wanted {
-    Own { id: OwnId, after: Sequence, bytes_max: usize },
-    Held { stream: HeldStream, after: Sequence, messages_max: usize },
-    Snapshot { bytes_max: usize },
-}
+/// What is done with what was read; `None` where it could not be.
+type Then = Box<dyn FnOnce(&mut Link, Option<ReadDone>) + Send>;
 
 /// Reads under way.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Reads {
     ticket: u64,
-    under_way: BTreeMap<Ticket, (Purpose, Millis)>,
+    under_way: BTreeMap<Ticket, (Then, Millis)>,
 }
 
 impl Reads {
@@ -62,21 +39,33 @@ impl Reads {
 
 impl Link {
     /// Asks for a read. Whether there is room for it.
-    pub(crate) fn read(&mut self, purpose: Purpose, wanted: Wanted) -> bool {
+    pub(crate) fn read(
+        &mut self,
+        read: Read,
+        then: impl FnOnce(&mut Link, Option<ReadDone>) + Send + 'static,
+    ) -> bool {
         if self.reads.under_way.len() >= READS_MAX {
             return false;
         }
-        let read = match wanted {
-            Wanted::Own { id: (incarnation, stream), after, bytes_max } => {
-                Read::Own { incarnation, stream, after, bytes_max }
-            }
-            Wanted::Held { stream, after, messages_max } => Read::Held { stream, after, messages_max },
-            Wanted::Snapshot { bytes_max } => Read::Snapshot { bytes_max },
-        };
         let ticket = self.reads.next_ticket();
-        self.reads.under_way.insert(ticket, (purpose, self.now));
+        self.reads.under_way.insert(ticket, (Box::new(then), self.now));
         self.out.push(Action::Read { ticket, read });
         true
+    }
+
+    /// Asks for own items after a sequence; with `bytes_max` 0 for the value of the chain there.
+    pub(crate) fn read_own(
+        &mut self,
+        id: StreamId,
+        after: Sequence,
+        bytes_max: usize,
+        then: impl FnOnce(&mut Link, Option<OwnRun>) + Send + 'static,
+    ) -> bool {
+        let StreamId { incarnation, stream, .. } = id;
+        self.read(Read::Own { incarnation, stream, after, bytes_max }, move |link, done| match done {
+            Some(ReadDone::Own(run)) => then(link, Some(run)),
+            _ => then(link, None),
+        })
     }
 
     /// What came of [`Action::Read`].
@@ -84,35 +73,11 @@ impl Link {
         if !self.begin(now) {
             return;
         }
-        let Some((purpose, _)) = self.reads.under_way.remove(&ticket) else { return };
-        match done {
-            Ok(done) => self.took(purpose, Some(done)),
-            Err(error) => {
-                self.note(format!("a read for the network failed, and is tried again: {error}"));
-                self.took(purpose, None);
-            }
+        let Some((then, _)) = self.reads.under_way.remove(&ticket) else { return };
+        if let Err(error) = &done {
+            self.note(format!("a read for the network failed, and is tried again: {error}"));
         }
-    }
-
-    fn took(&mut self, purpose: Purpose, done: Option<ReadDone>) {
-        match (purpose, done) {
-            (Purpose::Publish(id), done) => self.publish_run(id, run_of(done)),
-            // What was asked for is the value at the end; what comes behind it is left for the publisher.
-            (Purpose::Tip(id), done) => self.tip_read(id, run_of(done)),
-            (Purpose::Check(id, at, expected), done) => {
-                self.checked(id, at, expected, run_of(done));
-            }
-            (Purpose::AnswerOwn(id, after, reply), Some(ReadDone::Own(run))) => {
-                self.answer_own(id, after, run, reply);
-            }
-            (Purpose::AnswerHeld(id, after, reply), Some(ReadDone::Held(messages))) => {
-                self.answer_held(&id, after, messages, reply);
-            }
-            (Purpose::Snapshot, Some(ReadDone::Snapshot(parts))) => self.snapshot_read(parts),
-            // Who asked asks again; and the next snapshot comes.
-            (Purpose::AnswerOwn(..) | Purpose::AnswerHeld(..), _) => {}
-            (Purpose::Snapshot, _) => self.snapshots.again(self.now),
-        }
+        then(self, done.ok());
     }
 
     /// Gives up reads that take too long.
@@ -123,15 +88,8 @@ impl Link {
             if now.since(first.get().1) < LOST_MILLIS {
                 break;
             }
-            let (purpose, _) = first.remove();
-            self.took(purpose, None);
+            let (then, _) = first.remove();
+            then(self, None);
         }
-    }
-}
-
-fn run_of(done: Option<ReadDone>) -> Option<OwnRun> {
-    match done {
-        Some(ReadDone::Own(run)) => Some(run),
-        _ => None,
     }
 }

@@ -1,10 +1,11 @@
 //! Repair: what was missed is asked for, first of its own site, then of others who have more. Whatever is answered must
 //! lead to a value that its site signed.
 
-use seenit_sites::ask::{Answer, Ask};
+use seenit_sites::ask::{Ask, AskAnswer};
 use seenit_sites::key::SiteKey;
 use seenit_sites::message::{Message, StreamId};
 use seenit_sites::number::Sequence;
+use seenit_sites::roster::Roster;
 
 use crate::action::Action;
 use crate::link::Link;
@@ -28,8 +29,7 @@ impl Link {
                 self.due.remove(&(due, id));
                 continue;
             };
-            following.ask(now);
-            let attempts = following.attempts;
+            let attempts = following.ask(now);
             self.refresh(&id);
             if let Some(to) = self.whom_to_ask(&id, attempts) {
                 let after = self.applied(&id);
@@ -52,14 +52,13 @@ impl Link {
         other.or((id.site != self.key).then_some(id.site))
     }
 
-    pub(crate) fn hear_answer(&mut self, answer: Answer) {
-        match answer {
-            Answer::Message(bytes) => {
-                let Some(roster) = self.documents.roster.as_ref() else { return };
-                let Ok(message) = Message::decode(&bytes, roster) else { return };
-                let id = StreamId::of(message.head());
+    pub(crate) fn hear_answer(&mut self, roster: &Roster, bytes: &[u8]) {
+        match AskAnswer::decode(bytes, roster) {
+            Ok(AskAnswer::Message(bytes)) => {
+                let Ok(Message { head, .. }) = Message::decode(&bytes, roster) else { return };
+                let id = head.id;
                 let before = self.applied(&id);
-                self.take_message(message.head(), &bytes);
+                self.take_message(&head, &bytes);
                 let now = self.now;
                 if let Some(following) = self.streams.get_mut(&id)
                     && following.applied() > before
@@ -69,7 +68,8 @@ impl Link {
                     self.refresh(&id);
                 }
             }
-            Answer::Expired { id, first } => self.hear_expired(&id, first),
+            Ok(AskAnswer::Expired { id, first }) => self.hear_expired(&id, first),
+            Err(_) => {}
         }
     }
 

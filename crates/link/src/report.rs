@@ -3,7 +3,7 @@
 use seenit_sites::key::SiteKey;
 use seenit_sites::message::{Stream, StreamId};
 
-use crate::action::{BrokerState, Kind, Millis};
+use crate::action::{BrokerState, BrokerStream, Millis};
 use crate::apply::{INCARNATIONS_MAX, described};
 use crate::following::Following;
 use crate::link::Link;
@@ -25,27 +25,27 @@ impl Link {
     pub fn status(&self, now: Millis) -> NetworkStatus {
         let now = self.now.max(now);
         let roster = self.documents.roster.as_ref();
-        let others = roster.into_iter().flat_map(|roster| roster.members());
+        let others = roster.into_iter().flat_map(|roster| &roster.members);
         let others = others.filter(|member| member.site != self.key);
         let sites: Vec<SiteStatus> = others.map(|member| self.site_status(&member.site, now)).collect();
-        let records = self.own.present(Stream::Records);
+        let records = self.own_in(BrokerStream::Records).next().map(|(_, one)| one);
         let (state, since) = &self.broker;
         let why = match state {
             BrokerState::Up => None,
             BrokerState::Down { why } => Some(why.clone()),
         };
         let since_secs = now.since(*since) / 1000;
-        let waiting = self.own.publishers[Kind::Records as usize].waiting_since;
+        let waiting = self.own.publishers[BrokerStream::Records as usize].waiting_since;
         let alarms = self.alarms(&sites, now);
         NetworkStatus {
             network: self.documents.network.to_string(),
             member: self.is_member(),
-            roster: roster.map_or(0, |roster| roster.version()),
+            roster: roster.map_or(0, |roster| roster.version),
             incarnation: self.own.latest.incarnation.0,
             records: records.map_or(0, |one| one.last.0),
             published: records.and_then(|one| one.published).map_or(0, |published| published.0),
-            records_bytes: self.own.publishers[Kind::Records as usize].bytes,
-            seen_bytes: self.own.publishers[Kind::Sightings as usize].bytes,
+            records_bytes: self.own.publishers[BrokerStream::Records as usize].bytes,
+            seen_bytes: self.own.publishers[BrokerStream::Sightings as usize].bytes,
             broker: BrokerStatus { up: why.is_none(), why, since_secs },
             waiting_secs: waiting.map_or(0, |since| now.since(since) / 1000),
             fenced: self.own.fenced.clone(),
@@ -68,14 +68,16 @@ impl Link {
         }
         let behind =
             || neighbour.into_iter().flat_map(|one| &one.behind).filter_map(|id| self.streams.get(id));
+        let agreed_at = neighbour.and_then(|one| one.agreed_at);
+        let is_mismatched = behind().any(|one| one.mismatch.is_some());
+        let is_late = behind().any(|one| one.is_late(now));
         let missing = behind().filter(|one| one.known() > one.applied() || !one.is_unshown(now));
         let lag =
-            missing.filter_map(|one| one.missing_since).map(|since| now.since(since)).max().unwrap_or(0);
+            missing.filter_map(|one| one.missing.since).map(|since| now.since(since)).max().unwrap_or(0);
         let cut_off = match &self.broker {
             (BrokerState::Down { .. }, since) => now.since(*since),
             (BrokerState::Up, _) => 0,
         };
-        let (agrees, agreed_secs, agreed_since_secs) = self.agreement(site, now);
         let holds = neighbour.map(held_of_ours).unwrap_or_default();
         let present = self.own.latest.incarnation.0;
         SiteStatus {
@@ -88,9 +90,12 @@ impl Link {
             records_applied: records.1,
             lag_secs: lag.max(cut_off) / 1000,
             streams,
-            agrees,
-            agreed_secs,
-            agreed_since_secs,
+            agrees: if is_mismatched { Some(false) } else { agreed_at.map(|_| !is_late) },
+            agreed_secs: agreed_at.map(Millis::secs),
+            agreed_since_secs: neighbour
+                .and_then(|one| one.agreed_since)
+                .filter(|_| !is_late)
+                .map(Millis::secs),
             repairs: neighbour.map_or(0, |one| one.repairs),
             has_of_ours: holds
                 .iter()
@@ -99,25 +104,6 @@ impl Link {
             uncounted,
             problem: self.problem(site, now),
             holds,
-        }
-    }
-
-    /// Whether we agree with a site, when that was last so, and since when.
-    fn agreement(&self, site: &SiteKey, now: Millis) -> (Option<bool>, Option<u64>, Option<u64>) {
-        let Some(neighbour) = self.neighbours.get(site) else { return (None, None, None) };
-        let late = || self.late_streams(neighbour, now);
-        let since = neighbour.agreed_since;
-        if late().any(|(_, one)| one.mismatch.is_some()) {
-            return (Some(false), None, None);
-        }
-        let behind = || neighbour.behind.iter().filter_map(|id| self.streams.get(id));
-        let is_heard = neighbour.heard_at.is_some();
-        match (since, late().filter_map(|(_, one)| one.missing_since).min()) {
-            // What somebody claims and nobody shows does not keep us from agreeing.
-            (None, None) if is_heard && behind().all(|one| one.is_unshown(now)) => (Some(true), None, None),
-            (None, _) => (None, None, None),
-            (Some(_), Some(missing)) => (Some(false), Some(missing.secs()), None),
-            (Some(since), None) => (Some(true), neighbour.heard_at.map(Millis::secs), Some(since.secs())),
         }
     }
 
@@ -167,7 +153,7 @@ impl Link {
         }
         let (id, late) = self.late_streams(neighbour?, now).next()?;
         let (stream, missing) = (described(id.stream), late.known().max(late.claimed()).0 - late.applied().0);
-        let secs = late.missing_since.map_or(0, |since| now.since(since) / 1000);
+        let secs = late.missing.since.map_or(0, |since| now.since(since) / 1000);
         Some(format!(
             "this site is behind: {missing} items of {stream} of {name} have been missing for {secs} s; they are being \
              asked for, look at the broker and at {name} if that does not end"
@@ -188,16 +174,13 @@ impl Link {
                 "{name} has not been heard for {secs} s: this site has been cut off from the broker for {down} s"
             ));
         }
-        Some(match heard_at {
-            Some(_) => format!(
-                "{name} has been silent for {secs} s: see whether it runs and reaches the broker; if it is gone for \
-                 good, remove it"
-            ),
-            None => format!(
-                "{name} has not been heard since this site started {secs} s ago: see whether it runs and reaches the \
-                 broker; if it is gone for good, remove it"
-            ),
-        })
+        let since = match heard_at {
+            Some(_) => format!("has been silent for {secs} s"),
+            None => format!("has not been heard since this site started {secs} s ago"),
+        };
+        Some(format!(
+            "{name} {since}: see whether it runs and reaches the broker; if it is gone for good, remove it"
+        ))
     }
 
     fn alarms(&self, sites: &[SiteStatus], now: Millis) -> Vec<String> {
@@ -250,19 +233,19 @@ impl Link {
 
     /// Own items wait, and the broker stores none of them.
     fn waiting_alarm(&self, now: Millis) -> Option<String> {
-        let late = |kind: &Kind| {
+        let late = |kind: &BrokerStream| {
             let since = self.own.publishers[*kind as usize].waiting_since;
             since.is_some_and(|since| now.since(since) >= WAITING_MILLIS)
         };
-        let kind = Kind::ALL.into_iter().find(late)?;
+        let kind = BrokerStream::ALL.into_iter().find(late)?;
         let publisher = &self.own.publishers[kind as usize];
         let waiting = |kind| {
-            let streams = self.own_of_kind(kind);
+            let streams = self.own_in(kind);
             streams
                 .map(|(_, one)| one.last.0 - one.published.unwrap_or_default().min(one.last).0)
                 .sum::<u64>()
         };
-        let (records, deltas) = (waiting(Kind::Records), waiting(Kind::Sightings));
+        let (records, deltas) = (waiting(BrokerStream::Records), waiting(BrokerStream::Sightings));
         let secs = publisher.waiting_since.map_or(0, |since| now.since(since) / 1000);
         let why = publisher.why.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
         Some(format!(
@@ -291,10 +274,10 @@ impl Link {
 }
 
 fn held_of_ours(neighbour: &Neighbour) -> Vec<HoldsOfOurs> {
-    let records = neighbour.holds.iter().filter(|((_, stream), _)| *stream == Stream::Records);
+    let records = neighbour.holds.values().filter(|held| held.id.stream == Stream::Records);
     records
-        .map(|((incarnation, _), held)| HoldsOfOurs {
-            incarnation: incarnation.0,
+        .map(|held| HoldsOfOurs {
+            incarnation: held.id.incarnation.0,
             sequence: held.sequence.0,
             uncounted: held.uncounted,
             uncounted_last: held.uncounted_last.0,
@@ -320,7 +303,7 @@ fn stream_status(id: &StreamId, following: &Following) -> StreamStatus {
         known: following.known().0,
         applied: following.applied().0,
         verified: following.applied().0,
-        root: following.position.value.to_string(),
+        root: following.position.at.value.to_string(),
         mismatch: following.mismatch.clone(),
     }
 }

@@ -22,7 +22,7 @@ use seenit_sites::key::SiteKey;
 use seenit_sites::message::Stream;
 use seenit_sites::number::{Generation, Incarnation, Sequence};
 
-use crate::action::Kind;
+use crate::action::BrokerStream;
 use crate::store::{HeldStream, PeerSlot};
 
 /// The roster.
@@ -40,27 +40,29 @@ pub const STATE: &[u8] = b"rmsepncf";
 /// Items of an own chain between two values of it that are kept.
 pub const CHECKPOINT_ITEMS: u64 = 1024;
 
-/// Bytes of a stream in a key.
-const STREAM_BYTES: usize = 19;
-
 /// Of every message and base of a peer.
 pub fn of_slot(first: u8, slot: PeerSlot) -> Vec<u8> {
     [&[first], slot.0.to_be_bytes().as_slice()].concat()
 }
 
-fn kind(stream: Stream) -> (u8, u64) {
-    match stream {
-        Stream::Records => (1, 0),
-        Stream::Sightings { generation } => (3, generation.0),
-    }
+fn push_stream(key: &mut Vec<u8>, incarnation: Incarnation, stream: Stream) {
+    key.extend(incarnation.0.to_be_bytes());
+    key.push(stream.code());
+    key.extend(stream.generation().unwrap_or_default().0.to_be_bytes());
+}
+
+/// What [`push_stream`] wrote, and what stands behind it.
+fn split_stream(key: &[u8]) -> Option<(Incarnation, Stream, &[u8])> {
+    let (incarnation, rest) = key.split_first_chunk()?;
+    let (code, rest) = rest.split_first()?;
+    let (generation, rest) = rest.split_first_chunk()?;
+    let stream = Stream::of_code(*code, Generation(u64::from_be_bytes(*generation))).ok()?;
+    Some((Incarnation(u64::from_be_bytes(*incarnation)), stream, rest))
 }
 
 fn stream_key(first: u8, stream: &HeldStream) -> Vec<u8> {
-    let (code, generation) = kind(stream.stream);
     let mut key = of_slot(first, stream.slot);
-    key.extend(stream.incarnation.0.to_be_bytes());
-    key.push(code);
-    key.extend(generation.to_be_bytes());
+    push_stream(&mut key, stream.incarnation, stream.stream);
     key
 }
 
@@ -86,23 +88,14 @@ pub fn base(stream: &HeldStream) -> Vec<u8> {
 
 /// The stream of a key that begins with `f`, `l` or `b`, and what stands behind it.
 pub fn stream_of(key: &[u8]) -> Option<(HeldStream, &[u8])> {
-    let (key, rest) = key.get(1..)?.split_first_chunk::<STREAM_BYTES>()?;
-    let number = |at: usize| Some(u64::from_be_bytes(key.get(at..at + 8)?.try_into().ok()?));
-    let stream = match key[10] {
-        1 => Stream::Records,
-        3 => Stream::Sightings { generation: Generation(number(11)?) },
-        _ => return None,
-    };
-    let slot = PeerSlot(u16::from_be_bytes([key[0], key[1]]));
-    Some((HeldStream { slot, incarnation: Incarnation(number(2)?), stream }, rest))
+    let (slot, rest) = key.get(1..)?.split_first_chunk()?;
+    let (incarnation, stream, rest) = split_stream(rest)?;
+    Some((HeldStream { slot: PeerSlot(u16::from_be_bytes(*slot)), incarnation, stream }, rest))
 }
 
 fn own_key(first: u8, incarnation: Incarnation, stream: Stream) -> Vec<u8> {
-    let (code, generation) = kind(stream);
     let mut key = vec![first];
-    key.extend(incarnation.0.to_be_bytes());
-    key.push(code);
-    key.extend(generation.to_be_bytes());
+    push_stream(&mut key, incarnation, stream);
     key
 }
 
@@ -118,15 +111,7 @@ pub fn checkpoint(incarnation: Incarnation, stream: Stream, sequence: Sequence) 
 
 /// The stream of a key that begins with `c` or `k`, and what stands behind it.
 pub fn own_stream_of(key: &[u8]) -> Option<(Incarnation, Stream, &[u8])> {
-    let (incarnation, rest) = key.get(1..)?.split_first_chunk::<8>()?;
-    let (code, rest) = rest.split_first()?;
-    let (generation, rest) = rest.split_first_chunk::<8>()?;
-    let stream = match code {
-        1 => Stream::Records,
-        3 => Stream::Sightings { generation: Generation(u64::from_be_bytes(*generation)) },
-        _ => return None,
-    };
-    Some((Incarnation(u64::from_be_bytes(*incarnation)), stream, rest))
+    split_stream(key.get(1..)?)
 }
 
 /// A manifest.
@@ -140,6 +125,6 @@ pub fn slot(site: &SiteKey) -> Vec<u8> {
 }
 
 /// How far a stream of the broker was read.
-pub fn place(kind: Kind) -> Vec<u8> {
+pub fn place(kind: BrokerStream) -> Vec<u8> {
     vec![b'e', kind as u8]
 }

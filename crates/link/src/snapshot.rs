@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use seenit_sites::Digest;
-use seenit_sites::chain::Chain;
 use seenit_sites::key::SiteKey;
 use seenit_sites::list;
 use seenit_sites::message::{Stream, StreamId};
@@ -13,9 +12,8 @@ use seenit_sites::snapshot::{PACK_BYTES, Section, Snapshot, pack_digest, snapsho
 use crate::action::{Action, Millis};
 use crate::fetch::Fetching;
 use crate::link::Link;
-use crate::read::{Purpose, Wanted};
 use crate::rows;
-use crate::store::SnapshotPart;
+use crate::store::{Read, ReadDone, SnapshotPart};
 
 /// The name of the newest snapshot's manifest in a site's bucket.
 pub const SNAPSHOT: &str = "snapshot";
@@ -39,6 +37,7 @@ const PUBLISHED_MILLIS: u64 = 20_000;
 const FETCH_MILLIS: u64 = 20_000;
 
 /// Snapshots, our own and those of others.
+#[derive(Default)]
 pub(crate) struct Snapshots {
     /// The digest of our newest manifest.
     pub(crate) published: Option<Digest>,
@@ -53,7 +52,6 @@ pub(crate) struct Snapshots {
     left: BTreeSet<String>,
     /// Sites whose snapshots are wanted.
     wanted: VecDeque<SiteKey>,
-    pub(crate) asked: Option<(SiteKey, Millis)>,
     pub(crate) fetching: Option<Fetching>,
     /// Whether our own bucket was looked at: it may have more of us than we remember.
     pub(crate) is_own_seen: bool,
@@ -63,25 +61,7 @@ pub(crate) struct Snapshots {
 
 impl Snapshots {
     pub(crate) fn new(now: Millis) -> Self {
-        Snapshots {
-            published: None,
-            due: now.after(FIRST_MILLIS),
-            made_at: now,
-            secs: SNAPSHOT_SECS,
-            parts: None,
-            names: BTreeSet::new(),
-            left: BTreeSet::new(),
-            wanted: VecDeque::new(),
-            asked: None,
-            fetching: None,
-            is_own_seen: false,
-            met: BTreeSet::new(),
-        }
-    }
-
-    /// A new incarnation begins: what the bucket has of the one before is looked at, before it is replaced.
-    pub(crate) fn look_at_own(&mut self) {
-        self.is_own_seen = false;
+        Snapshots { due: now.after(FIRST_MILLIS), made_at: now, secs: SNAPSHOT_SECS, ..Snapshots::default() }
     }
 
     /// Takes the row of own packs.
@@ -93,7 +73,7 @@ impl Snapshots {
     pub(crate) fn forget_tentative(&mut self, now: Millis) {
         self.left.append(&mut self.names);
         self.parts = None;
-        (self.published, self.asked, self.fetching, self.is_own_seen) = (None, None, None, false);
+        (self.published, self.fetching, self.is_own_seen) = (None, None, false);
         self.again(now);
     }
 
@@ -117,8 +97,7 @@ impl Snapshots {
     /// A site was removed.
     pub(crate) fn forget_site(&mut self, site: &SiteKey) {
         self.wanted.retain(|wanted| wanted != site);
-        self.asked.take_if(|(asked, _)| asked == site);
-        self.fetching.take_if(|fetching| fetching.snapshot.site == *site);
+        self.fetching.take_if(|fetching| fetching.site == *site);
         self.met.remove(site);
     }
 }
@@ -138,42 +117,30 @@ impl Link {
     pub(crate) fn snapshot(&mut self) {
         let now = self.now;
         if now >= self.snapshots.due && self.snapshots.is_own_seen {
-            (self.snapshots.due, self.snapshots.made_at) =
-                (now.after(self.snapshots.secs.saturating_mul(1000)), now);
-            self.read(Purpose::Snapshot, Wanted::Snapshot { bytes_max: STREAM_BYTES_MAX });
+            self.snapshots.due = now.after(self.snapshots.secs.saturating_mul(1000));
+            self.snapshots.made_at = now;
+            self.read(Read::Snapshot { bytes_max: STREAM_BYTES_MAX }, |link, done| match done {
+                Some(ReadDone::Snapshot(parts)) => link.snapshots.parts = Some((parts, link.now)),
+                _ => link.snapshots.again(link.now),
+            });
         }
         self.make_snapshot();
-        let is_late = |since: Millis| now.since(since) >= FETCH_MILLIS;
-        self.snapshots.fetching.take_if(|one| is_late(one.since));
-        self.snapshots.asked.take_if(|(_, since)| is_late(*since));
-        if self.snapshots.fetching.is_none()
-            && self.snapshots.asked.is_none()
-            && let Some(site) = self.next_wanted()
-        {
-            self.snapshots.asked = Some((site, now));
-            self.out.push(Action::Get { site, name: SNAPSHOT.into() });
+        self.snapshots.fetching.take_if(|one| now.since(one.since) >= FETCH_MILLIS);
+        if self.snapshots.fetching.is_none() {
+            // Our own is looked at first.
+            let wanted = &mut self.snapshots.wanted;
+            let next = if self.snapshots.is_own_seen { wanted.pop_front() } else { Some(self.key) };
+            next.into_iter().for_each(|site| self.fetch(site));
         }
     }
 
-    /// Whose snapshot is looked at next: our own first.
-    fn next_wanted(&mut self) -> Option<SiteKey> {
-        if self.snapshots.is_own_seen {
-            return self.snapshots.wanted.pop_front();
-        }
-        Some(self.key)
-    }
-
-    /// All own streams were read. What the broker has not is not handed out in another way: see
-    /// [`OwnStream`](crate::own::OwnStream). So records are cut, and for sightings, which are added up, it waits.
-    pub(crate) fn snapshot_read(&mut self, parts: Vec<SnapshotPart>) {
-        self.snapshots.parts = Some((parts, self.now));
-    }
-
-    /// Makes a snapshot of what was read, as soon as the broker has all of it.
+    /// Makes a snapshot of what was read, as soon as the broker has all of it. What the broker has not is not handed
+    /// out in another way: see [`OwnStream`](crate::own::OwnStream). So records are cut, and for sightings, which are
+    /// added up, it waits.
     fn make_snapshot(&mut self) {
         let Some((mut parts, since)) = self.snapshots.parts.take() else { return };
         let is_published = |part: &SnapshotPart| {
-            part.stream == Stream::Records || part.end.0 <= self.own_end((part.incarnation, part.stream))
+            part.stream == Stream::Records || part.end.sequence <= self.own_end(&self.id_of(part))
         };
         if !parts.iter().all(is_published) && self.now.since(since) < PUBLISHED_MILLIS {
             self.snapshots.parts = Some((parts, since));
@@ -184,13 +151,13 @@ impl Link {
     }
 
     fn publish_snapshot(&mut self, parts: Vec<SnapshotPart>) {
-        if self.own.fenced.is_some() || !self.own.is_settled {
+        if !self.may_publish() {
             return self.snapshots.again(self.now);
         }
         let (mut sections, mut body) = (Vec::new(), Vec::new());
         for mut part in parts {
             self.cut_to_published(&mut part);
-            if part.end.0 > Sequence::START {
+            if part.end.sequence > Sequence::START {
                 sections.push(self.packed_part(&part, &mut body));
             }
         }
@@ -215,39 +182,27 @@ impl Link {
         self.remove_packs(snapshot.packs.iter().map(pack_name).collect());
     }
 
+    fn id_of(&self, part: &SnapshotPart) -> StreamId {
+        StreamId { site: self.key, incarnation: part.incarnation, stream: part.stream }
+    }
+
     /// Leaves out records that the broker has not.
     fn cut_to_published(&self, part: &mut SnapshotPart) {
-        let end = self.own_end((part.incarnation, part.stream)).max(part.start.0);
-        if part.stream == Stream::Records && part.end.0 > end {
-            part.items.truncate((end.0 - part.start.0.0) as usize);
-            let chain = Chain::resume(part.start.0, part.start.1);
-            let chain = part.items.iter().fold(chain, |chain, item| chain.then(item));
-            part.end = (chain.sequence(), chain.value());
+        let end = self.own_end(&self.id_of(part)).max(part.start.sequence);
+        if part.stream == Stream::Records && part.end.sequence > end {
+            part.items.truncate((end.0 - part.start.sequence.0) as usize);
+            part.end = part.start.then_all(&part.items);
         }
     }
 
     fn packed_part(&mut self, part: &SnapshotPart, body: &mut Vec<u8>) -> Section {
-        let begun = body.len();
+        let (id, begun) = (self.id_of(part), body.len());
         part.items.iter().for_each(|item| list::push(body, item));
-        let id = StreamId { site: self.key, incarnation: part.incarnation, stream: part.stream };
-        let manifest = match part.stream {
-            Stream::Records => 0,
-            Stream::Sightings { generation } => {
-                self.documents.manifests.holding(generation).map_or(0, |manifest| manifest.number())
-            }
-        };
-        if let Some(one) = self.own.streams.get_mut(&(part.incarnation, part.stream)) {
-            one.keep_end(part.end.0, part.end.1);
+        if let Some(one) = self.own.streams.get_mut(&id) {
+            one.keep_end(part.end);
         }
-        Section {
-            id,
-            manifest,
-            start: part.start.0,
-            start_value: part.start.1,
-            sequence: part.end.0,
-            value: part.end.1,
-            bytes: (body.len() - begun) as u64,
-        }
+        let (manifest, bytes) = (self.manifest_for(id.stream), (body.len() - begun) as u64);
+        Section { id, manifest, start: part.start, end: part.end, bytes }
     }
 
     /// Removes packs that the newest snapshot has not. Nobody says whether they were removed, so that is tried twice.

@@ -1,13 +1,14 @@
 //! What the link asks of a site's memory. The ledger is a [`Store`]; so is a double in the simulation, which loses
 //! what was not synced.
 //!
-//! The link itself reads and writes nothing. What must last it puts into one [`Batch`], which whoever drives it commits
-//! and reports on; what it must read it asks for ([`Read`]), and is given some time later ([`ReadDone`]).
+//! The link itself reads and writes nothing. What must last it puts into one [`LinkBatch`], which whoever drives it
+//! commits and reports on; what it must read it asks for ([`Read`]), and is given some time later ([`ReadDone`]).
 
 use std::error::Error;
 use std::fmt;
 
 use seenit_sites::Digest;
+use seenit_sites::chain::Chain;
 use seenit_sites::key::{AdminKey, SiteKey};
 use seenit_sites::manifest::HashKey;
 use seenit_sites::message::Stream;
@@ -20,7 +21,7 @@ pub struct PeerSlot(pub u16);
 
 /// A member of the roster, this site itself included: what others hold of its earlier incarnations comes back to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Peer {
+pub struct PeerSite {
     /// Its number here.
     pub slot: PeerSlot,
     /// Its key.
@@ -33,7 +34,7 @@ pub struct Peer {
 
 /// The network that this site belongs to, and what its sightings are hashed with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct NetworkTerms {
     /// The network.
     pub network: AdminKey,
     /// Seconds of a generation.
@@ -56,7 +57,7 @@ pub struct HeldStream {
 /// Items of a peer's stream that follow each other and on what is held of it. That none comes twice is the link's to
 /// see to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct HeardItems {
     /// Which stream.
     pub stream: HeldStream,
     /// The last item that was held before.
@@ -93,16 +94,16 @@ pub struct Renewal {
 /// What is to last. First `peers`, `terms` and `renewal` take effect, in this order; then everything else is one
 /// commit: all of it or nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Batch {
+pub struct LinkBatch {
     /// From now on these peers are believed, each up to its caps, and nobody else. All that others said is deleted:
     /// what was counted, messages, bases and positions.
-    pub peers: Option<Vec<Peer>>,
+    pub peers: Option<Vec<PeerSite>>,
     /// The network's terms. Begins a new incarnation where the network is another one than before.
-    pub terms: Option<Terms>,
+    pub terms: Option<NetworkTerms>,
     /// A new incarnation begins.
     pub renewal: Option<Renewal>,
     /// What peers said.
-    pub heard: Vec<Heard>,
+    pub heard: Vec<HeardItems>,
     /// What snapshots of peers had.
     pub bases: Vec<Base>,
     /// Streams of which nothing is needed any more: messages and bases are deleted. Records that were counted go when
@@ -114,10 +115,18 @@ pub struct Batch {
     pub rows: Vec<(Vec<u8>, Option<Vec<u8>>)>,
 }
 
-impl Batch {
+impl LinkBatch {
+    /// Leaves out what there is of some streams.
+    pub(crate) fn leave_out(&mut self, is_left_out: impl Fn(&HeldStream) -> bool) {
+        self.heard.retain(|heard| !is_left_out(&heard.stream));
+        self.bases.retain(|base| !is_left_out(&base.stream));
+        self.forgotten.retain(|stream| !is_left_out(stream));
+        self.expired.retain(|(stream, _)| !is_left_out(stream));
+    }
+
     /// Whether there is nothing to commit.
     pub fn is_empty(&self) -> bool {
-        *self == Batch::default()
+        *self == LinkBatch::default()
     }
 }
 
@@ -220,6 +229,13 @@ pub struct OwnRun {
     pub items: Vec<Vec<u8>>,
 }
 
+impl OwnRun {
+    /// The chain before the first of them, where it is known.
+    pub fn start(&self) -> Option<Chain> {
+        self.value.map(|value| Chain { sequence: self.after, value })
+    }
+}
+
 /// One own stream, for a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotPart {
@@ -227,10 +243,10 @@ pub struct SnapshotPart {
     pub incarnation: Incarnation,
     /// Which.
     pub stream: Stream,
-    /// The last item before it, and the chain there; of sightings the beginning.
-    pub start: (Sequence, Digest),
-    /// The last item in it, and the chain there.
-    pub end: (Sequence, Digest),
+    /// The chain before its first item; of sightings the beginning.
+    pub start: Chain,
+    /// The chain after its last.
+    pub end: Chain,
     /// Records, or blocks of sightings.
     pub items: Vec<Vec<u8>>,
 }
@@ -271,7 +287,7 @@ pub trait Store {
 
     /// Makes a batch durable, and memory what it says. Where it fails, it may be durable all the same: then the link
     /// is [loaded](Self::load) anew.
-    fn commit(&self, batch: Batch) -> Result<Committed, StoreError>;
+    fn commit(&self, batch: LinkBatch) -> Result<Committed, StoreError>;
 
     /// Reads what the link asks for.
     fn read(&self, read: &Read) -> Result<ReadDone, StoreError>;

@@ -37,7 +37,7 @@ use std::time::Duration;
 use async_nats::jetstream::{self, Context};
 use async_nats::{Client, Event};
 use bytes::Bytes;
-use seenit_link::Kind;
+use seenit_link::BrokerStream;
 use seenit_sites::key::{AdminKey, SiteKey};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -101,11 +101,11 @@ pub enum BrokerError {
     Failed(String),
 }
 
-impl From<Kind> for Stream {
-    fn from(kind: Kind) -> Self {
+impl From<BrokerStream> for Stream {
+    fn from(kind: BrokerStream) -> Self {
         match kind {
-            Kind::Records => Stream::Records,
-            Kind::Sightings => Stream::Seen,
+            BrokerStream::Records => Stream::Records,
+            BrokerStream::Sightings => Stream::Seen,
         }
     }
 }
@@ -183,7 +183,7 @@ pub enum Published {
 /// What the broker is told to do.
 #[derive(Debug)]
 enum Command {
-    Publish { kind: Kind, wanted: publish::Wanted },
+    Publish { kind: BrokerStream, wanted: publish::Wanted },
     Say(talk::Said),
     Object(objects::Wanted),
 }
@@ -221,7 +221,13 @@ pub struct BrokerHandle {
 
 impl BrokerHandle {
     /// Publishes in a stream, if the site's last message there has this number (0: if there is none).
-    pub fn publish(&self, ticket: u64, kind: Kind, bytes: Vec<u8>, expected: u64) -> Result<(), Busy> {
+    pub fn publish(
+        &self,
+        ticket: u64,
+        kind: BrokerStream,
+        bytes: Vec<u8>,
+        expected: u64,
+    ) -> Result<(), Busy> {
         let wanted = publish::Wanted { ticket, bytes: bytes.into(), expected };
         self.give(Command::Publish { kind, wanted })
     }
@@ -315,8 +321,8 @@ async fn run(
 ) {
     let mut tasks = JoinSet::new();
     let news = read::start(&mut tasks, &shared, &config.after);
-    let records = publish::start(&mut tasks, &shared, Kind::Records);
-    let seen = publish::start(&mut tasks, &shared, Kind::Sightings);
+    let records = publish::start(&mut tasks, &shared, BrokerStream::Records);
+    let seen = publish::start(&mut tasks, &shared, BrokerStream::Sightings);
     let objects = objects::start(&mut tasks, &shared);
     let talk = talk::start(&mut tasks, &shared);
     if let Login::Site(site) = config.servers.login.clone() {
@@ -333,10 +339,12 @@ async fn run(
     });
     while let Some(command) = commands.recv().await {
         match command {
-            Command::Publish { kind: Kind::Records, wanted } => {
+            Command::Publish { kind: BrokerStream::Records, wanted } => {
                 publish::give(&shared, &records, wanted).await
             }
-            Command::Publish { kind: Kind::Sightings, wanted } => publish::give(&shared, &seen, wanted).await,
+            Command::Publish { kind: BrokerStream::Sightings, wanted } => {
+                publish::give(&shared, &seen, wanted).await
+            }
             Command::Say(said) => talk.say(said).await,
             Command::Object(wanted) => objects::give(&shared, &objects, wanted).await,
         }

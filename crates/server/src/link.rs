@@ -26,7 +26,7 @@ use seenit_ledger::RecordId;
 use seenit_ledger::clock::Clock;
 use seenit_ledger::ledger::Ledger;
 use seenit_link::store::{Store, StoreError};
-use seenit_link::{Kind, Link, Millis, NetworkStatus, Place, Reach};
+use seenit_link::{BrokerPosition, BrokerStream, Link, Millis, NetworkStatus, Reach};
 use seenit_sites::key::{AdminKey, SiteSecret};
 use seenit_sites::number::{Incarnation, Sequence};
 use tokio::runtime::Handle;
@@ -160,11 +160,12 @@ fn broker_config(
         None => Login::Site(SiteLogin::new(secret, network, data)),
     };
     let servers = Servers::new(section.nats.clone(), login, section.ca.clone(), section.insecure_plaintext)?;
-    let after = |kind: Kind, stream: Stream| {
-        let Place { born, sequence } = link.place(kind);
+    let after = |kind: BrokerStream, stream: Stream| {
+        let BrokerPosition { born, sequence } = link.place(kind);
         broker::StreamPosition { stream, created: born, sequence }
     };
-    let after = vec![after(Kind::Records, Stream::Records), after(Kind::Sightings, Stream::Seen)];
+    let after =
+        vec![after(BrokerStream::Records, Stream::Records), after(BrokerStream::Sightings, Stream::Seen)];
     let after = after.into_iter().filter(|place| place.sequence > 0).collect();
     Ok(BrokerConfig { network, site: secret.public(), servers, after })
 }

@@ -16,7 +16,7 @@ use seenit_server::Config;
 use seenit_server::broker::{Limits, Login, Names, Operator, Servers, SignedDocument};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::{AdminSecret, SiteSecret};
-use seenit_sites::manifest::{HashKey, Manifest, Terms};
+use seenit_sites::manifest::{HashKey, Manifest, ManifestTerms};
 use seenit_sites::number::Generation;
 use seenit_sites::roster::{Caps, Member, Roster};
 use serde_json::{Value, json};
@@ -49,14 +49,14 @@ impl Network {
         // Who may connect is tried with the broker alone.
         let nats = Nats::start(1, "")?;
         let members = introduced.iter().map(|one| Member {
-            site: *one.site(),
-            sealing: *one.sealing(),
-            name: one.name().clone(),
+            site: one.site,
+            sealing: one.sealing,
+            name: one.name.clone(),
             caps: Caps { spam: 10, ham: 10, seen: 1_000_000 },
         });
         let roster = Roster::sign(&admin, 1, members.collect()).expect("a roster");
         let generation_secs = config().ledger.generation_secs;
-        let terms = Terms { first_generation: Generation(0), generation_secs };
+        let terms = ManifestTerms { first_generation: Generation(0), generation_secs };
         let key = HashKey::from_bytes([5; 16]);
         let manifest = Manifest::sign(&admin, 1, terms, &roster, &key, [6; 32]).expect("a manifest");
         let network = Network { nats, admin, folders };
@@ -68,13 +68,12 @@ impl Network {
         let login = Login::Key(self.admin.broker_key());
         let servers = Servers { addresses: self.nats.urls(), login, ca: None, may_be_plain: true };
         let operator = Operator::connect(&servers, self.admin.public()).expect("the broker is there");
-        let sites: Vec<_> = roster.members().iter().map(|member| member.site).collect();
+        let sites: Vec<_> = roster.members.iter().map(|member| member.site).collect();
         let limits = Limits { stream_bytes: 64 << 20, bucket_bytes: 64 << 20, ..Limits::default() };
         operator.make(&sites, &limits).expect("streams");
         let names = Names::of(&self.admin.public());
-        let documents =
-            [(names.manifest(manifest.number()), manifest.bytes()), (names.roster(), roster.bytes())];
-        let documents = documents.map(|(subject, bytes)| SignedDocument { subject, bytes: bytes.to_vec() });
+        let documents = [(names.manifest(manifest.number), &manifest.bytes), (names.roster(), &roster.bytes)];
+        let documents = documents.map(|(subject, bytes)| SignedDocument { subject, bytes: bytes.clone() });
         assert_eq!(operator.publish(&documents).expect("published"), 2);
     }
 

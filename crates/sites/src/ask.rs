@@ -1,10 +1,9 @@
 //! Asks and answers: how a site gets what it missed. Neither is signed: whatever an answer holds proves itself, by
 //! what its site once signed, so it does not matter who gives it.
 
-use thiserror::Error;
-
-use crate::form::{self, Bytes, FormError, Tag};
-use crate::message::{HEAD_BYTES, MESSAGE_BYTES_MAX, MessageError, StreamId};
+use crate::error::{FormatError, number};
+use crate::form::{Field, Reader, Tag};
+use crate::message::{HEAD_BYTES, MESSAGE_BYTES_MAX, StreamId};
 use crate::number::Sequence;
 use crate::roster::Roster;
 
@@ -34,9 +33,9 @@ pub enum Ask {
     },
 }
 
-/// What is answered. Kinds 3 and 4 were leaves and pages of cells.
+/// What is answered to an ask. Kinds 3 and 4 were leaves and pages of cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum AskAnswer {
     /// A message, as its site signed it.
     Message(Vec<u8>),
     /// Items before `first` have expired, or were added up.
@@ -48,90 +47,56 @@ pub enum Answer {
     },
 }
 
-/// Why something is no ask or no answer.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum AskError {
-    /// Not even the form.
-    #[error("no ask or answer: {0}")]
-    Form(#[from] FormError),
-    /// It names no stream.
-    #[error("no ask or answer: {0}")]
-    Stream(#[from] MessageError),
-    /// Of a site that is no member.
-    #[error("an ask or answer of a site that is not in the roster")]
-    NoMember,
-    /// A kind that this program does not know.
-    #[error("an ask or answer of kind {0}")]
-    Kind(u8),
-}
-
 impl Ask {
     /// Its bytes.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = ASK.to_vec();
         match self {
-            Ask::Range { id, after } => named(&mut out, 1, id, *after),
-            Ask::Said { head } => {
-                out.push(4);
-                out.extend(head);
-            }
+            Ask::Range { id, after } => tagged(ASK, 1, id, *after),
+            Ask::Said { head } => [ASK.as_slice(), &[4], head].concat(),
         }
-        out
     }
 
     /// Reads an ask about a member of this roster.
-    pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, AskError> {
-        form::at_most(bytes, ASK_BYTES_MAX)?;
-        let mut rest = Bytes(bytes);
-        rest.tag(&ASK)?;
-        let ask = match rest.u8()? {
-            1 => Ask::Range { id: stream(&mut rest, roster)?, after: Sequence(rest.u64()?) },
+    pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, FormatError> {
+        let mut rest = Reader::new(bytes, &ASK, ASK_BYTES_MAX)?.of_members(roster);
+        let ask = match rest.get()? {
+            1_u8 => Ask::Range { id: rest.get()?, after: rest.get()? },
             4 => Ask::Said { head: rest.run(HEAD_BYTES)?.to_vec() },
-            other => return Err(AskError::Kind(other)),
+            other => return Err(number("ask of kind", other.into(), "there are 1 and 4")),
         };
         rest.end()?;
         Ok(ask)
     }
 }
 
-impl Answer {
+impl AskAnswer {
     /// Its bytes.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = ANSWER.to_vec();
         match self {
-            Answer::Message(message) => {
-                out.push(1);
-                out.extend(message);
-            }
-            Answer::Expired { id, first } => named(&mut out, 2, id, *first),
+            AskAnswer::Message(message) => [ANSWER.as_slice(), &[1], message].concat(),
+            AskAnswer::Expired { id, first } => tagged(ANSWER, 2, id, *first),
         }
-        out
     }
 
     /// Reads an answer. What it holds is not believed by that.
-    pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, AskError> {
-        form::at_most(bytes, ANSWER_BYTES_MAX)?;
-        let mut rest = Bytes(bytes);
-        rest.tag(&ANSWER)?;
-        match rest.u8()? {
-            1 => Ok(Answer::Message(rest.0.to_vec())),
+    pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, FormatError> {
+        let mut rest = Reader::new(bytes, &ANSWER, ANSWER_BYTES_MAX)?.of_members(roster);
+        match rest.get()? {
+            1_u8 => Ok(AskAnswer::Message(rest.rest().to_vec())),
             2 => {
-                let answer = Answer::Expired { id: stream(&mut rest, roster)?, first: Sequence(rest.u64()?) };
+                let answer = AskAnswer::Expired { id: rest.get()?, first: rest.get()? };
                 rest.end()?;
                 Ok(answer)
             }
-            other => Err(AskError::Kind(other)),
+            other => Err(number("answer of kind", other.into(), "there are 1 and 2")),
         }
     }
 }
 
-fn named(out: &mut Vec<u8>, kind: u8, id: &StreamId, sequence: Sequence) {
-    out.push(kind);
-    id.encode(out);
-    out.extend(sequence.0.to_le_bytes());
-}
-
-fn stream(rest: &mut Bytes<'_>, roster: &Roster) -> Result<StreamId, AskError> {
-    StreamId::decode(rest, roster)?.ok_or(AskError::NoMember)
+fn tagged(tag: Tag, kind: u8, id: &StreamId, sequence: Sequence) -> Vec<u8> {
+    let mut out = tag.to_vec();
+    kind.write(&mut out);
+    id.write(&mut out);
+    sequence.write(&mut out);
+    out
 }

@@ -10,6 +10,7 @@
 //! those; so a newcomer needs no item that has expired, only the value before the first that it takes.
 
 use crate::digest::{Digest, Domain};
+use crate::form::form;
 use crate::message::{Stream, StreamId};
 use crate::number::Sequence;
 
@@ -21,26 +22,26 @@ const ITEM: Domain = *b"seenit record of a log v1       ";
 /// The end of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain {
-    sequence: Sequence,
-    value: Digest,
+    /// How many items there are.
+    pub sequence: Sequence,
+    /// What stands for all of them.
+    pub value: Digest,
 }
+
+form!(Chain { sequence, value });
 
 impl Chain {
     /// Of a stream without items.
     pub fn begin(id: &StreamId) -> Self {
-        let (site, incarnation) = (id.site.to_bytes(), id.incarnation.0.to_le_bytes());
-        let value = match id.stream {
+        let StreamId { site, incarnation, stream } = id;
+        let (site, incarnation) = (site.to_bytes(), incarnation.0.to_le_bytes());
+        let value = match stream {
             Stream::Records => Digest::of(&LOG, &[&site, &incarnation]),
             Stream::Sightings { generation } => {
                 Digest::of(&SIGHTINGS, &[&site, &incarnation, &generation.0.to_le_bytes()])
             }
         };
         Chain { sequence: Sequence::START, value }
-    }
-
-    /// One that was stored, or signed by its site, after so many items.
-    pub fn resume(sequence: Sequence, value: Digest) -> Self {
-        Chain { sequence, value }
     }
 
     /// Goes on with the next item, as it travels.
@@ -51,13 +52,9 @@ impl Chain {
         Chain { sequence, value }
     }
 
-    /// How many items there are.
-    pub fn sequence(&self) -> Sequence {
-        self.sequence
-    }
-
-    /// What stands for all of them.
-    pub fn value(&self) -> Digest {
-        self.value
+    /// Goes on with several.
+    #[must_use]
+    pub fn then_all<I: AsRef<[u8]>>(self, items: impl IntoIterator<Item = I>) -> Self {
+        items.into_iter().fold(self, |chain, item| chain.then(item.as_ref()))
     }
 }

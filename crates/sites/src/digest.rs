@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::form::form;
+
 /// What is digested, in words: the key of BLAKE3's keyed mode. Digests of two domains never agree, and the mode costs
 /// no more than the plain one, where a prefix would put every page across one more chunk.
 pub(crate) type Domain = [u8; 32];
@@ -20,6 +22,8 @@ impl Digest {
         Digest(*hasher.finalize().as_bytes())
     }
 }
+
+form!(Digest);
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,12 +3,11 @@
 //! The first is what others compare their copies with; the second is what receipts are made of, and says who can help
 //! whom with the streams of a site that is silent.
 
-use thiserror::Error;
-
 use crate::digest::Digest;
-use crate::form::{self, Bytes, FormError, Tag};
+use crate::error::{FormatError, at_most};
+use crate::form::{Field, Reader, Tag, form};
 use crate::key::{AdminKey, KEY_BYTES, SIGNATURE_BYTES, SiteKey, SiteSecret};
-use crate::message::{HEAD_BYTES, Head, MessageError, Stream, StreamId, check_sequence};
+use crate::message::{HEAD_BYTES, Head, Stream, StreamId};
 use crate::number::{Incarnation, Sequence};
 use crate::roster::Roster;
 
@@ -49,33 +48,7 @@ pub struct Holding {
     pub uncounted_last: Sequence,
 }
 
-/// Why something is no heartbeat.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum HeartbeatError {
-    /// Not even the form, or not signed.
-    #[error("no heartbeat: {0}")]
-    Form(#[from] FormError),
-    /// Somebody else's, or a head that is none.
-    #[error("no heartbeat: {0}")]
-    Message(#[from] MessageError),
-    /// Too many.
-    #[error("a heartbeat of {0} heads or holdings")]
-    Many(usize),
-    /// A heartbeat has heads of its site's own streams.
-    #[error("a heartbeat with a head of another site, or with a payload elsewhere")]
-    OtherHead,
-    /// There cannot be as many, or no such last one.
-    #[error("a heartbeat with {uncounted} uncounted items up to {last} of {sequence}")]
-    Uncounted {
-        /// How many.
-        uncounted: u64,
-        /// The last of them.
-        last: u64,
-        /// Of how many.
-        sequence: u64,
-    },
-}
+form!(Holding { id, sequence, value, uncounted, uncounted_last });
 
 /// A heartbeat, checked in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,107 +64,90 @@ pub struct Heartbeat {
     pub time_secs: u64,
     /// The digest of its newest snapshot's manifest; zeros where there is none.
     pub snapshot: Digest,
-    /// Heads alone of its own streams, and their bytes as signed.
-    pub heads: Vec<(Head, Vec<u8>)>,
+    /// Heads alone of its own streams.
+    pub heads: Vec<Head>,
     /// How far it is with others.
     pub holdings: Vec<Holding>,
 }
 
 impl Heartbeat {
     /// Its bytes, signed.
-    pub fn sign(&self, site: &SiteSecret, network: &AdminKey) -> Result<Vec<u8>, HeartbeatError> {
-        let (heads, holdings) = (self.heads.len(), self.holdings.len());
-        if heads > HEADS_MAX || holdings > HOLDINGS_MAX {
-            return Err(HeartbeatError::Many(heads.max(holdings)));
-        }
+    pub fn sign(&self, site: &SiteSecret, network: &AdminKey) -> Result<Vec<u8>, FormatError> {
+        at_most("heads", self.heads.len(), HEADS_MAX)?;
+        at_most("holdings", self.holdings.len(), HOLDINGS_MAX)?;
         let mut bytes = TAG.to_vec();
-        bytes.extend(network.to_bytes());
-        bytes.extend(site.public().to_bytes());
-        for number in [self.incarnation.0, self.number, self.time_secs] {
-            bytes.extend(number.to_le_bytes());
-        }
-        bytes.extend(self.snapshot.0);
-        bytes.extend((heads as u16).to_le_bytes());
-        self.heads.iter().for_each(|(_, head)| bytes.extend(head));
-        bytes.extend((holdings as u16).to_le_bytes());
+        network.write(&mut bytes);
+        site.public().write(&mut bytes);
+        self.incarnation.write(&mut bytes);
+        self.number.write(&mut bytes);
+        self.time_secs.write(&mut bytes);
+        self.snapshot.write(&mut bytes);
+        (self.heads.len() as u16).write(&mut bytes);
+        self.heads.iter().for_each(|head| bytes.extend(head.bytes()));
+        (self.holdings.len() as u16).write(&mut bytes);
         for holding in &self.holdings {
             holding.check()?;
-            holding.id.encode(&mut bytes);
-            bytes.extend(holding.sequence.0.to_le_bytes());
-            bytes.extend(holding.value);
-            bytes.extend(holding.uncounted.to_le_bytes());
-            bytes.extend(holding.uncounted_last.0.to_le_bytes());
+            holding.write(&mut bytes);
         }
         site.sign(&mut bytes);
         Ok(bytes)
     }
 
     /// Reads a heartbeat of a member of this roster.
-    pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, HeartbeatError> {
-        form::at_most(bytes, HEARTBEAT_BYTES_MAX)?;
-        let mut rest = Bytes(bytes);
-        rest.tag(&TAG)?;
-        let site = roster.signer(&mut rest)?;
-        form::signed_by(bytes, &site)?;
-        let (incarnation, number, time_secs) = (Incarnation(rest.u64()?), rest.u64()?, rest.u64()?);
-        let snapshot = Digest(rest.array()?);
-        let heads = heads(&mut rest, &site, roster)?;
-        let count = usize::from(rest.u16()?);
-        if count > HOLDINGS_MAX {
-            return Err(HeartbeatError::Many(count));
+    pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, FormatError> {
+        let mut rest = Reader::new(bytes, &TAG, HEARTBEAT_BYTES_MAX)?.of_members(roster);
+        rest.get::<AdminKey>()?;
+        let site: SiteKey = rest.get()?;
+        rest.signed_by(&site)?;
+        let mut heartbeat = Heartbeat {
+            site,
+            incarnation: rest.get()?,
+            number: rest.get()?,
+            time_secs: rest.get()?,
+            snapshot: rest.get()?,
+            heads: Vec::new(),
+            holdings: Vec::new(),
+        };
+        let heads = rest.get::<u16>()?.into();
+        at_most("heads", heads, HEADS_MAX)?;
+        for _ in 0..heads {
+            // The heartbeat is signed as a whole by the same site: a head is checked by itself before it is handed on.
+            let head = Head::reread(rest.run(HEAD_BYTES)?, roster)?;
+            if head.id.site != site || !head.is_alone() {
+                return Err(FormatError::OtherSite);
+            }
+            heartbeat.heads.push(head);
         }
-        let mut holdings = Vec::new();
-        for _ in 0..count {
-            // Somebody whose roster is older or newer than ours may hold what we do not know of.
-            holdings.extend(Holding::decode(&mut rest, roster)?);
+        let holdings = rest.get::<u16>()?.into();
+        at_most("holdings", holdings, HOLDINGS_MAX)?;
+        for _ in 0..holdings {
+            let mut holding = Reader::untagged(rest.run(HOLDING_BYTES)?).of_members(roster);
+            match holding.get::<Holding>() {
+                Ok(holding) => {
+                    holding.check()?;
+                    heartbeat.holdings.push(holding);
+                }
+                // Somebody whose roster is older or newer than ours may hold what we do not know of.
+                Err(FormatError::NoMember(_)) => {}
+                Err(error) => return Err(error),
+            }
         }
-        rest.run(SIGNATURE_BYTES)?;
         rest.end()?;
-        Ok(Heartbeat { site, incarnation, number, time_secs, snapshot, heads, holdings })
+        Ok(heartbeat)
     }
 }
 
 impl Holding {
-    fn decode(rest: &mut Bytes<'_>, roster: &Roster) -> Result<Option<Self>, HeartbeatError> {
-        let id = StreamId::decode(rest, roster)?;
-        let (sequence, value) = (check_sequence(Sequence(rest.u64()?))?, rest.array()?);
-        let (uncounted, uncounted_last) = (rest.u64()?, Sequence(rest.u64()?));
-        let Some(id) = id else { return Ok(None) };
-        let holding = Holding { id, sequence, value, uncounted, uncounted_last };
-        holding.check()?;
-        Ok(Some(holding))
-    }
-
     /// The last uncounted item is among those that are held, and so are as many as there are.
-    fn check(&self) -> Result<(), HeartbeatError> {
-        let Holding { sequence: Sequence(sequence), uncounted, uncounted_last: Sequence(last), .. } = *self;
+    fn check(&self) -> Result<(), FormatError> {
+        self.sequence.check()?;
+        let (Sequence(sequence), Sequence(last), uncounted) =
+            (self.sequence, self.uncounted_last, self.uncounted);
         let is_none = uncounted == 0 && last == 0;
         let is_some = self.id.stream == Stream::Records && uncounted > 0;
         match is_none || is_some && uncounted <= last && last <= sequence {
             true => Ok(()),
-            false => Err(HeartbeatError::Uncounted { uncounted, last, sequence }),
+            false => Err(FormatError::Uncounted { uncounted, last, sequence }),
         }
     }
-}
-
-fn heads(
-    rest: &mut Bytes<'_>,
-    site: &SiteKey,
-    roster: &Roster,
-) -> Result<Vec<(Head, Vec<u8>)>, HeartbeatError> {
-    let count = usize::from(rest.u16()?);
-    if count > HEADS_MAX {
-        return Err(HeartbeatError::Many(count));
-    }
-    let mut heads = Vec::new();
-    for _ in 0..count {
-        let bytes = rest.run(HEAD_BYTES)?;
-        // The heartbeat is signed as a whole by the same site: a head is checked by itself before it is handed on.
-        let head = Head::reread(bytes, roster)?;
-        if head.site() != site || head.previous() != head.state().sequence {
-            return Err(HeartbeatError::OtherHead);
-        }
-        heads.push((head, bytes.to_vec()));
-    }
-    Ok(heads)
 }

@@ -7,12 +7,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use thiserror::Error;
-
 use crate::digest::{Digest, Domain};
-use crate::form::{self, Bytes, FormError, Tag};
-use crate::key::{BrokerKey, KEY_BYTES, KeyError, SIGNATURE_BYTES, SealingKey, SiteKey, SiteSecret};
-use crate::roster::{NAME_BYTES_MAX, Name, NameError};
+use crate::error::{FormatError, at_most};
+use crate::form::{Field, Reader, Tag};
+use crate::key::{BrokerKey, KEY_BYTES, SIGNATURE_BYTES, SealingKey, SiteKey, SiteSecret};
+use crate::roster::{NAME_BYTES_MAX, Name};
 
 const TAG: Tag = *b"seenit introduce v1 ";
 
@@ -30,94 +29,43 @@ const CONSONANTS: [char; 16] =
     ['b', 'd', 'f', 'g', 'h', 'j', 'k', 'l', 'm', 'n', 'p', 'r', 's', 't', 'v', 'z'];
 const VOWELS: [char; 4] = ['a', 'i', 'o', 'u'];
 
-/// Why something is no introduction.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum IntroductionError {
-    /// Not a line of ours.
-    #[error("no introduction: it does not begin with {PREFIX}")]
-    Prefix,
-    /// Something else than digits.
-    #[error("no introduction: what follows {PREFIX} are no hexadecimal digits in lower case, two to a byte")]
-    Digits,
-    /// Not even the form, or not signed.
-    #[error("no introduction: {0}")]
-    Form(#[from] FormError),
-    /// A key that is none.
-    #[error("the introduction's key of the {role}: {error}")]
-    Key {
-        /// Which key.
-        role: &'static str,
-        /// Why.
-        error: KeyError,
-    },
-    /// A name that is none.
-    #[error("the introduction's name: {0}")]
-    Name(#[from] NameError),
-}
-
 /// An introduction, checked in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Introduction {
-    site: SiteKey,
-    sealing: SealingKey,
-    broker: BrokerKey,
-    name: Name,
+    /// Who it is.
+    pub site: SiteKey,
+    /// What secrets are sealed to it with.
+    pub sealing: SealingKey,
+    /// What the broker knows it by.
+    pub broker: BrokerKey,
+    /// What it would like to be called. The admin may think of another name.
+    pub name: Name,
+    /// The bytes that are signed, and the signature.
     bytes: Vec<u8>,
 }
 
 impl Introduction {
     /// What a site says of itself.
-    pub fn sign(site: &SiteSecret, name: Name) -> Self {
-        let (key, sealing, broker) = (site.public(), site.sealing().public(), site.broker_key().public());
+    pub fn sign(secret: &SiteSecret, name: Name) -> Self {
+        let site = secret.public();
+        let (sealing, broker) = (secret.sealing().public(), secret.broker_key().public());
         let mut bytes = TAG.to_vec();
-        bytes.extend(key.to_bytes());
-        bytes.extend(sealing.to_bytes());
-        bytes.extend(broker.to_bytes());
-        // A name's length fits by its making.
-        bytes.push(name.as_str().len() as u8);
-        bytes.extend(name.as_str().as_bytes());
-        site.sign(&mut bytes);
-        Introduction { site: key, sealing, broker, name, bytes }
+        site.write(&mut bytes);
+        sealing.write(&mut bytes);
+        broker.write(&mut bytes);
+        name.write(&mut bytes);
+        secret.sign(&mut bytes);
+        Introduction { site, sealing, broker, name, bytes }
     }
 
     /// Reads one. All of it is checked, the signature before all else but the key that made it.
-    pub fn decode(bytes: &[u8]) -> Result<Self, IntroductionError> {
-        form::at_most(bytes, INTRODUCTION_BYTES_MAX)?;
-        let mut head = Bytes(bytes);
-        head.tag(&TAG)?;
-        let site = SiteKey::from_bytes(&head.array()?)
-            .map_err(|error| IntroductionError::Key { role: "site", error })?;
-        let mut rest = Bytes(form::signed_by(bytes, &site)?);
-        rest.run(TAG.len() + KEY_BYTES)?;
-        let sealing = SealingKey::from_bytes(rest.array()?);
-        let broker = BrokerKey::from_bytes(&rest.array()?)
-            .map_err(|error| IntroductionError::Key { role: "broker", error })?;
-        let length = usize::from(rest.u8()?);
-        // What is no UTF-8 has a letter that no name has, and that is what the error says.
-        let name = String::from_utf8_lossy(rest.run(length)?).parse()?;
+    pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
+        let mut rest = Reader::new(bytes, &TAG, INTRODUCTION_BYTES_MAX)?;
+        let site = rest.get()?;
+        rest.signed_by(&site)?;
+        let (sealing, broker, name) = (rest.get()?, rest.get()?, rest.get()?);
         rest.end()?;
         Ok(Introduction { site, sealing, broker, name, bytes: bytes.to_vec() })
-    }
-
-    /// Who it is.
-    pub fn site(&self) -> &SiteKey {
-        &self.site
-    }
-
-    /// What secrets are sealed to it with.
-    pub fn sealing(&self) -> &SealingKey {
-        &self.sealing
-    }
-
-    /// What the broker knows it by.
-    pub fn broker_key(&self) -> &BrokerKey {
-        &self.broker
-    }
-
-    /// What it would like to be called. The admin may think of another name.
-    pub fn name(&self) -> &Name {
-        &self.name
     }
 
     /// Six words that stand for it, to be read out to the other side: 96 bits of its digest, so that nobody finds
@@ -151,15 +99,15 @@ impl fmt::Display for Introduction {
 }
 
 impl FromStr for Introduction {
-    type Err = IntroductionError;
+    type Err = FormatError;
 
-    fn from_str(text: &str) -> Result<Self, IntroductionError> {
-        let digits = text.strip_prefix(PREFIX).ok_or(IntroductionError::Prefix)?;
-        form::at_most(digits.as_bytes(), 2 * INTRODUCTION_BYTES_MAX)?;
+    fn from_str(text: &str) -> Result<Self, FormatError> {
+        let digits = text.strip_prefix(PREFIX).ok_or(FormatError::Line(PREFIX))?;
+        at_most("digits", digits.len(), 2 * INTRODUCTION_BYTES_MAX)?;
         if digits.bytes().any(|digit| digit.is_ascii_uppercase()) {
-            return Err(IntroductionError::Digits);
+            return Err(FormatError::Line(PREFIX));
         }
-        Introduction::decode(&hex::decode(digits).map_err(|_| IntroductionError::Digits)?)
+        Introduction::decode(&hex::decode(digits).map_err(|_| FormatError::Line(PREFIX))?)
     }
 }
 

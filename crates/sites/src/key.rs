@@ -23,7 +23,7 @@ pub const KEY_BYTES: usize = 32;
 pub const SIGNATURE_BYTES: usize = 64;
 
 /// Whose a key can be.
-pub trait Role: Copy + Ord + Hash + fmt::Debug + private::Sealed {
+pub trait Role: Copy + Ord + Hash + fmt::Debug {
     /// In words.
     const NAME: &'static str;
 }
@@ -36,7 +36,7 @@ pub enum Site {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Admin {}
 
-/// A site or an admin, where the broker that carries messages asks who connects.
+/// A site or an admin, where the broker asks who connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Broker {}
 
@@ -50,14 +50,6 @@ impl Role for Admin {
 
 impl Role for Broker {
     const NAME: &'static str = "broker";
-}
-
-mod private {
-    /// There are no other roles.
-    pub trait Sealed {}
-    impl Sealed for super::Site {}
-    impl Sealed for super::Admin {}
-    impl Sealed for super::Broker {}
 }
 
 /// What a site is.
@@ -74,7 +66,7 @@ pub type AdminSecret = SecretKey<Admin>;
 /// What somebody proves to the broker with who they are.
 pub type BrokerSecret = SecretKey<Broker>;
 
-/// How secrets for the broker are derived.
+/// How secrets for the broker are derived. Its first name stays in them: another would be another key.
 const SITE_BROKER_CONTEXT: &str = "seenit 2026 engine key of a site v1";
 const ADMIN_BROKER_CONTEXT: &str = "seenit 2026 engine key of an admin v1";
 
@@ -205,10 +197,14 @@ impl<R: Role> SecretKey<R> {
         PublicKey { bytes: self.key.verifying_key().to_bytes(), role: PhantomData }
     }
 
+    /// The signature of those bytes.
+    pub(crate) fn signature(&self, bytes: &[u8]) -> [u8; SIGNATURE_BYTES] {
+        self.key.sign(bytes).to_bytes()
+    }
+
     /// Appends the signature of all that is there.
     pub(crate) fn sign(&self, bytes: &mut Vec<u8>) {
-        let signature = self.key.sign(bytes).to_bytes();
-        bytes.extend_from_slice(&signature);
+        bytes.extend(self.signature(bytes));
     }
 }
 

@@ -8,8 +8,8 @@
 //! use seenit_sites::chain::Chain;
 //! use seenit_sites::key::{AdminSecret, SiteSecret};
 //! use seenit_sites::list;
-//! use seenit_sites::message::{Message, State, Stream, StreamId};
-//! use seenit_sites::number::{Generation, Incarnation, Sequence};
+//! use seenit_sites::message::{Message, Statement, Stream, StreamId};
+//! use seenit_sites::number::{Generation, Incarnation};
 //! use seenit_sites::roster::{Caps, Member, Roster};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,18 +23,17 @@
 //! // The site says what is new, and signs the value of its chain.
 //! let (incarnation, stream) = (Incarnation(1), Stream::Sightings { generation: Generation(20_000) });
 //! let begin = Chain::begin(&StreamId { site: key, incarnation, stream });
-//! let chain = begin.then(b"a delta");
-//! let (sequence, value) = (chain.sequence(), chain.value());
-//! let state = State { incarnation, stream, sequence, manifest: 1, value, time_secs: 1_728_000_000 };
+//! let (previous, at) = (begin.sequence, begin.then(b"a delta"));
+//! let statement = Statement { incarnation, stream, previous, at, manifest: 1, time_secs: 1_728_000_000 };
 //! let mut payload = Vec::new();
 //! list::push(&mut payload, b"a delta");
-//! let bytes = Message::sign(&site, roster.network(), state, Sequence::START, &payload)?;
+//! let bytes = Message::sign(&site, &roster.network, statement, &payload)?;
 //!
 //! // Whoever knows the network's key believes the roster, and by it the message, and by it the delta.
-//! let roster = Roster::decode(roster.bytes(), &admin.public())?;
+//! let roster = Roster::decode(&roster.bytes, &admin.public())?;
 //! let message = Message::decode(&bytes, &roster)?;
-//! let items = list::items(message.payload(), 1)?;
-//! assert_eq!(begin.then(items[0]).value(), message.head().state().value);
+//! let items = list::items(message.payload, 1)?;
+//! assert_eq!(begin.then(items[0]).value, message.head.value);
 //! # Ok(())
 //! # }
 //! ```
@@ -52,6 +51,7 @@ mod arrival;
 pub mod ask;
 pub mod chain;
 mod digest;
+mod error;
 mod form;
 pub mod heartbeat;
 pub mod introduction;
@@ -60,11 +60,12 @@ pub mod list;
 pub mod manifest;
 pub mod message;
 pub mod number;
+mod precedence;
 pub mod roster;
 pub mod snapshot;
-mod succession;
+mod stream;
 
 pub use arrival::Arrival;
 pub use digest::Digest;
-pub use form::FormError;
-pub use succession::Standing;
+pub use error::FormatError;
+pub use precedence::Precedence;

@@ -1,6 +1,7 @@
 //! Lists: what a payload holds. Each item has its length, 4 bytes, in front.
 
-use crate::form::{Bytes, FormError};
+use crate::error::FormatError;
+use crate::form::Reader;
 
 /// Appends an item.
 pub fn push(list: &mut Vec<u8>, item: &[u8]) {
@@ -10,22 +11,22 @@ pub fn push(list: &mut Vec<u8>, item: &[u8]) {
 }
 
 /// The items of a list that must have so many.
-pub fn items(list: &[u8], count: u64) -> Result<Vec<&[u8]>, FormError> {
-    let (mut rest, mut items) = (Bytes(list), Vec::new());
+pub fn items(list: &[u8], count: u64) -> Result<Vec<&[u8]>, FormatError> {
+    let (mut rest, mut items) = (Reader::untagged(list), Vec::new());
     for _ in 0..count {
-        let length = rest.u32()? as usize;
-        items.push(rest.run(length)?);
+        let length: u32 = rest.get()?;
+        items.push(rest.run(length as usize)?);
     }
     rest.end()?;
     Ok(items)
 }
 
 /// The items of a list of any number.
-pub fn all(list: &[u8]) -> Result<Vec<&[u8]>, FormError> {
-    let (mut rest, mut items) = (Bytes(list), Vec::new());
-    while !rest.0.is_empty() {
-        let length = rest.u32()? as usize;
-        items.push(rest.run(length)?);
+pub fn all(list: &[u8]) -> Result<Vec<&[u8]>, FormatError> {
+    let (mut rest, mut items) = (Reader::untagged(list), Vec::new());
+    while rest.end().is_err() {
+        let length: u32 = rest.get()?;
+        items.push(rest.run(length as usize)?);
     }
     Ok(items)
 }

@@ -10,12 +10,11 @@ mod seal;
 mod timeline;
 
 use seenit_filter::hash::Fingerprint;
-use thiserror::Error;
 
-use crate::form::{self, Bytes, FormError, Tag};
+use crate::error::{FormatError, number};
+use crate::form::{Field, Reader, Tag, form};
 use crate::key::{
-    AdminKey, AdminSecret, KEY_BYTES, KeyError, SIGNATURE_BYTES, SealingKey, SealingSecret, SiteKey,
-    SiteSecret,
+    AdminKey, AdminSecret, KEY_BYTES, SIGNATURE_BYTES, SealingKey, SealingSecret, SiteKey, SiteSecret,
 };
 use crate::number::Generation;
 use crate::roster::{Roster, SITES_MAX};
@@ -23,7 +22,7 @@ use crate::roster::{Roster, SITES_MAX};
 use seal::{SEALED_BYTES, Seal};
 
 pub use seal::HashKey;
-pub use timeline::{MANIFESTS_MAX, Manifests, TimelineError};
+pub use timeline::{MANIFESTS_MAX, Manifests};
 
 pub(crate) const TAG: Tag = *b"seenit manifest v2  ";
 pub(crate) const TAG_V1: Tag = *b"seenit manifest v1  ";
@@ -44,86 +43,43 @@ pub const GENERATION_SECS_MIN: u64 = 60;
 /// The longest: with a month each, three of them are a season of seen counts.
 pub const GENERATION_SECS_MAX: u64 = 31 * 24 * 3600;
 
-/// Why something is no manifest, or does not open.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ManifestError {
-    /// Not even the form, or not signed.
-    #[error("no manifest: {0}")]
-    Form(#[from] FormError),
-    /// Somebody else's.
-    #[error("the manifest is of network {found}, not of {expected}")]
-    OtherNetwork {
-        /// The network that was asked for.
-        expected: AdminKey,
-        /// The one it is of.
-        found: String,
-    },
-    /// Numbers count from 1.
-    #[error("a manifest of number 0: numbers count from 1")]
-    Number,
-    /// Too short or too long.
-    #[error("a generation of {0} seconds: it has {GENERATION_SECS_MIN} to {GENERATION_SECS_MAX}")]
-    GenerationSecs(u64),
-    /// No clock reaches it.
-    #[error("generation {0} begins beyond the end of time")]
-    Generation(u64),
-    /// Too many sealed keys.
-    #[error("a key sealed to {0} sites: there may be {SITES_MAX}")]
-    Sites(u32),
-    /// A site whose key is none.
-    #[error("the key of the site at place {place}: {error}")]
-    Key {
-        /// Counted from 0.
-        place: u32,
-        /// Why.
-        error: KeyError,
-    },
-    /// Sites must ascend, each once.
-    #[error("site {0} does not stand where the order of keys has it, or is in it twice")]
-    Order(SiteKey),
-    /// Whatever is sealed to it, everybody could open.
-    #[error("the sealing key of site {0} is a weak one")]
-    Weak(SiteKey),
-    /// The site is no member, or was none when this was signed.
-    #[error("manifest {number} holds no key for site {site}")]
-    NotSealed {
-        /// The manifest.
-        number: u64,
-        /// The site.
-        site: SiteKey,
-    },
-    /// The site's secret does not open it, or what it opens is another key than the one the manifest names.
-    #[error("the key that manifest {number} holds for site {site} is not the one it names")]
-    OtherKey {
-        /// The manifest.
-        number: u64,
-        /// The site.
-        site: SiteKey,
-    },
-}
-
 /// What a manifest says in the clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct ManifestTerms {
     /// The first generation it holds for.
     pub first_generation: Generation,
     /// Seconds of a generation; numbers count them from the Unix epoch.
     pub generation_secs: u64,
 }
 
+form!(ManifestTerms { first_generation, generation_secs });
+
+/// The hash key, sealed to one site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sealed {
+    site: SiteKey,
+    key: [u8; SEALED_BYTES],
+}
+
+form!(Sealed { site, key });
+
 /// A manifest, checked in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    network: AdminKey,
-    number: u64,
-    terms: Terms,
-    key: Fingerprint,
+    /// Which network it is of.
+    pub network: AdminKey,
+    /// Its number, which only grows.
+    pub number: u64,
+    /// What it says in the clear.
+    pub terms: ManifestTerms,
+    /// What names its hash key.
+    pub key: Fingerprint,
+    /// The whole of it, to be sent or stored.
+    pub bytes: Vec<u8>,
     once: SealingKey,
     /// All before the number of sealed keys: what keys are sealed with.
     head_bytes: usize,
-    sealed: Vec<(SiteKey, [u8; SEALED_BYTES])>,
-    bytes: Vec<u8>,
+    sealed: Vec<Sealed>,
 }
 
 impl Manifest {
@@ -132,173 +88,112 @@ impl Manifest {
     pub fn sign(
         admin: &AdminSecret,
         number: u64,
-        terms: Terms,
+        terms: ManifestTerms,
         roster: &Roster,
         key: &HashKey,
         once: [u8; KEY_BYTES],
-    ) -> Result<Self, ManifestError> {
+    ) -> Result<Self, FormatError> {
         let network = admin.public();
-        if *roster.network() != network {
+        if roster.network != network {
             let found = network.to_string();
-            return Err(ManifestError::OtherNetwork { expected: *roster.network(), found });
+            return Err(FormatError::OtherNetwork { expected: roster.network, found });
         }
-        check(number, &terms)?;
         let secret = SealingSecret::from_bytes(once);
-        let (fingerprint, once) = (key.fingerprint(), secret.public());
-        let mut bytes = head(&network, number, &terms, fingerprint, &once);
-        let sealed = roster.members().iter().map(|member| {
+        let (once, key_name) = (secret.public(), key.fingerprint());
+        let mut bytes = TAG.to_vec();
+        network.write(&mut bytes);
+        number.write(&mut bytes);
+        terms.write(&mut bytes);
+        key_name.0.write(&mut bytes);
+        once.write(&mut bytes);
+        debug_assert_eq!(bytes.len(), HEAD_BYTES);
+        let sealed = roster.members.iter().map(|member| {
             let seal = Seal { head: &bytes, site: &member.site, sealing: &member.sealing };
-            let sealed = seal.seal(key, &secret).ok_or(ManifestError::Weak(member.site))?;
-            Ok((member.site, sealed))
+            let key = seal.seal(key, &secret).ok_or(FormatError::WeakSealing(member.site))?;
+            Ok(Sealed { site: member.site, key })
         });
-        let sealed: Vec<_> = sealed.collect::<Result<_, ManifestError>>()?;
-        bytes.extend((sealed.len() as u32).to_le_bytes());
-        for (site, sealed) in &sealed {
-            bytes.extend(site.to_bytes());
-            bytes.extend(sealed);
-        }
+        let sealed: Vec<Sealed> = sealed.collect::<Result<_, FormatError>>()?;
+        (sealed.len() as u32).write(&mut bytes);
+        sealed.iter().for_each(|one| one.write(&mut bytes));
         admin.sign(&mut bytes);
-        Ok(Manifest { network, number, terms, key: fingerprint, once, head_bytes: HEAD_BYTES, sealed, bytes })
+        let head_bytes = HEAD_BYTES;
+        Manifest { network, number, terms, key: key_name, bytes, once, head_bytes, sealed }.checked()
     }
 
     /// Reads a manifest of this network. All of it is checked but what is sealed to others, the signature before what
     /// it signs.
-    pub fn decode(bytes: &[u8], network: &AdminKey) -> Result<Self, ManifestError> {
-        form::at_most(bytes, MANIFEST_BYTES_MAX)?;
-        let mut start = Bytes(bytes);
+    pub fn decode(bytes: &[u8], network: &AdminKey) -> Result<Self, FormatError> {
         let is_v1 = bytes.starts_with(&TAG_V1);
-        start.tag(if is_v1 { &TAG_V1 } else { &TAG })?;
-        let found = start.array()?;
-        if found != network.to_bytes() {
-            return Err(ManifestError::OtherNetwork { expected: *network, found: hex::encode(found) });
-        }
-        let mut rest = Bytes(form::signed_by(bytes, network)?);
-        rest.run(TAG.len() + KEY_BYTES)?;
-        let (number, first_generation, generation_secs) = (rest.u64()?, Generation(rest.u64()?), rest.u64()?);
-        let terms = Terms { first_generation, generation_secs };
+        let tag = if is_v1 { &TAG_V1 } else { &TAG };
         let geometry_bytes = if is_v1 { GEOMETRY_BYTES } else { 0 };
+        let mut rest = Reader::new(bytes, tag, MANIFEST_BYTES_MAX)?.of_network(network);
+        let network = rest.get()?;
+        rest.signed_by(&network)?;
+        let (number, terms) = (rest.get()?, rest.get()?);
         rest.run(geometry_bytes)?;
-        let head_bytes = HEAD_BYTES + geometry_bytes;
-        check(number, &terms)?;
-        let (key, once) = (Fingerprint(rest.array()?), SealingKey::from_bytes(rest.array()?));
-        let sealed = decode_sealed(&mut rest)?;
+        let (key, once) = (Fingerprint(rest.get()?), rest.get()?);
+        let count = rest.get::<u32>()? as usize;
+        let sealed = rest.list("sealed keys", count, SITES_MAX)?;
         rest.end()?;
-        let bytes = bytes.to_vec();
-        Ok(Manifest { network: *network, number, terms, key, once, head_bytes, sealed, bytes })
+        let (bytes, head_bytes) = (bytes.to_vec(), HEAD_BYTES + geometry_bytes);
+        Manifest { network, number, terms, key, bytes, once, head_bytes, sealed }.checked()
     }
 
     /// The hash key, if it is sealed to this site.
-    pub fn open(&self, site: &SiteSecret) -> Result<HashKey, ManifestError> {
+    pub fn open(&self, site: &SiteSecret) -> Result<HashKey, FormatError> {
         let (own, number) = (site.public(), self.number);
-        let place = self.sealed.binary_search_by_key(&own, |(site, _)| *site);
-        let found = place.ok().and_then(|place| self.sealed.get(place));
-        let (_, sealed) = found.ok_or(ManifestError::NotSealed { number, site: own })?;
+        let found = self.sealed.iter().find(|one| one.site == own);
+        let found = found.ok_or(FormatError::NotSealed { number, site: own })?;
         let secret = site.sealing();
         let head = self.bytes.get(..self.head_bytes).unwrap_or_default();
         let seal = Seal { head, site: &own, sealing: &secret.public() };
-        let key = seal.open(sealed, &secret, &self.once);
-        key.filter(|key| key.fingerprint() == self.key).ok_or(ManifestError::OtherKey { number, site: own })
-    }
-
-    /// The whole of it, to be sent or stored.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Which network it is of.
-    pub fn network(&self) -> &AdminKey {
-        &self.network
-    }
-
-    /// Its number.
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// What it says in the clear.
-    pub fn terms(&self) -> &Terms {
-        &self.terms
-    }
-
-    /// What names its hash key.
-    pub fn key(&self) -> Fingerprint {
-        self.key
+        let key = seal.open(&found.key, &secret, &self.once);
+        key.filter(|key| key.fingerprint() == self.key).ok_or(FormatError::OtherKey { number, site: own })
     }
 
     /// The sites that can open it, in the order of their keys.
     pub fn sites(&self) -> impl Iterator<Item = &SiteKey> {
-        self.sealed.iter().map(|(site, _)| site)
+        self.sealed.iter().map(|one| &one.site)
     }
-}
 
-/// All before the number of sealed keys.
-fn head(network: &AdminKey, number: u64, terms: &Terms, key: Fingerprint, once: &SealingKey) -> Vec<u8> {
-    let mut bytes = TAG.to_vec();
-    bytes.extend(network.to_bytes());
-    for number in [number, terms.first_generation.0, terms.generation_secs] {
-        bytes.extend(number.to_le_bytes());
-    }
-    bytes.extend(key.0);
-    bytes.extend(once.to_bytes());
-    bytes
-}
-
-fn decode_sealed(rest: &mut Bytes<'_>) -> Result<Vec<(SiteKey, [u8; SEALED_BYTES])>, ManifestError> {
-    let count = rest.u32()?;
-    if count as usize > SITES_MAX {
-        return Err(ManifestError::Sites(count));
-    }
-    let mut all: Vec<(SiteKey, _)> = Vec::new();
-    for place in 0..count {
-        let site =
-            SiteKey::from_bytes(&rest.array()?).map_err(|error| ManifestError::Key { place, error })?;
-        if all.last().is_some_and(|(last, _)| *last >= site) {
-            return Err(ManifestError::Order(site));
+    /// What holds of every manifest, besides its form.
+    fn checked(self) -> Result<Self, FormatError> {
+        let ManifestTerms { first_generation: Generation(first), generation_secs: secs } = self.terms;
+        if self.number == 0 {
+            return Err(number("manifest of number", 0, "numbers count from 1"));
         }
-        all.push((site, rest.array()?));
+        if !(GENERATION_SECS_MIN..=GENERATION_SECS_MAX).contains(&secs) {
+            return Err(number("seconds of a generation", secs, "it has a minute to 31 days"));
+        }
+        if first.checked_mul(secs).is_none() {
+            return Err(number("generation", first, "it begins beyond the end of time"));
+        }
+        match self.sealed.iter().zip(self.sealed.iter().skip(1)).find(|(one, next)| one.site >= next.site) {
+            Some((_, next)) => Err(FormatError::Order(next.site)),
+            None => Ok(self),
+        }
     }
-    Ok(all)
-}
-
-/// What holds of every manifest, besides its form.
-fn check(number: u64, terms: &Terms) -> Result<(), ManifestError> {
-    if number == 0 {
-        return Err(ManifestError::Number);
-    }
-    if !(GENERATION_SECS_MIN..=GENERATION_SECS_MAX).contains(&terms.generation_secs) {
-        return Err(ManifestError::GenerationSecs(terms.generation_secs));
-    }
-    let first = terms.first_generation.0;
-    first.checked_mul(terms.generation_secs).map(|_| ()).ok_or(ManifestError::Generation(first))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::roster::{Caps, Member};
 
     /// A tool of the admin's that sealed another key than it named would split the network: some sites would
     /// hash otherwise, and nobody would see why.
     #[test]
     fn a_key_that_opens_must_be_the_one_that_is_named() {
-        let (admin, site, once) = (
-            AdminSecret::from_bytes([1; 32]),
-            SiteSecret::from_bytes([2; 32]),
-            SealingSecret::from_bytes([3; 32]),
-        );
-        let (network, own, sealing) = (admin.public(), site.public(), site.sealing().public());
-        let terms = Terms { first_generation: Generation(1), generation_secs: 86_400 };
+        let (admin, site) = (AdminSecret::from_bytes([1; 32]), SiteSecret::from_bytes([2; 32]));
+        let caps = Caps { spam: 1, ham: 1, seen: 1 };
+        let (key, sealing, name) = (site.public(), site.sealing().public(), "a".parse().expect("a name"));
+        let members = vec![Member { site: key, sealing, name, caps }];
+        let roster = Roster::sign(&admin, 1, members).expect("a roster");
+        let terms = ManifestTerms { first_generation: Generation(1), generation_secs: 86_400 };
         let [named, another] = [[4; 16], [5; 16]].map(HashKey::from_bytes);
-        let (key, bytes) =
-            (named.fingerprint(), head(&network, 1, &terms, named.fingerprint(), &once.public()));
-        assert_eq!(bytes.len(), HEAD_BYTES);
-        let seal = Seal { head: &bytes, site: &own, sealing: &sealing };
-        let opened = [&named, &another].map(|sealed| {
-            let sealed = vec![(own, seal.seal(sealed, &once).expect("a sound key"))];
-            let (once, bytes) = (once.public(), bytes.clone());
-            Manifest { network, number: 1, terms, key, once, head_bytes: HEAD_BYTES, sealed, bytes }
-                .open(&site)
-        });
-        assert!(matches!(&opened[0], Ok(key) if *key == named));
-        assert!(matches!(opened[1], Err(ManifestError::OtherKey { .. })));
+        let manifest = Manifest::sign(&admin, 1, terms, &roster, &named, [3; 32]).expect("a manifest");
+        assert_eq!(manifest.open(&site), Ok(named));
+        let other = Manifest { key: another.fingerprint(), ..manifest };
+        assert_eq!(other.open(&site), Err(FormatError::OtherKey { number: 1, site: site.public() }));
     }
 }

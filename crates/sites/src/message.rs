@@ -4,18 +4,23 @@
 //! by a digest. So a head proves how far a site was without the payload that led there. A message without payload is a
 //! *head alone*: it says again how far the site is.
 
-mod head;
-
-use thiserror::Error;
-
-use crate::digest::Digest;
-use crate::form::{self, FormError};
-use crate::key::{AdminKey, SiteKey, SiteSecret};
-use crate::number::Sequence;
+use crate::chain::Chain;
+use crate::digest::{Digest, Domain};
+use crate::error::{FormatError, at_most, number};
+use crate::form::{Field, Reader, Tag, form};
+use crate::key::{AdminKey, KEY_BYTES, SIGNATURE_BYTES, SiteSecret};
+use crate::number::{Incarnation, Sequence};
 use crate::roster::Roster;
 
-pub use head::{HEAD_BYTES, Head, SEQUENCE_MAX, State, Stream, StreamId};
-pub(crate) use head::{TAG, check_sequence};
+pub use crate::number::SEQUENCE_MAX;
+pub use crate::stream::{Stream, StreamId};
+
+pub(crate) const TAG: Tag = *b"seenit message v1   ";
+
+const PAYLOAD: Domain = *b"seenit payload v1               ";
+
+/// Bytes of a head with its signature.
+pub const HEAD_BYTES: usize = 20 + 2 * KEY_BYTES + 8 + 1 + 8 + 4 * 8 + 32 + 4 + 32 + SIGNATURE_BYTES;
 
 /// The largest message, its payload included. The broker's own limit is a million by default; half of it leaves room
 /// for what is put around, and a lost message is not much to send again.
@@ -24,121 +29,182 @@ pub const MESSAGE_BYTES_MAX: usize = 512_000;
 /// The largest payload.
 pub const PAYLOAD_BYTES_MAX: usize = MESSAGE_BYTES_MAX - HEAD_BYTES;
 
-/// Why something is no message of this network.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum MessageError {
-    /// Not even the form, or not signed.
-    #[error("no message: {0}")]
-    Form(#[from] FormError),
-    /// Somebody else's.
-    #[error("the message is of network {found}, not of {expected}")]
-    OtherNetwork {
-        /// The network of the roster.
-        expected: AdminKey,
-        /// The one it is of.
-        found: String,
-    },
-    /// Of somebody unknown, or of a site that was removed.
-    #[error("site {0} is not in the roster")]
-    NoMember(String),
-    /// There is no such stream.
-    #[error("there is no stream {0}")]
-    Stream(u8),
-    /// Records have no generation of their own.
-    #[error("a stream of records of generation {0}: records have none")]
-    Generation(u64),
-    /// Sightings mean nothing without a hash key.
-    #[error("sightings under no manifest")]
-    NoManifest,
-    /// A message leads forward, and a head alone nowhere.
-    #[error("{payload} bytes lead from {previous} to {sequence}")]
-    Sequence {
-        /// The length of the payload.
-        payload: usize,
-        /// The state that it follows.
-        previous: u64,
-        /// The state after it.
-        sequence: u64,
-    },
-    /// Farther than anybody can be.
-    #[error("a sequence of {0}: there may be {SEQUENCE_MAX}")]
-    Endless(u64),
-    /// More than a message may have.
-    #[error("a payload of {0} bytes: there may be {PAYLOAD_BYTES_MAX}")]
-    Payload(usize),
-    /// Not the payload that the head was signed with.
-    #[error("the payload has digest {found}, and the head says {expected}")]
-    OtherPayload {
-        /// What the head says.
-        expected: Digest,
-        /// What it is.
-        found: Digest,
-    },
-}
-
-/// A message, checked in full. It borrows its bytes.
+/// What a site says of one of its streams: it has got from one item to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message<'a> {
-    head: Head,
-    bytes: &'a [u8],
-    payload: &'a [u8],
+pub struct Statement {
+    /// The incarnation of the site's data folder.
+    pub incarnation: Incarnation,
+    /// The stream.
+    pub stream: Stream,
+    /// The last item before the payload.
+    pub previous: Sequence,
+    /// The chain after it.
+    pub at: Chain,
+    /// The number of the manifest under which the items were made; 0 for none. Records need none.
+    pub manifest: u64,
+    /// When the site says so, by its own clock.
+    pub time_secs: u64,
 }
 
-impl<'a> Message<'a> {
-    /// Makes a message by which the state after `previous` becomes `state`; no payload for a head alone.
+/// A signed head, checked in full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    network: AdminKey,
+    /// Of which stream.
+    pub id: StreamId,
+    /// The sequence that it follows: it applies to whoever has that much, or more, but not all of it.
+    pub previous: Sequence,
+    /// How many items there are after it.
+    pub sequence: Sequence,
+    /// The number of the manifest under which they were made.
+    pub manifest: u64,
+    /// When the site said so, by its own clock.
+    pub time_secs: u64,
+    /// The value of the chain over all of them.
+    pub value: Digest,
+    payload_bytes: u32,
+    payload: Digest,
+    signature: [u8; SIGNATURE_BYTES],
+}
+
+form!(Head {
+    network,
+    id,
+    previous,
+    sequence,
+    manifest,
+    time_secs,
+    value,
+    payload_bytes,
+    payload,
+    signature,
+});
+
+impl Head {
+    /// Signs what a site says, with a payload or for a head alone.
     pub fn sign(
         site: &SiteSecret,
         network: &AdminKey,
-        state: State,
-        previous: Sequence,
+        statement: Statement,
         payload: &[u8],
-    ) -> Result<Vec<u8>, MessageError> {
-        let head = Head::new(*network, site.public(), state, previous, payload)?;
-        let mut bytes = Vec::with_capacity(HEAD_BYTES + payload.len());
-        head.encode(&mut bytes);
-        site.sign(&mut bytes);
+    ) -> Result<Self, FormatError> {
+        let Statement { incarnation, stream, previous, at, manifest, time_secs } = statement;
+        at_most("bytes of payload", payload.len(), PAYLOAD_BYTES_MAX)?;
+        let mut head = Head {
+            network: *network,
+            id: StreamId { site: site.public(), incarnation, stream },
+            previous,
+            sequence: at.sequence,
+            manifest,
+            time_secs,
+            value: at.value,
+            payload_bytes: payload.len() as u32,
+            payload: Digest::of(&PAYLOAD, &[payload]),
+            signature: [0; SIGNATURE_BYTES],
+        };
+        head.check()?;
+        head.signature = site.signature(head.bytes().get(..HEAD_BYTES - SIGNATURE_BYTES).unwrap_or_default());
+        Ok(head)
+    }
+
+    /// Reads a head of a member of this roster: [`HEAD_BYTES`], no more and no less.
+    pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, FormatError> {
+        let head = Head::reread(bytes, roster)?;
+        Reader::untagged(bytes).of_members(roster).signed_by(&head.id.site)?;
+        Ok(head)
+    }
+
+    /// The same of a head that was checked before: who signed it is not looked at again.
+    pub fn reread(bytes: &[u8], roster: &Roster) -> Result<Self, FormatError> {
+        let mut rest = Reader::new(bytes, &TAG, HEAD_BYTES)?.of_members(roster);
+        let head: Head = rest.get()?;
+        rest.end()?;
+        head.check()?;
+        Ok(head)
+    }
+
+    /// The signed bytes and their signature.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEAD_BYTES);
+        TAG.write(&mut bytes);
+        self.write(&mut bytes);
+        bytes
+    }
+
+    /// Whether it has no payload: it only says again where the site is.
+    pub fn is_alone(&self) -> bool {
+        self.payload_bytes == 0
+    }
+
+    /// The chain after it.
+    pub fn chain(&self) -> Chain {
+        Chain { sequence: self.sequence, value: self.value }
+    }
+
+    /// A payload leads forward, and a head alone nowhere; and there is one digest of nothing.
+    fn check(&self) -> Result<(), FormatError> {
+        let Head { previous, sequence, .. } = *self;
+        let payload = self.payload_bytes as usize;
+        at_most("bytes of payload", payload, PAYLOAD_BYTES_MAX)?;
+        sequence.check()?;
+        if self.manifest == 0 && self.id.stream != Stream::Records {
+            return Err(number("sightings under manifest", 0, "they mean nothing without a hash key"));
+        }
+        let leads = if self.is_alone() { previous == sequence } else { previous < sequence };
+        if !leads {
+            let (previous, sequence) = (previous.0, sequence.0);
+            return Err(FormatError::LeadsNowhere { payload, previous, sequence });
+        }
+        if self.is_alone() { self.check_payload(&[]) } else { Ok(()) }
+    }
+
+    /// Whether this is the payload that the head was signed with.
+    fn check_payload(&self, payload: &[u8]) -> Result<(), FormatError> {
+        let mut rest = Reader::untagged(payload);
+        rest.run(self.payload_bytes as usize)?;
+        rest.end()?;
+        let found = Digest::of(&PAYLOAD, &[payload]);
+        if found == self.payload {
+            return Ok(());
+        }
+        Err(FormatError::OtherPayload { expected: self.payload, found })
+    }
+}
+
+/// A message, checked in full. It borrows its payload: a list of records, or of deltas of sightings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// What is signed.
+    pub head: Head,
+    /// What it carries.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// The bytes of a message.
+    pub fn sign(
+        site: &SiteSecret,
+        network: &AdminKey,
+        statement: Statement,
+        payload: &[u8],
+    ) -> Result<Vec<u8>, FormatError> {
+        let mut bytes = Head::sign(site, network, statement, payload)?.bytes();
         bytes.extend_from_slice(payload);
         Ok(bytes)
     }
 
     /// Reads a message of a member of this roster. All of it is checked.
-    pub fn decode(bytes: &'a [u8], roster: &Roster) -> Result<Self, MessageError> {
-        form::at_most(bytes, MESSAGE_BYTES_MAX)?;
-        let (head, payload) = bytes.split_at_checked(HEAD_BYTES).ok_or(FormError::Cut)?;
+    pub fn decode(bytes: &'a [u8], roster: &Roster) -> Result<Self, FormatError> {
+        at_most("bytes", bytes.len(), MESSAGE_BYTES_MAX)?;
+        let (head, payload) = bytes.split_at_checked(HEAD_BYTES).ok_or(FormatError::Cut)?;
         let head = Head::decode(head, roster)?;
         head.check_payload(payload)?;
-        Ok(Message { head, bytes, payload })
+        Ok(Message { head, payload })
     }
 
     /// Reads a message that was checked when it came, and kept since: who signed it is not looked at again.
-    pub fn reread(bytes: &'a [u8], roster: &Roster) -> Result<Self, MessageError> {
-        let (head, payload) = bytes.split_at_checked(HEAD_BYTES).ok_or(FormError::Cut)?;
-        Ok(Message { head: Head::reread(head, roster)?, bytes, payload })
-    }
-
-    /// What is signed.
-    pub fn head(&self) -> &Head {
-        &self.head
-    }
-
-    /// The signed bytes and their signature: what proves the value to others.
-    pub fn head_bytes(&self) -> &'a [u8] {
-        self.bytes.get(..HEAD_BYTES).unwrap_or_default()
-    }
-
-    /// Who says it.
-    pub fn site(&self) -> &SiteKey {
-        self.head.site()
-    }
-
-    /// What it carries: a list of records, or of deltas of sightings.
-    pub fn payload(&self) -> &'a [u8] {
-        self.payload
-    }
-
-    /// Whether it only says again where the site is.
-    pub fn is_head_alone(&self) -> bool {
-        self.payload.is_empty()
+    pub fn reread(bytes: &'a [u8], roster: &Roster) -> Result<Self, FormatError> {
+        let (head, payload) = bytes.split_at_checked(HEAD_BYTES).ok_or(FormatError::Cut)?;
+        Ok(Message { head: Head::reread(head, roster)?, payload })
     }
 }

@@ -2,11 +2,20 @@
 
 use std::fmt;
 
+use crate::error::{self, FormatError};
+use crate::form::form;
+
+/// The greatest sequence: a record a microsecond for two thousand years. A member that signs more lies, and sums of
+/// sequences need not be looked at for what does not fit.
+pub const SEQUENCE_MAX: u64 = 1 << 56;
+
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct $name(pub u64);
+
+        form!($name);
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,6 +44,14 @@ number! {
 impl Sequence {
     /// Before the first item.
     pub const START: Sequence = Sequence(0);
+
+    /// Refuses a sequence that nobody can have got to.
+    pub(crate) fn check(self) -> Result<(), FormatError> {
+        match self.0 <= SEQUENCE_MAX {
+            true => Ok(()),
+            false => Err(error::number("sequence", self.0, "there are never as many items")),
+        }
+    }
 
     /// The next item. There are never as many as would overflow (`SEQUENCE_MAX`).
     #[must_use]

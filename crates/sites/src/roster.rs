@@ -7,13 +7,10 @@ mod member;
 
 use std::collections::HashSet;
 
-use thiserror::Error;
-
-use crate::form::{self, Bytes, FormError, Tag};
-use crate::key::{
-    AdminKey, AdminSecret, KEY_BYTES, KeyError, Role, SIGNATURE_BYTES, SealingKey, Site, SiteKey, Verifier,
-};
-use crate::succession::Standing;
+use crate::error::{FormatError, at_most, number};
+use crate::form::{Field, Reader, Tag};
+use crate::key::{AdminKey, AdminSecret, KEY_BYTES, SIGNATURE_BYTES, SiteKey, Verifier};
+use crate::precedence::Precedence;
 
 pub use member::{Caps, Member, NAME_BYTES_MAX, Name, NameError};
 
@@ -30,184 +27,92 @@ const HEAD_BYTES: usize = 20 + KEY_BYTES + 8 + 4;
 pub const ROSTER_BYTES_MAX: usize =
     HEAD_BYTES + SITES_MAX * (member::MEMBER_BYTES + NAME_BYTES_MAX) + SIGNATURE_BYTES;
 
-/// Why something is no roster.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum RosterError {
-    /// Not even the form, or not signed.
-    #[error("no roster: {0}")]
-    Form(#[from] FormError),
-    /// Somebody else's.
-    #[error("the roster is of network {found}, not of {expected}")]
-    OtherNetwork {
-        /// The network that was asked for.
-        expected: AdminKey,
-        /// The one it is of.
-        found: String,
-    },
-    /// Versions count from 1.
-    #[error("a roster of version 0: versions count from 1")]
-    Version,
-    /// Too many members.
-    #[error("a roster of {0} sites: there may be {SITES_MAX}")]
-    Sites(u64),
-    /// A member whose key is none.
-    #[error("the key of the site at place {place}: {error}")]
-    Key {
-        /// Counted from 0.
-        place: u32,
-        /// Why.
-        error: KeyError,
-    },
-    /// A member whose name is none.
-    #[error("the name of site {site}: {error}")]
-    Name {
-        /// The site.
-        site: SiteKey,
-        /// Why.
-        error: NameError,
-    },
-    /// A second encoding of a roster.
-    #[error("site {0} does not stand where the order of keys has it")]
-    Order(SiteKey),
-    /// One site twice.
-    #[error("site {0} is in it twice")]
-    SiteTwice(SiteKey),
-    /// Two sites that nobody could tell apart.
-    #[error("two sites have the name {0}")]
-    NameTwice(Name),
-    /// Two sites of which each opens what is sealed to the other: one is a copy.
-    #[error("two sites have the sealing key {0}")]
-    SealingTwice(SealingKey),
-}
-
 /// A roster, checked in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roster {
-    network: AdminKey,
-    version: u64,
-    members: Vec<Member>,
+    /// Which network it is of.
+    pub network: AdminKey,
+    /// Its version, which only grows.
+    pub version: u64,
+    /// The sites, in the order of their keys.
+    pub members: Vec<Member>,
+    /// The whole of it, to be sent or stored.
+    pub bytes: Vec<u8>,
     /// What the members' signatures are checked with, one for each.
     verifiers: Vec<Option<Verifier>>,
-    bytes: Vec<u8>,
 }
 
 impl Roster {
     /// Makes a roster of these members, in whichever order they come.
-    pub fn sign(admin: &AdminSecret, version: u64, mut members: Vec<Member>) -> Result<Self, RosterError> {
+    pub fn sign(admin: &AdminSecret, version: u64, mut members: Vec<Member>) -> Result<Self, FormatError> {
         members.sort_by_key(|member| member.site);
-        check(version, &members)?;
-        let network = admin.public();
         let mut bytes = TAG.to_vec();
-        bytes.extend(network.to_bytes());
-        bytes.extend(version.to_le_bytes());
-        bytes.extend((members.len() as u32).to_le_bytes());
-        members.iter().for_each(|member| member.encode(&mut bytes));
+        admin.public().write(&mut bytes);
+        version.write(&mut bytes);
+        (members.len() as u32).write(&mut bytes);
+        members.iter().for_each(|member| member.write(&mut bytes));
         admin.sign(&mut bytes);
-        let verifiers = members.iter().map(|member| member.site.verifier()).collect();
-        Ok(Roster { network, version, members, verifiers, bytes })
+        Roster { network: admin.public(), version, members, bytes, verifiers: Vec::new() }.checked()
     }
 
     /// Reads a roster of this network. All of it is checked, the signature before what it signs.
-    pub fn decode(bytes: &[u8], network: &AdminKey) -> Result<Self, RosterError> {
-        form::at_most(bytes, ROSTER_BYTES_MAX)?;
-        let mut head = Bytes(bytes);
-        head.tag(&TAG)?;
-        let found = head.array()?;
-        if found != network.to_bytes() {
-            return Err(RosterError::OtherNetwork { expected: *network, found: hex::encode(found) });
-        }
-        let mut rest = Bytes(form::signed_by(bytes, network)?);
-        rest.run(TAG.len() + KEY_BYTES)?;
-        let (version, count) = (rest.u64()?, rest.u32()?);
-        if count as usize > SITES_MAX {
-            return Err(RosterError::Sites(count.into()));
-        }
-        let members = (0..count).map(|place| Member::decode(&mut rest, place));
-        let members: Vec<Member> = members.collect::<Result<_, _>>()?;
+    pub fn decode(bytes: &[u8], network: &AdminKey) -> Result<Self, FormatError> {
+        let mut rest = Reader::new(bytes, &TAG, ROSTER_BYTES_MAX)?.of_network(network);
+        let network = rest.get()?;
+        rest.signed_by(&network)?;
+        let version = rest.get()?;
+        let count = rest.get::<u32>()? as usize;
+        let members = rest.list("sites", count, SITES_MAX)?;
         rest.end()?;
-        check(version, &members)?;
-        let verifiers = members.iter().map(|member| member.site.verifier()).collect();
-        Ok(Roster { network: *network, version, members, verifiers, bytes: bytes.to_vec() })
+        Roster { network, version, members, bytes: bytes.to_vec(), verifiers: Vec::new() }.checked()
     }
 
-    /// The whole of it, to be sent or stored.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Which network it is of.
-    pub fn network(&self) -> &AdminKey {
-        &self.network
-    }
-
-    /// Its version, which only grows.
-    pub fn version(&self) -> u64 {
-        self.version
-    }
-
-    /// The sites, in the order of their keys.
-    pub fn members(&self) -> &[Member] {
-        &self.members
+    fn place_of(&self, site: &[u8; KEY_BYTES]) -> Option<usize> {
+        self.members.binary_search_by_key(site, |member| member.site.to_bytes()).ok()
     }
 
     /// The key of those bytes, if it is a member's. Cheaper than finding out whether it is a sound key at all.
-    pub(crate) fn key_of(&self, bytes: &[u8; KEY_BYTES]) -> Option<SiteKey> {
-        let place = self.members.binary_search_by_key(bytes, |member| member.site.to_bytes()).ok()?;
-        self.members.get(place).map(|member| member.site)
+    pub(crate) fn key_of(&self, site: &[u8; KEY_BYTES]) -> Option<SiteKey> {
+        self.members.get(self.place_of(site)?).map(|member| member.site)
+    }
+
+    /// What a member's signatures are checked with.
+    pub(crate) fn verifier(&self, site: &[u8; KEY_BYTES]) -> Option<&Verifier> {
+        self.verifiers.get(self.place_of(site)?)?.as_ref()
     }
 
     /// One of them.
     pub fn member(&self, site: &SiteKey) -> Option<&Member> {
-        let place = self.members.binary_search_by_key(site, |member| member.site).ok()?;
-        self.members.get(place)
+        self.members.get(self.place_of(&site.to_bytes())?)
     }
 
-    /// Refuses what does not end with this member's signature of all that stands before.
-    pub(crate) fn check_signature(&self, bytes: &[u8], site: &SiteKey) -> Result<(), FormError> {
-        let place = self.members.binary_search_by_key(site, |member| member.site).ok();
-        let verifier = place.and_then(|place| self.verifiers.get(place)?.as_ref());
-        let (body, signature) = bytes.split_last_chunk().ok_or(FormError::Cut)?;
-        if verifier.is_some_and(|verifier| verifier.verifies(body, signature)) {
-            return Ok(());
-        }
-        Err(FormError::Signature { role: Site::NAME, signer: site.to_string() })
+    /// Which of two rosters of one network counts: this one, which arrived, or the one that is held.
+    pub fn precedence(&self, held: &Roster) -> Precedence {
+        debug_assert_eq!(self.network, held.network, "both were read as rosters of one network");
+        Precedence::of(self.version.cmp(&held.version), &self.bytes, &held.bytes)
     }
 
-    /// How this roster, which arrived, stands to the one that is held. Those of two networks have nothing to do with
-    /// each other.
-    pub fn standing(&self, held: &Roster) -> Result<Standing, RosterError> {
-        if self.network != held.network {
-            let found = self.network.to_string();
-            return Err(RosterError::OtherNetwork { expected: held.network, found });
+    /// What holds of every roster, besides its form.
+    fn checked(mut self) -> Result<Self, FormatError> {
+        if self.version == 0 {
+            return Err(number("roster of version", 0, "versions count from 1"));
         }
-        Ok(Standing::of((self.version, &self.bytes), (held.version, &held.bytes)))
-    }
-}
-
-/// What holds of every roster, besides its form.
-fn check(version: u64, members: &[Member]) -> Result<(), RosterError> {
-    if version == 0 {
-        return Err(RosterError::Version);
-    }
-    if members.len() > SITES_MAX {
-        return Err(RosterError::Sites(members.len() as u64));
-    }
-    for (one, next) in members.iter().zip(members.iter().skip(1)) {
-        match one.site.cmp(&next.site) {
-            std::cmp::Ordering::Less => {}
-            std::cmp::Ordering::Equal => return Err(RosterError::SiteTwice(next.site)),
-            std::cmp::Ordering::Greater => return Err(RosterError::Order(next.site)),
+        at_most("sites", self.members.len(), SITES_MAX)?;
+        for (one, next) in self.members.iter().zip(self.members.iter().skip(1)) {
+            if one.site >= next.site {
+                return Err(FormatError::Order(next.site));
+            }
         }
-    }
-    let (mut names, mut sealing) = (HashSet::new(), HashSet::new());
-    for member in members {
-        if !names.insert(&member.name) {
-            return Err(RosterError::NameTwice(member.name.clone()));
+        let (mut names, mut sealing) = (HashSet::new(), HashSet::new());
+        for member in &self.members {
+            if !names.insert(&member.name) {
+                return Err(FormatError::NameTwice(member.name.clone()));
+            }
+            if !sealing.insert(member.sealing) {
+                return Err(FormatError::SealingTwice(member.sealing));
+            }
         }
-        if !sealing.insert(member.sealing) {
-            return Err(RosterError::SealingTwice(member.sealing));
-        }
+        self.verifiers = self.members.iter().map(|member| member.site.verifier()).collect();
+        Ok(self)
     }
-    Ok(())
 }

@@ -3,12 +3,12 @@
 //!
 //! Packs of an older snapshot that are still right keep their names, and need not be sent again.
 
-use thiserror::Error;
-
+use crate::chain::Chain;
 use crate::digest::{Digest, Domain};
-use crate::form::{self, Bytes, FormError, Tag};
+use crate::error::{FormatError, at_most, number};
+use crate::form::{Field, Reader, Tag, form};
 use crate::key::{AdminKey, KEY_BYTES, SIGNATURE_BYTES, SiteKey, SiteSecret};
-use crate::message::{MessageError, Stream, StreamId, check_sequence};
+use crate::message::{Stream, StreamId};
 use crate::number::Sequence;
 use crate::roster::Roster;
 
@@ -38,43 +38,15 @@ pub struct Section {
     pub id: StreamId,
     /// Under which manifest; 0 for records.
     pub manifest: u64,
-    /// The sequence before its first item; 0 for sightings, which are added up.
-    pub start: Sequence,
-    /// The value of the chain there.
-    pub start_value: Digest,
-    /// The sequence that it leads to.
-    pub sequence: Sequence,
-    /// The value of the chain there.
-    pub value: Digest,
+    /// The chain before its first item; of sightings, which are added up, its beginning.
+    pub start: Chain,
+    /// The chain that it leads to.
+    pub end: Chain,
     /// How many bytes it has.
     pub bytes: u64,
 }
 
-/// Why something is no manifest of a snapshot.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum SnapshotError {
-    /// Not even the form, or not signed.
-    #[error("no snapshot: {0}")]
-    Form(#[from] FormError),
-    /// Of somebody unknown.
-    #[error("no snapshot: {0}")]
-    Message(#[from] MessageError),
-    /// Too many sections or packs, or not as many packs as the sections need.
-    #[error("a snapshot of {sections} sections in {packs} packs")]
-    Size {
-        /// Sections.
-        sections: usize,
-        /// Packs.
-        packs: usize,
-    },
-    /// It begins behind its end, or sightings begin elsewhere than at their beginning.
-    #[error("a section of a snapshot that begins after item {0}")]
-    Start(u64),
-    /// A site vouches for its own streams.
-    #[error("a snapshot with a section of another site")]
-    OtherSite,
-}
+form!(Section { id, manifest, start, end, bytes });
 
 /// The manifest of a snapshot, checked in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,77 +73,56 @@ pub fn snapshot_digest(manifest: &[u8]) -> Digest {
 
 impl Snapshot {
     /// Its bytes, signed.
-    pub fn sign(&self, site: &SiteSecret, network: &AdminKey) -> Result<Vec<u8>, SnapshotError> {
+    pub fn sign(&self, site: &SiteSecret, network: &AdminKey) -> Result<Vec<u8>, FormatError> {
         self.check()?;
         let mut bytes = TAG.to_vec();
-        bytes.extend(network.to_bytes());
-        bytes.extend(site.public().to_bytes());
-        bytes.extend(self.time_secs.to_le_bytes());
-        bytes.extend((self.sections.len() as u16).to_le_bytes());
-        for section in &self.sections {
-            section.id.encode(&mut bytes);
-            bytes.extend(section.manifest.to_le_bytes());
-            bytes.extend(section.start.0.to_le_bytes());
-            bytes.extend(section.start_value.0);
-            bytes.extend(section.sequence.0.to_le_bytes());
-            bytes.extend(section.value.0);
-            bytes.extend(section.bytes.to_le_bytes());
-        }
-        bytes.extend((self.packs.len() as u16).to_le_bytes());
-        self.packs.iter().for_each(|pack| bytes.extend(pack.0));
+        network.write(&mut bytes);
+        site.public().write(&mut bytes);
+        self.time_secs.write(&mut bytes);
+        (self.sections.len() as u16).write(&mut bytes);
+        self.sections.iter().for_each(|section| section.write(&mut bytes));
+        (self.packs.len() as u16).write(&mut bytes);
+        self.packs.iter().for_each(|pack| pack.write(&mut bytes));
         site.sign(&mut bytes);
         Ok(bytes)
     }
 
     /// Reads a manifest that a member of this roster signed.
-    pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, SnapshotError> {
-        form::at_most(bytes, SNAPSHOT_BYTES_MAX)?;
-        let mut rest = Bytes(bytes);
-        rest.tag(&TAG)?;
-        let site = roster.signer(&mut rest)?;
-        form::signed_by(bytes, &site)?;
-        let time_secs = rest.u64()?;
-        let sections = usize::from(rest.u16()?);
-        let sections = (0..sections).map(|_| section(&mut rest, roster)).collect::<Result<_, _>>()?;
-        let packs = usize::from(rest.u16()?);
-        let packs = (0..packs).map(|_| rest.array().map(Digest)).collect::<Result<_, _>>()?;
-        rest.run(SIGNATURE_BYTES)?;
+    pub fn decode(bytes: &[u8], roster: &Roster) -> Result<Self, FormatError> {
+        let mut rest = Reader::new(bytes, &TAG, SNAPSHOT_BYTES_MAX)?.of_members(roster);
+        rest.get::<AdminKey>()?;
+        let site = rest.get()?;
+        rest.signed_by(&site)?;
+        let time_secs = rest.get()?;
+        let sections = rest.get::<u16>()?.into();
+        let sections = rest.list("sections", sections, SECTIONS_MAX)?;
+        let packs = rest.get::<u16>()?.into();
+        let packs = rest.list("packs", packs, PACKS_MAX)?;
         rest.end()?;
         let snapshot = Snapshot { site, time_secs, sections, packs };
         snapshot.check()?;
         Ok(snapshot)
     }
 
-    fn check(&self) -> Result<(), SnapshotError> {
+    fn check(&self) -> Result<(), FormatError> {
         let (sections, packs) = (self.sections.len(), self.packs.len());
+        at_most("sections", sections, SECTIONS_MAX)?;
+        at_most("packs", packs, PACKS_MAX)?;
         let bytes = self.sections.iter().try_fold(0u64, |sum, section| sum.checked_add(section.bytes));
-        let fits = bytes.is_some_and(|bytes| bytes.div_ceil(PACK_BYTES as u64) == packs as u64);
-        if sections > SECTIONS_MAX || packs > PACKS_MAX || !fits {
-            return Err(SnapshotError::Size { sections, packs });
+        if bytes.is_none_or(|bytes| bytes.div_ceil(PACK_BYTES as u64) != packs as u64) {
+            return Err(FormatError::Packs { sections, packs });
         }
-        if self.sections.iter().any(|section| section.id.site != self.site) {
-            return Err(SnapshotError::OtherSite);
-        }
-        for section in &self.sections {
-            check_sequence(section.start)?;
-            check_sequence(section.sequence)?;
-            let is_whole = section.id.stream == Stream::Records || section.start == Sequence::START;
-            if section.start > section.sequence || !is_whole {
-                return Err(SnapshotError::Start(section.start.0));
+        for Section { id, start, end, .. } in &self.sections {
+            if id.site != self.site {
+                return Err(FormatError::OtherSite);
+            }
+            end.sequence.check()?;
+            let is_whole = id.stream == Stream::Records || start.sequence == Sequence::START;
+            if start.sequence > end.sequence || !is_whole {
+                let why = "it begins behind its end, or sightings begin elsewhere than at their beginning";
+                return Err(number("section after item", start.sequence.0, why));
             }
         }
         Ok(())
     }
-}
-
-fn section(rest: &mut Bytes<'_>, roster: &Roster) -> Result<Section, SnapshotError> {
-    Ok(Section {
-        id: StreamId::decode(rest, roster)?.ok_or(SnapshotError::OtherSite)?,
-        manifest: rest.u64()?,
-        start: Sequence(rest.u64()?),
-        start_value: Digest(rest.array()?),
-        sequence: Sequence(rest.u64()?),
-        value: Digest(rest.array()?),
-        bytes: rest.u64()?,
-    })
 }

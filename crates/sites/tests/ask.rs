@@ -2,38 +2,38 @@
 
 mod made;
 
-use made::{SIGHTINGS, flips, head, roster, stream_id};
+use made::{SIGHTINGS, flips, head, is_number, roster, stream_id};
 use proptest::prelude::*;
-use seenit_sites::ask::{ANSWER_BYTES_MAX, ASK_BYTES_MAX, Answer, Ask, AskError};
-use seenit_sites::message::{MESSAGE_BYTES_MAX, MessageError, Stream};
+use seenit_sites::ask::{ANSWER_BYTES_MAX, ASK_BYTES_MAX, Ask, AskAnswer};
+use seenit_sites::message::{MESSAGE_BYTES_MAX, Stream};
 use seenit_sites::number::Sequence;
-use seenit_sites::{Arrival, FormError};
+use seenit_sites::{Arrival, FormatError};
 
 /// Where the kind stands, and behind it the stream: site, incarnation, stream, generation.
 const KIND: usize = 20;
 const STREAM: usize = KIND + 1 + 32 + 8;
 
-fn read_ask(bytes: &[u8]) -> Result<Ask, AskError> {
+fn read_ask(bytes: &[u8]) -> Result<Ask, FormatError> {
     Ask::decode(bytes, &roster(1, &[1, 2, 3]))
 }
 
-fn read_answer(bytes: &[u8]) -> Result<Answer, AskError> {
-    Answer::decode(bytes, &roster(1, &[1, 2, 3]))
+fn read_answer(bytes: &[u8]) -> Result<AskAnswer, FormatError> {
+    AskAnswer::decode(bytes, &roster(1, &[1, 2, 3]))
 }
 
 fn asks() -> [Ask; 3] {
     [
         Ask::Range { id: stream_id(1, Stream::Records), after: Sequence(17) },
         Ask::Range { id: stream_id(3, SIGHTINGS), after: Sequence(u64::MAX) },
-        Ask::Said { head: head(2, SIGHTINGS, 9).1 },
+        Ask::Said { head: head(2, SIGHTINGS, 9).bytes() },
     ]
 }
 
-fn answers() -> [Answer; 3] {
+fn answers() -> [AskAnswer; 3] {
     [
-        Answer::Message(b"whatever a site signed".to_vec()),
-        Answer::Expired { id: stream_id(1, Stream::Records), first: Sequence(18) },
-        Answer::Expired { id: stream_id(3, SIGHTINGS), first: Sequence(u64::MAX) },
+        AskAnswer::Message(b"whatever a site signed".to_vec()),
+        AskAnswer::Expired { id: stream_id(1, Stream::Records), first: Sequence(18) },
+        AskAnswer::Expired { id: stream_id(3, SIGHTINGS), first: Sequence(u64::MAX) },
     ]
 }
 
@@ -98,7 +98,7 @@ fn what_is_read_is_what_was_asked_and_answered() {
 fn any_cut_and_any_addition_is_refused() {
     for bytes in asks().map(|ask| ask.encode()) {
         assert!((0..bytes.len()).all(|end| read_ask(&bytes[..end]).is_err()));
-        assert_eq!(read_ask(&[bytes.as_slice(), b"!"].concat()), Err(FormError::Surplus(1).into()));
+        assert_eq!(read_ask(&[bytes.as_slice(), b"!"].concat()), Err(FormatError::Surplus(1)));
     }
     // The message of the first says itself where it ends.
     for bytes in answers().into_iter().skip(1).map(|answer| answer.encode()) {
@@ -125,9 +125,9 @@ fn a_flipped_bit_says_something_else_or_nothing() {
 fn asks_and_answers_about_sites_that_are_no_members_are_refused() {
     let few = roster(2, &[2]);
     let ask = Ask::Range { id: stream_id(1, Stream::Records), after: Sequence(17) }.encode();
-    assert_eq!(Ask::decode(&ask, &few), Err(AskError::NoMember));
-    let answer = Answer::Expired { id: stream_id(1, Stream::Records), first: Sequence(18) }.encode();
-    assert_eq!(Answer::decode(&answer, &few), Err(AskError::NoMember));
+    assert!(matches!(Ask::decode(&ask, &few), Err(FormatError::NoMember(_))));
+    let answer = AskAnswer::Expired { id: stream_id(1, Stream::Records), first: Sequence(18) }.encode();
+    assert!(matches!(AskAnswer::decode(&answer, &few), Err(FormatError::NoMember(_))));
 }
 
 #[test]
@@ -138,21 +138,21 @@ fn what_nobody_can_ask_or_answer_is_named() {
         bytes
     };
     let ask = asks()[0].encode();
-    assert_eq!(read_ask(&with(&ask, KIND, 5)), Err(AskError::Kind(5)));
-    assert_eq!(read_ask(&with(&ask, KIND, 2)), Err(AskError::Kind(2)), "cells travel no more");
-    assert_eq!(read_ask(&with(&ask, STREAM, 2)), Err(MessageError::Stream(2).into()));
-    assert_eq!(read_ask(&with(&ask, STREAM + 1, 1)), Err(MessageError::Generation(1).into()));
+    assert!(is_number(&read_ask(&with(&ask, KIND, 5)), "ask of kind", 5));
+    assert!(is_number(&read_ask(&with(&ask, KIND, 2)), "ask of kind", 2), "cells travel no more");
+    assert!(is_number(&read_ask(&with(&ask, STREAM, 2)), "stream", 2));
+    assert!(is_number(&read_ask(&with(&ask, STREAM + 1, 1)), "records of generation", 1));
     let answer = answers()[1].encode();
-    assert_eq!(read_answer(&with(&answer, KIND, 0)), Err(AskError::Kind(0)));
-    assert_eq!(read_answer(&with(&answer, STREAM, 0)), Err(MessageError::Stream(0).into()));
+    assert!(is_number(&read_answer(&with(&answer, KIND, 0)), "answer of kind", 0));
+    assert!(is_number(&read_answer(&with(&answer, STREAM, 0)), "stream", 0));
 }
 
 #[test]
 fn more_than_may_be_asked_or_answered_is_refused() {
-    let error = FormError::Large { found: ASK_BYTES_MAX + 1, most: ASK_BYTES_MAX };
-    assert_eq!(read_ask(&[0; ASK_BYTES_MAX + 1]), Err(error.into()));
-    let message = Answer::Message(vec![0; MESSAGE_BYTES_MAX]);
+    let error = FormatError::Many { what: "bytes", found: ASK_BYTES_MAX + 1, most: ASK_BYTES_MAX };
+    assert_eq!(read_ask(&[0; ASK_BYTES_MAX + 1]), Err(error));
+    let message = AskAnswer::Message(vec![0; MESSAGE_BYTES_MAX]);
     assert_eq!(read_answer(&message.encode()), Ok(message), "the largest message can be an answer");
-    let error = FormError::Large { found: ANSWER_BYTES_MAX + 1, most: ANSWER_BYTES_MAX };
-    assert_eq!(read_answer(&vec![0; ANSWER_BYTES_MAX + 1]), Err(error.into()));
+    let error = FormatError::Many { what: "bytes", found: ANSWER_BYTES_MAX + 1, most: ANSWER_BYTES_MAX };
+    assert_eq!(read_answer(&vec![0; ANSWER_BYTES_MAX + 1]), Err(error));
 }

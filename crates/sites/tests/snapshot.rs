@@ -2,15 +2,15 @@
 
 mod made;
 
-use made::{admin, flips, other_admin, roster, signed_anew, site, snapshot, stream_id};
+use made::{admin, flips, is_number, other_admin, roster, signed_anew, site, snapshot, stream_id, too_many};
 use proptest::prelude::*;
-use seenit_sites::message::{MessageError, SEQUENCE_MAX, Stream, StreamId};
+use seenit_sites::chain::Chain;
+use seenit_sites::message::{SEQUENCE_MAX, Stream, StreamId};
 use seenit_sites::number::{Generation, Incarnation, Sequence};
 use seenit_sites::snapshot::{
-    PACK_BYTES, PACKS_MAX, SECTIONS_MAX, SNAPSHOT_BYTES_MAX, Section, Snapshot, SnapshotError, pack_digest,
-    snapshot_digest,
+    PACK_BYTES, PACKS_MAX, SECTIONS_MAX, SNAPSHOT_BYTES_MAX, Section, Snapshot, pack_digest, snapshot_digest,
 };
-use seenit_sites::{Arrival, Digest, FormError};
+use seenit_sites::{Arrival, Digest, FormatError};
 
 /// Where the number of sections stands, and the bytes of a section.
 const SECTIONS: usize = 20 + 2 * 32 + 8;
@@ -20,11 +20,11 @@ fn signed(snapshot: &Snapshot) -> Vec<u8> {
     snapshot.sign(&site(2), &admin().public()).expect("a snapshot")
 }
 
-fn decode(bytes: &[u8]) -> Result<Snapshot, SnapshotError> {
+fn decode(bytes: &[u8]) -> Result<Snapshot, FormatError> {
     Snapshot::decode(bytes, &roster(1, &[1, 2, 3]))
 }
 
-fn forge(at: usize, with: &[u8]) -> Result<Snapshot, SnapshotError> {
+fn forge(at: usize, with: &[u8]) -> Result<Snapshot, FormatError> {
     let mut bytes = signed(&snapshot());
     bytes[at..at + with.len()].copy_from_slice(with);
     decode(&signed_anew(&bytes, bytes.len() - 64, 2))
@@ -40,8 +40,9 @@ fn any_section() -> impl Strategy<Value = Section> {
         let (incarnation, manifest, one, other, bytes) = numbers;
         let id = StreamId { incarnation: Incarnation(incarnation), ..stream_id(2, stream) };
         let start = Sequence(if stream == Stream::Records { one.min(other) } else { 0 });
-        let sequence = Sequence(one.max(other));
-        Section { id, manifest, start, start_value, sequence, value, bytes }
+        let start = Chain { sequence: start, value: start_value };
+        let end = Chain { sequence: Sequence(one.max(other)), value };
+        Section { id, manifest, start, end, bytes }
     })
 }
 
@@ -96,53 +97,55 @@ fn any_cut_and_any_addition_is_refused() {
         assert!(decode(&bytes[..end]).is_err(), "{end}");
     }
     let longer = [bytes.as_slice(), &[0; 64]].concat();
-    assert!(matches!(decode(&longer), Err(SnapshotError::Form(FormError::Signature { .. }))));
+    assert!(matches!(decode(&longer), Err(FormatError::Signature { .. })));
     let longer = signed_anew(&longer, longer.len() - 64, 2);
-    assert_eq!(decode(&longer), Err(FormError::Surplus(64).into()));
+    assert_eq!(decode(&longer), Err(FormatError::Surplus(64)));
     let large = vec![0; SNAPSHOT_BYTES_MAX + 1];
-    let error = FormError::Large { found: large.len(), most: SNAPSHOT_BYTES_MAX };
-    assert_eq!(decode(&large), Err(error.into()));
+    let error = FormatError::Many { what: "bytes", found: large.len(), most: SNAPSHOT_BYTES_MAX };
+    assert_eq!(decode(&large), Err(error));
 }
 
 #[test]
 fn strangers_are_not_heard() {
     let bytes = signed(&snapshot());
     let removed = Snapshot::decode(&bytes, &roster(2, &[1, 3]));
-    assert_eq!(removed, Err(MessageError::NoMember(site(2).public().to_string()).into()));
+    assert_eq!(removed, Err(FormatError::NoMember(site(2).public().to_string()).into()));
     let elsewhere = snapshot().sign(&site(2), &other_admin().public()).expect("signed");
     let (expected, found) = (admin().public(), other_admin().public().to_string());
-    assert_eq!(decode(&elsewhere), Err(MessageError::OtherNetwork { expected, found }.into()));
+    assert_eq!(decode(&elsewhere), Err(FormatError::OtherNetwork { expected, found }));
     let forged = decode(&signed_anew(&bytes, bytes.len() - 64, 1));
-    assert!(matches!(forged, Err(SnapshotError::Form(FormError::Signature { .. }))), "{forged:?}");
+    assert!(matches!(forged, Err(FormatError::Signature { .. })), "{forged:?}");
 }
 
 #[test]
 fn a_site_vouches_for_its_own_streams_alone() {
     let mut others = snapshot();
     others.sections[1].id.site = site(1).public();
-    assert_eq!(others.sign(&site(2), &admin().public()), Err(SnapshotError::OtherSite));
+    assert_eq!(others.sign(&site(2), &admin().public()), Err(FormatError::OtherSite));
     let section = SECTIONS + 2;
-    assert_eq!(forge(section, &site(1).public().to_bytes()), Err(SnapshotError::OtherSite));
-    assert_eq!(forge(section, &site(9).public().to_bytes()), Err(SnapshotError::OtherSite));
+    assert_eq!(forge(section, &site(1).public().to_bytes()), Err(FormatError::OtherSite));
+    let unknown = forge(section, &site(9).public().to_bytes());
+    assert!(matches!(unknown, Err(FormatError::NoMember(_))), "{unknown:?}");
 }
 
 #[test]
 fn what_a_member_signed_by_mistake_is_named() {
     let stream = SECTIONS + 2 + 32 + 8;
-    assert_eq!(forge(stream, &[2]), Err(MessageError::Stream(2).into()), "cells travel no more");
-    assert_eq!(forge(stream + 1, &[1]), Err(MessageError::Generation(1).into()));
+    assert!(is_number(&forge(stream, &[2]), "stream", 2), "cells travel no more");
+    assert!(is_number(&forge(stream + 1, &[1]), "records of generation", 1));
     assert!(forge(SECTIONS, &[0xff; 2]).is_err(), "packs are no sections");
     let packs = SECTIONS + 2 + 2 * SECTION_BYTES;
-    assert_eq!(forge(packs, &[1]), Err(FormError::Surplus(32).into()));
-    assert_eq!(forge(packs, &[5]), Err(FormError::Cut.into()));
+    assert_eq!(forge(packs, &[1]), Err(FormatError::Surplus(32)));
+    assert_eq!(forge(packs, &[5]), Err(FormatError::Cut));
     let sequence = SECTIONS + 2 + SECTION_BYTES - 8 - 32 - 8;
     let endless = SEQUENCE_MAX + 1;
-    assert_eq!(forge(sequence, &endless.to_le_bytes()), Err(MessageError::Endless(endless).into()));
+    assert!(is_number(&forge(sequence, &endless.to_le_bytes()), "sequence", endless));
     let start = SECTIONS + 2 + 32 + 8 + 1 + 8 + 8;
-    assert_eq!(forge(start, &[43]), Err(SnapshotError::Start(43)), "behind its end");
-    assert_eq!(forge(start + SECTION_BYTES, &[1]), Err(SnapshotError::Start(1)), "sightings from the middle");
+    assert!(is_number(&forge(start, &[43]), "section after item", 43), "behind its end");
+    let middle = forge(start + SECTION_BYTES, &[1]);
+    assert!(is_number(&middle, "section after item", 1), "sightings from the middle");
     // As many bytes as no number has, and one more than there are packs for.
-    let size = |sections, packs| Err(SnapshotError::Size { sections, packs });
+    let size = |sections, packs| Err(FormatError::Packs { sections, packs });
     let bytes = SECTIONS + 2 + SECTION_BYTES - 8;
     assert_eq!(forge(bytes, &[0xff; 8]), size(2, 2));
     assert_eq!(forge(bytes, &(PACK_BYTES as u64 + 2).to_le_bytes()), size(2, 2));
@@ -157,19 +160,18 @@ fn the_largest_snapshot_is_read_and_no_larger_one_is_made() {
     let bytes = signed(&full);
     assert_eq!(bytes.len(), SNAPSHOT_BYTES_MAX);
     assert_eq!(decode(&bytes), Ok(full.clone()));
-    let refused = |snapshot: &Snapshot| {
-        let (sections, packs) = (snapshot.sections.len(), snapshot.packs.len());
-        let refused = snapshot.sign(&site(2), &admin().public());
-        assert_eq!(refused, Err(SnapshotError::Size { sections, packs }));
+    let refused = |snapshot: &Snapshot, error: FormatError| {
+        assert_eq!(snapshot.sign(&site(2), &admin().public()), Err(error));
     };
     let mut sections = full.clone();
     sections.sections.push(Section { bytes: 0, ..section });
-    refused(&sections);
+    refused(&sections, too_many("sections", SECTIONS_MAX + 1, SECTIONS_MAX));
     let mut packs = full;
     packs.packs.push(pack_digest(b"a pack"));
-    refused(&packs);
+    refused(&packs, too_many("packs", PACKS_MAX + 1, PACKS_MAX));
+    packs.packs.pop();
     packs.sections[0].bytes += 1;
-    refused(&packs);
+    refused(&packs, FormatError::Packs { sections: SECTIONS_MAX, packs: PACKS_MAX });
 }
 
 #[test]

@@ -111,7 +111,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
     let roster = folder.roster()?;
     if let Some(name) = arguments.name.as_ref().filter(|_| chosen.is_empty()) {
-        let member = roster.members().iter().find(|member| member.name == *name);
+        let member = roster.members.iter().find(|member| member.name == *name);
         let member = member.ok_or_else(|| nobody(name))?;
         return change_caps(arguments, &folder, &session, &roster, member);
     }
@@ -138,18 +138,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         text += "Nobody asks to be let in.\n";
     }
     let told: Vec<Value> = chosen.iter().map(Asking::json).collect();
-    let version = folder.roster()?.version();
+    let version = folder.roster()?.version;
     common.tell(&json!({"admitted": told, "roster": version, "changes": changes}), &text)
 }
 
 /// Signs a roster with these in it, and the documents sealed to them. Says whether that changed anything.
 pub(super) fn sign_in(folder: &Folder, newcomers: Vec<Newcomer>) -> Result<bool, Problem> {
     let old = folder.roster()?;
-    let mut members = old.members().to_vec();
+    let mut members = old.members.clone();
     for Newcomer { introduction, caps, is_told } in newcomers {
-        let site = *introduction.site();
-        let sealing = *introduction.sealing();
-        let name = introduction.name().clone();
+        let site = introduction.site;
+        let sealing = introduction.sealing;
+        let name = introduction.name.clone();
         if let Some(other) = members.iter().find(|member| member.name == name && member.site != site) {
             return Err(Problem::Refused(format!(
                 "there is a member called {name} already, with key {}: if that site lost its data, remove it first \
@@ -164,10 +164,10 @@ pub(super) fn sign_in(folder: &Folder, newcomers: Vec<Newcomer>) -> Result<bool,
         folder.keep_introduction(&introduction)?;
     }
     members.sort_by_key(|member| member.site);
-    if members == old.members() {
+    if members == old.members {
         return Ok(false);
     }
-    let roster = folder.sign_roster(old.version() + 1, members)?;
+    let roster = folder.sign_roster(old.version + 1, members)?;
     documents::seal_again(folder, &roster)?;
     folder.keep_roster(&roster)?;
     Ok(true)
@@ -187,10 +187,10 @@ fn asking(folder: &Folder, session: &Session<'_>, wanted: &Wanted) -> Result<Vec
     for open in folder.invites()? {
         let Some((_, bytes)) = session.operator.pending(&[open.key])?.into_iter().next() else { continue };
         let introduction = match Introduction::decode(&bytes) {
-            Ok(introduction) if *introduction.name() == open.name => introduction,
+            Ok(introduction) if introduction.name == open.name => introduction,
             unusable => {
                 let why = unusable
-                    .map_or_else(|error| error.to_string(), |other| format!("it names {}", other.name()));
+                    .map_or_else(|error| error.to_string(), |other| format!("it names {}", other.name));
                 let name = &open.name;
                 eprintln!(
                     "seenit: what was left with the invite of {name} is of no use ({why}): invite {name} again"
@@ -198,7 +198,7 @@ fn asking(folder: &Folder, session: &Session<'_>, wanted: &Wanted) -> Result<Vec
                 continue;
             }
         };
-        let before = folder.caps_before(introduction.site())?;
+        let before = folder.caps_before(&introduction.site)?;
         let caps = wanted.over(before.unwrap_or(DEFAULT_CAPS));
         found.push(Asking { open, introduction, caps, was_member: before.is_some() });
     }
@@ -239,7 +239,7 @@ impl Asking {
     fn json(&self) -> Value {
         json!({
             "name": self.open.name.as_str(),
-            "site": self.introduction.site().to_string(),
+            "site": self.introduction.site.to_string(),
             "words": self.introduction.words(),
             "spam": self.caps.spam,
             "ham": self.caps.ham,
@@ -293,9 +293,9 @@ fn change_caps(
     let mut text = format!("{name} is a member already, {}: nothing was changed.\n", caps_text(caps));
     let mut changes = Vec::new();
     if caps != member.caps {
-        let others = roster.members().iter().filter(|other| other.site != member.site).cloned();
+        let others = roster.members.iter().filter(|other| other.site != member.site).cloned();
         let members = others.chain([Member { caps, ..member.clone() }]).collect();
-        folder.keep_roster(&folder.sign_roster(roster.version() + 1, members)?)?;
+        folder.keep_roster(&folder.sign_roster(roster.version + 1, members)?)?;
         changes = publish(folder, session)?;
         text = format!("{name}: {}, before {}\n", caps_text(caps), caps_text(member.caps));
     }

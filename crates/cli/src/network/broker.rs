@@ -89,7 +89,7 @@ fn configuration(folder: &Folder, settings: &Settings) -> Result<String, Problem
 fn authority(folder: &Folder) -> Result<String, Problem> {
     let authority = Authority::of(folder.secret());
     let roster = folder.roster()?;
-    let account = authority.account(roster.version(), &folder.removed(&roster)?);
+    let account = authority.account(roster.version, &folder.removed(&roster)?);
     let system = authority.system_account();
     Ok(format!(
         "# Whom the broker of network {} trusts. `seenit network` writes this: do not change it.\n\

@@ -10,7 +10,7 @@ use seenit_filter::readable;
 use seenit_ledger::private;
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::{AdminKey, AdminSecret, BrokerKey, KEY_BYTES, SiteKey};
-use seenit_sites::manifest::{HashKey, MANIFEST_BYTES_MAX, Manifest, Terms};
+use seenit_sites::manifest::{HashKey, MANIFEST_BYTES_MAX, Manifest, ManifestTerms};
 use seenit_sites::roster::{Caps, Member, Name, ROSTER_BYTES_MAX, Roster};
 
 use self::settings::Settings;
@@ -194,7 +194,7 @@ impl Folder {
         for path in files(&self.path.join(INTRODUCTIONS))? {
             let name = path.file_name().and_then(|name| name.to_str()?.parse::<SiteKey>().ok());
             if let Some(site) = name.filter(|site| roster.member(site).is_none()) {
-                removed.push(*self.introduction(&site)?.broker_key());
+                removed.push(self.introduction(&site)?.broker);
             }
         }
         removed.sort_unstable();
@@ -220,16 +220,21 @@ impl Folder {
 
     /// Keeps a roster: from then on it is the newest.
     pub(super) fn keep_roster(&self, roster: &Roster) -> Result<(), Problem> {
-        write(&self.document("roster", roster.version()), roster.bytes())
+        write(&self.document("roster", roster.version), &roster.bytes)
     }
 
     /// Signs the next manifest, and keeps it with its hash key.
-    pub(super) fn add_manifest(&self, terms: Terms, roster: &Roster, key: &HashKey) -> Result<u64, Problem> {
+    pub(super) fn add_manifest(
+        &self,
+        terms: ManifestTerms,
+        roster: &Roster,
+        key: &HashKey,
+    ) -> Result<u64, Problem> {
         let number = self.numbers("manifest")?.into_iter().max().unwrap_or(0) + 1;
         let manifest = Manifest::sign(&self.secret, number, terms, roster, key, random()?)
             .map_err(|error| Problem::Refused(error.to_string()))?;
         write(&self.hash_key_file(&manifest), format!("{}\n", hex::encode(key.to_bytes())).as_bytes())?;
-        write(&self.document("manifest", number), manifest.bytes())?;
+        write(&self.document("manifest", number), &manifest.bytes)?;
         Ok(number)
     }
 
@@ -240,7 +245,7 @@ impl Folder {
         hex::decode_to_slice(read(&path, LINE_BYTES_MAX)?.trim_ascii_end(), &mut bytes)
             .map_err(|_| damaged(&path, "it holds no hash key: 32 hexadecimal digits"))?;
         let key = HashKey::from_bytes(bytes);
-        if key.fingerprint() == manifest.key() {
+        if key.fingerprint() == manifest.key {
             Ok(key)
         } else {
             Err(damaged(&path, "it is another hash key"))
@@ -248,7 +253,7 @@ impl Folder {
     }
 
     pub(super) fn keep_introduction(&self, introduction: &Introduction) -> Result<(), Problem> {
-        let path = self.introduction_file(introduction.site());
+        let path = self.introduction_file(&introduction.site);
         write(&path, format!("{introduction}\n").as_bytes())
     }
 
@@ -264,7 +269,7 @@ impl Folder {
     }
 
     fn hash_key_file(&self, manifest: &Manifest) -> PathBuf {
-        self.path.join(HASH_KEYS).join(hex::encode(manifest.key().0))
+        self.path.join(HASH_KEYS).join(hex::encode(manifest.key.0))
     }
 
     fn document(&self, kind: &str, number: u64) -> PathBuf {

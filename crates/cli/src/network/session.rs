@@ -56,9 +56,9 @@ impl<'a> Session<'a> {
         let authority = Authority::of(folder.secret());
         if let Some(system) = &self.system {
             let removed = folder.removed(&roster)?;
-            let account = authority.account(roster.version(), &removed);
+            let account = authority.account(roster.version, &removed);
             if system.push(&nkey_account(&folder.network()), &account)? {
-                changes.push(format!("told the broker who is removed, as of roster {}", roster.version()));
+                changes.push(format!("told the broker who is removed, as of roster {}", roster.version));
             }
         }
         changes.extend(self.operator.make(&sites(&roster), &self.limits)?.iter().filter_map(change));
@@ -87,11 +87,11 @@ fn refused(error: BrokerError, folder: &Folder) -> Problem {
 fn documents(folder: &Folder, roster: &Roster) -> Result<Vec<SignedDocument>, Problem> {
     let names = Names::of(&folder.network());
     let manifests = folder.manifests()?.into_iter().map(|manifest| {
-        let subject = names.manifest(manifest.number());
-        SignedDocument { subject, bytes: manifest.bytes().to_vec() }
+        let subject = names.manifest(manifest.number);
+        SignedDocument { subject, bytes: manifest.bytes.to_vec() }
     });
     let mut documents: Vec<SignedDocument> = manifests.collect();
-    documents.push(SignedDocument { subject: names.roster(), bytes: roster.bytes().to_vec() });
+    documents.push(SignedDocument { subject: names.roster(), bytes: roster.bytes.to_vec() });
     Ok(documents)
 }
 
@@ -99,13 +99,13 @@ fn documents(folder: &Folder, roster: &Roster) -> Result<Vec<SignedDocument>, Pr
 fn users(folder: &Folder, roster: &Roster, authority: &Authority) -> Result<Vec<(SiteKey, String)>, Problem> {
     let user = |site: SiteKey| {
         let introduction = folder.introduction(&site)?;
-        Ok((site, authority.site(&site, introduction.broker_key())))
+        Ok((site, authority.site(&site, &introduction.broker)))
     };
     sites(roster).into_iter().map(user).collect()
 }
 
 pub(super) fn sites(roster: &Roster) -> Vec<SiteKey> {
-    roster.members().iter().map(|member| member.site).collect()
+    roster.members.iter().map(|member| member.site).collect()
 }
 
 fn change(made: &Made) -> Option<String> {

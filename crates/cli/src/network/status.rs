@@ -37,9 +37,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     streams.iter().flatten().for_each(|state| text += &line(state));
     let invited = |open: &Open| json!({"name": open.name.as_str(), "expires_secs": open.expires_secs});
     let document = json!({
-        "network": roster.network().to_string(),
+        "network": roster.network.to_string(),
         "broker": settings.map(|settings| settings.nats),
-        "roster": roster.version(),
+        "roster": roster.version,
         "members": members(&roster),
         "invites": invites.iter().map(invited).collect::<Vec<_>>(),
         "manifests": manifests.iter().map(manifest).collect::<Vec<_>>(),
@@ -59,23 +59,23 @@ fn members(roster: &Roster) -> Vec<Value> {
             "seen": caps.seen,
         })
     };
-    roster.members().iter().map(one).collect()
+    roster.members.iter().map(one).collect()
 }
 
 fn manifest(manifest: &Manifest) -> Value {
-    let terms = manifest.terms();
+    let terms = manifest.terms;
     json!({
-        "number": manifest.number(),
+        "number": manifest.number,
         "first_generation": terms.first_generation.0,
         "generation_secs": terms.generation_secs,
-        "hash_key": hex::encode(manifest.key().0),
+        "hash_key": hex::encode(manifest.key.0),
         "sites": manifest.sites().count(),
     })
 }
 
 fn told(roster: &Roster, manifests: &[Manifest], invites: &[Open]) -> String {
-    let mut text = format!("network {}\nroster {}\n", roster.network(), roster.version());
-    for member in roster.members() {
+    let mut text = format!("network {}\nroster {}\n", roster.network, roster.version);
+    for member in &roster.members {
         let caps = member.caps;
         let name = member.name.as_str();
         let spam = caps.spam;
@@ -87,8 +87,8 @@ fn told(roster: &Roster, manifests: &[Manifest], invites: &[Open]) -> String {
         let _ = writeln!(text, "  {:32}invited", open.name.as_str());
     }
     for manifest in manifests {
-        let number = manifest.number();
-        let first = manifest.terms().first_generation;
+        let number = manifest.number;
+        let first = manifest.terms.first_generation;
         let sites = manifest.sites().count();
         let _ = writeln!(text, "manifest {number}: from generation {first} on, for {sites} sites");
     }

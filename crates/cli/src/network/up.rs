@@ -118,7 +118,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let Some(own) = &own
         && sign_in(&folder, vec![own.newcomer()])?
     {
-        changes.push(format!("admitted {}, the site in {}", own.introduction.name(), own.data.display()));
+        changes.push(format!("admitted {}, the site in {}", own.introduction.name, own.data.display()));
     }
     changes.extend(broker::configure(&folder, before.as_ref(), &settings)?);
     let started = if arguments.no_start { None } else { broker::start(&folder, &settings)? };
@@ -142,7 +142,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         let data = own.data.display();
         let config = arguments.config.display();
         let _ = writeln!(text, "Now run: seenit serve --data {data} --config {config}");
-    } else if folder.roster()?.members().is_empty() {
+    } else if folder.roster()?.members.is_empty() {
         text += "Now invite the first site: seenit network invite NAME\n";
     }
     let told = json!({"network": folder.network().to_string(), "changes": changes, "started": started});
@@ -187,8 +187,7 @@ impl OwnSite {
     fn configure(&self, folder: &Folder, settings: &Settings, config: &Path) -> Result<Vec<String>, Problem> {
         let network = folder.network();
         let mut changes = Vec::new();
-        let jwt =
-            Authority::of(folder.secret()).site(self.introduction.site(), self.introduction.broker_key());
+        let jwt = Authority::of(folder.secret()).site(&self.introduction.site, &self.introduction.broker);
         if SiteLogin::new(&self.secret, network, &self.data).keep_jwt(jwt.as_bytes())? {
             changes.push(format!("gave the site in {} its JWT for the broker", self.data.display()));
         }

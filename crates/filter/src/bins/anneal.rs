@@ -11,7 +11,7 @@ use crate::layout::within;
 use crate::random::SplitMix;
 
 /// The most moves of one run: each costs about a microsecond, and its cost is kept.
-pub const MOVES_MAX: u64 = 10_000_000;
+pub(crate) const MOVES_MAX: u64 = 10_000_000;
 
 /// How many keys a move shifts, of the d that the giving bin has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,7 +22,8 @@ impl Goal {
     }
 
     /// The cost at these rates.
-    pub fn cost(self, bins: &[Bin], rates: &[f64]) -> f64 {
+    #[cfg(test)]
+    pub(super) fn cost(self, bins: &[Bin], rates: &[f64]) -> f64 {
         bins.iter().zip(rates).map(|(bin, rate)| self.stake(bin) * rate).sum()
     }
 

@@ -34,7 +34,7 @@ impl<S: AsRef<[u64]>> PackedCells<S> {
     }
 
     /// How they lie.
-    pub fn shape(&self) -> Packing {
+    pub(crate) fn shape(&self) -> Packing {
         self.packing
     }
 

@@ -40,7 +40,7 @@ pub struct SharedPackedCells {
 
 impl PackedCells {
     /// Hands the cells to many threads at once.
-    pub fn share(self) -> SharedPackedCells {
+    pub(crate) fn share(self) -> SharedPackedCells {
         let (packing, len) = (self.shape(), self.len());
         SharedPackedCells { packing, len, pages: self.into_words().share() }
     }
@@ -52,7 +52,7 @@ impl SharedPackedCells {
     }
 
     /// How they lie.
-    pub fn shape(&self) -> Packing {
+    pub(crate) fn shape(&self) -> Packing {
         self.packing
     }
 }

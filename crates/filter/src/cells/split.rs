@@ -79,7 +79,7 @@ impl Split {
 
     /// The largest count.
     #[inline(always)]
-    pub fn cap(&self) -> u64 {
+    pub(crate) fn cap(&self) -> u64 {
         (1 << (HIGH_BITS + self.low_bits())) - 1
     }
 
@@ -253,7 +253,7 @@ impl SplitCells {
     }
 
     /// Its shape.
-    pub fn split(&self) -> Split {
+    pub(crate) fn split(&self) -> Split {
         self.split
     }
 

@@ -159,7 +159,7 @@ impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
     }
 
     /// Which cells are a key's.
-    pub fn layout(&self) -> &L {
+    pub(crate) fn layout(&self) -> &L {
         &self.layout
     }
 
@@ -185,12 +185,6 @@ impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
         super::count_many_in((&self.layout, &self.cells), self.one_line, hasher, keys, counts);
     }
 
-    /// Counts the key with this hash once more.
-    #[inline]
-    pub fn insert(&self, hash: Hash128) {
-        self.insert_weighted(hash, 1);
-    }
-
     /// Counts the key `weight` times more, exactly as so many single insertions would.
     #[inline]
     pub fn insert_weighted(&self, hash: Hash128, weight: u64) {
@@ -201,7 +195,7 @@ impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
 
     /// The same; returns what the key's count was before, with no other insertion in between.
     #[inline]
-    pub fn insert_and_tell(&self, hash: Hash128, weight: u64) -> u64 {
+    pub(crate) fn insert_and_tell(&self, hash: Hash128, weight: u64) -> u64 {
         let mut room = [0; MAX_K as usize];
         let key = gathered(&self.layout, &self.cells, hash, &mut room);
         alone(&self.cells, &self.locks, key, |cells| {
@@ -225,13 +219,6 @@ impl<L: Layout, C: SharedCells> SharedCountingFilter<Intuitive, L, C> {
         let mut room = [0; MAX_K as usize];
         let key = gathered(&self.layout, &self.cells, hash, &mut room);
         alone(&self.cells, &self.locks, key, |cells| Intuitive::remove_at(cells, key, weight))
-    }
-}
-
-impl<R: Rule, L: Layout> SharedCountingFilter<R, L> {
-    /// A copy for one owner: everything inserted before the call, and perhaps part of what is inserted during it.
-    pub fn snapshot(&self) -> Result<CountingFilter<R, L>, GeometryError> {
-        self.copied(PackedCells::zeroed(self.cells.shape(), self.cells.len(), HugePages::Default)?)
     }
 }
 

@@ -6,7 +6,7 @@ use super::DeltaError;
 use crate::file;
 
 /// The version this release writes and reads.
-pub const DELTA_VERSION: u8 = 1;
+pub(crate) const DELTA_VERSION: u8 = 1;
 /// Bytes before the payload.
 pub const ENVELOPE_BYTES: usize = 64;
 
@@ -21,7 +21,7 @@ pub struct ShortDigest(pub [u8; 16]);
 
 impl ShortDigest {
     /// The first half of a whole digest.
-    pub fn of(digest: &[u8; 32]) -> Self {
+    pub(crate) fn of(digest: &[u8; 32]) -> Self {
         ShortDigest(std::array::from_fn(|i| digest[i]))
     }
 }
@@ -45,7 +45,7 @@ pub enum Kind {
 
 impl Kind {
     /// What messages call it.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Kind::BitGain => "a gain of bits",
             Kind::CountGain => "a gain of counts",
@@ -97,7 +97,7 @@ impl Envelope {
     }
 
     /// Opens a delta: its fields and its payload. Nothing but magic and version is believed before the checksum is.
-    pub fn open(delta: &[u8]) -> Result<(Self, &[u8]), DeltaError> {
+    pub(crate) fn open(delta: &[u8]) -> Result<(Self, &[u8]), DeltaError> {
         let found = delta.len() as u64;
         if delta.starts_with(&file::MAGIC) {
             return Err(DeltaError::FilterFile);

@@ -15,7 +15,7 @@ use crate::maths::bins::Bin;
 use crate::memory::{HugePages, PAGE_BYTES};
 
 /// The most notes: what a score needs beside the bins is a handful of numbers.
-pub const NOTES_MAX: usize = 64;
+pub(crate) const NOTES_MAX: usize = 64;
 
 /// Bytes of what is said of a bin.
 pub(super) const BIN_BYTES: u64 = 48;

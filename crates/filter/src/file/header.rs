@@ -98,7 +98,7 @@ impl Header {
     }
 
     /// Reads a header page. Version before digest: a later version may put its digest elsewhere.
-    pub fn decode(page: &[u8; PAGE_BYTES]) -> Result<Self, FormatError> {
+    pub(crate) fn decode(page: &[u8; PAGE_BYTES]) -> Result<Self, FormatError> {
         let mut fields = Fields { page, at: 0 };
         if fields.bytes::<8>() != MAGIC {
             return Err(FormatError::Magic);

@@ -44,7 +44,7 @@ impl<'a> FileView<'a> {
 
     /// Checks the table of page digests against the header. Before it has been, a page that fits the table proves
     /// nothing: both may come from another file.
-    pub fn check_table(&self) -> Result<(), FormatError> {
+    pub(crate) fn check_table(&self) -> Result<(), FormatError> {
         let padding = &self.table[self.pages.len() * DIGEST_BYTES..];
         let sealed = *blake3::hash(self.table).as_bytes() == self.header.table_digest;
         if !sealed || padding.iter().any(|&byte| byte != 0) {

@@ -102,7 +102,7 @@ impl AnyLayout {
     }
 
     /// Positions a page of the paged layout has; 0 for layouts that know no pages.
-    pub fn slots(&self) -> u64 {
+    pub(crate) fn slots(&self) -> u64 {
         match self {
             AnyLayout::Flat(_) | AnyLayout::Line(_) => 0,
             AnyLayout::Paged(paged) => paged.slots(),
@@ -110,7 +110,7 @@ impl AnyLayout {
     }
 
     /// The first field in which two layouts differ.
-    pub fn like(&self, other: &Self) -> Result<(), Unlike> {
+    pub(crate) fn like(&self, other: &Self) -> Result<(), Unlike> {
         same("layout", self.name().as_str(), other.name().as_str())?;
         same("bits", self.bits(), other.bits())?;
         same("k", self.k(), other.k())?;

@@ -11,11 +11,11 @@ use crate::memory::prefetch;
 use crate::simd::{Level, Simd};
 
 /// Bits of a line: one cache line.
-pub const LINE_BITS: u64 = 512;
+pub(crate) const LINE_BITS: u64 = 512;
 /// Sectors of a line, and so the bits a key sets.
-pub const LINE_SECTORS: usize = 8;
+pub(crate) const LINE_SECTORS: usize = 8;
 /// Bits of a sector: one word.
-pub const SECTOR_BITS: u64 = 64;
+pub(crate) const SECTOR_BITS: u64 = 64;
 
 /// The bits for the sectors are the upper 48 of `lo`, six a sector; the lower ones are the weakest of a
 /// multiplicative hash.
@@ -44,11 +44,6 @@ impl Line {
             rate,
         })?;
         Line::new(lines)
-    }
-
-    /// The number of lines.
-    pub fn lines(&self) -> u64 {
-        self.lines
     }
 
     /// The line of `hash`.

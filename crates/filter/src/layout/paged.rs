@@ -12,7 +12,7 @@ use crate::memory::{PAGE_BITS, PAGE_WORDS};
 use crate::simd::{Level, Simd};
 
 /// The most pages a key may use; more would only be a slow flat filter.
-pub const MAX_PAGES_PER_KEY: u32 = 8;
+pub(crate) const MAX_PAGES_PER_KEY: u32 = 8;
 
 /// A bit of a page is named by 15 bits, the upper ones of a 32-bit word.
 pub(super) const IN_PAGE_SHIFT: u32 = 32 - PAGE_BITS.ilog2();
@@ -64,12 +64,12 @@ impl Paged {
     }
 
     /// Pages a key uses.
-    pub fn pages_per_key(&self) -> u32 {
+    pub(crate) fn pages_per_key(&self) -> u32 {
         self.pages_per_key
     }
 
     /// Positions a block has.
-    pub fn slots(&self) -> u64 {
+    pub(crate) fn slots(&self) -> u64 {
         self.slots
     }
 

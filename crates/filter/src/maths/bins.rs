@@ -12,7 +12,7 @@
 use super::{MAX_K, flat, optimal_k};
 
 /// `(ln 2)^2`: the ideal rate is `e^(-(ln 2)^2 m/n)`, that is `0.6185^(m/n)`.
-pub const LN2_SQUARED: f64 = std::f64::consts::LN_2 * std::f64::consts::LN_2;
+pub(crate) const LN2_SQUARED: f64 = std::f64::consts::LN_2 * std::f64::consts::LN_2;
 
 /// One class of keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub fn ideal_rate(keys: u64, bits: f64) -> f64 {
 }
 
 /// The integer k, at least 1, with the lowest [`flat::rate`].
-pub fn best_k(keys: u64, bits: u64) -> u32 {
+pub(crate) fn best_k(keys: u64, bits: u64) -> u32 {
     let ideal = optimal_k(bits as f64 / keys as f64);
     let low = (ideal.floor() - 1.0).clamp(1.0, f64::from(MAX_K)) as u32;
     let high = (ideal.ceil() + 1.0).clamp(1.0, f64::from(MAX_K)) as u32;

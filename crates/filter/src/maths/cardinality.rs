@@ -27,7 +27,7 @@ pub struct Estimate {
 
 impl ZeroOdds {
     /// The estimate for a filter with `zeros` zero bits; `None` when there are none left to count by.
-    pub fn estimate(&self, zeros: u64) -> Option<Estimate> {
+    pub(crate) fn estimate(&self, zeros: u64) -> Option<Estimate> {
         if zeros == 0 {
             return None;
         }

@@ -1,7 +1,7 @@
 //! The fewest bits a change can take: what deltas are held against.
 
 /// `log2 n!`, by Stirling's series; below 16 by multiplication. Its relative error is below 1e-13.
-pub fn log2_factorial(n: u64) -> f64 {
+pub(crate) fn log2_factorial(n: u64) -> f64 {
     if n < 16 {
         return ((1..=n).product::<u64>() as f64).log2();
     }

@@ -15,7 +15,7 @@ pub fn rate_in_the_limit(bits_per_key: f64, k: u32) -> f64 {
 }
 
 /// The fewest bits, up to `limit`, and the k, that hold `n` keys at `wanted`.
-pub fn size(n: u64, wanted: f64, limit: u64) -> Option<(u64, u32)> {
+pub(crate) fn size(n: u64, wanted: f64, limit: u64) -> Option<(u64, u32)> {
     let wanted = Wanted { keys: n, rate: wanted, unit_bits: 1, limit };
     smallest_with_k(wanted, |m, k| rate(m, k, n))
 }

@@ -9,7 +9,7 @@ use crate::layout::{LINE_BITS, LINE_SECTORS, SECTOR_BITS};
 /// Given its load J, the eight sectors of a line are independent (a key's bit in one says nothing about its bit
 /// in another), and the expected share of set bits in a sector is exactly `1 - (63/64)^J`. So this is the exact
 /// rate: a line that is *not* split has correlated bits, and the same mixture would be 1 to 4 % too low for it.
-pub fn rate(lines: u64, n: u64) -> f64 {
+pub(crate) fn rate(lines: u64, n: u64) -> f64 {
     binomial_mean(n, 1.0 / lines as f64, |load| set_share(SECTOR_BITS as f64, load).powi(LINE_SECTORS as i32))
 }
 
@@ -17,7 +17,7 @@ pub fn rate(lines: u64, n: u64) -> f64 {
 ///
 /// Eight bits a key are best near a rate of 1 %, where a line filter needs 5 % more memory than a flat one. Far
 /// from there they are too many or too few: 22 % more at 10 %, 9 % at 0.1 %, 23 % at 1e-4, 46 % at 1e-5.
-pub fn size(n: u64, wanted: f64, limit: u64) -> Option<u64> {
+pub(crate) fn size(n: u64, wanted: f64, limit: u64) -> Option<u64> {
     let asked = Wanted { keys: n, rate: wanted, unit_bits: LINE_BITS, limit };
     smallest(asked, |lines| rate(lines, n) <= wanted)
 }

@@ -11,7 +11,7 @@ use super::{all_set, mixture::binomial_mean};
 /// Jensen's inequality; the excess grows as pages shrink and as bits per key grow. (A filter so full that most
 /// strangers hit, at k = 7 below some three bits per key, gains a trifle: there each further key in a page does
 /// less harm than the one before.)
-pub fn rate(page_bits: u64, w: u64, l: u32, k: u32, n: u64) -> f64 {
+pub(crate) fn rate(page_bits: u64, w: u64, l: u32, k: u32, n: u64) -> f64 {
     let pairs = n.saturating_mul(u64::from(l));
     let one_page =
         binomial_mean(pairs, 1.0 / w as f64, |load| all_set(page_bits as f64, f64::from(k) * load, k));
@@ -19,7 +19,7 @@ pub fn rate(page_bits: u64, w: u64, l: u32, k: u32, n: u64) -> f64 {
 }
 
 /// The fewest pages, up to `limit`, and the k, that hold `n` keys at `wanted` with one page a key.
-pub fn size(page_bits: u64, n: u64, wanted: f64, limit: u64) -> Option<(u64, u32)> {
+pub(crate) fn size(page_bits: u64, n: u64, wanted: f64, limit: u64) -> Option<(u64, u32)> {
     let wanted = Wanted { keys: n, rate: wanted, unit_bits: page_bits, limit };
     smallest_with_k(wanted, |w, k| rate(page_bits, w, 1, k, n))
 }

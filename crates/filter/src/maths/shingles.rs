@@ -11,7 +11,7 @@
 //!
 //! That is exact while no spam count exceeds the ratio: then a ham count of 1 is enough to silence any
 //! shingle. A spam count c falls only to a ham count of c/ratio or more, which is rarer; a match is then
-//! likelier than this, and f_h = 0 is the safe thing to say. [`spam_rate_max`] says it.
+//! likelier than this, and f_h = 0 is the safe thing to say. [`Choice`](crate::shingles::Choice) says it.
 //!
 //! Shingles are hashed independently, so *given* a tally the formula holds with the rates of its cells. Over
 //! tallies not yet filled the rate scatters, and a tail of t matches moves with its t-th power: at 17 of 32
@@ -21,7 +21,7 @@
 use crate::error::OddsError;
 
 /// The most shingles of one message: a slot is a byte, and an honest message has one shingle a slot.
-pub const SHINGLES_MAX: u32 = 256;
+pub(crate) const SHINGLES_MAX: u32 = 256;
 
 /// The distribution of the number of matches of one message.
 #[derive(Clone, Debug)]
@@ -66,11 +66,6 @@ impl Matches {
         // From the rarest on: a tail of 1e-30 is as exact as one of a half.
         self.odds.iter().skip(threshold as usize).rev().sum::<f64>().min(1.0)
     }
-
-    /// The probability of fewer than `threshold`.
-    pub fn below(&self, threshold: u32) -> f64 {
-        self.odds.iter().take(threshold as usize).sum::<f64>().min(1.0)
-    }
 }
 
 /// One shingle more, which matches or not with these two chances.
@@ -86,7 +81,12 @@ fn add_shingle(odds: &mut Vec<f64>, (matches, fails): (f64, f64)) {
 
 /// The largest f_s at which a message with `listed` listed shingles of `shingles` reaches `threshold` matches
 /// with probability `bound` or less, whatever the ham tally holds: f_h is taken as 0.
-pub fn spam_rate_max(shingles: u32, threshold: u32, listed: u32, bound: f64) -> Result<f64, OddsError> {
+pub(crate) fn spam_rate_max(
+    shingles: u32,
+    threshold: u32,
+    listed: u32,
+    bound: f64,
+) -> Result<f64, OddsError> {
     Matches::new(shingles, listed, 0.0, 0.0)?;
     if !(bound > 0.0 && bound < 1.0) {
         return Err(OddsError::Bound(bound));
@@ -146,10 +146,7 @@ mod tests {
                 }
                 let mean = f64::from(g) * (1.0 - f_h) + f64::from(r - g) * f_s * (1.0 - f_h);
                 assert!((fast.mean() - mean).abs() <= 1e-12 * mean.max(1.0));
-                for t in 0..=r + 1 {
-                    assert!((fast.at_least(t) + fast.below(t) - 1.0).abs() < 1e-12);
-                }
-                assert_eq!((fast.below(0), fast.at_least(r + 1), fast.exactly(r + 1)), (0.0, 0.0, 0.0));
+                assert_eq!((fast.at_least(r + 1), fast.exactly(r + 1)), (0.0, 0.0));
             }
         }
     }
@@ -167,7 +164,7 @@ mod tests {
             + 471_435_600.0 * f.powi(18) * (1.0 - 14.0 * f);
         assert!((matches(32, 0, f, 0.0).at_least(17) / series - 1.0).abs() < 1e-11);
         // And the miss of a listed message: all of 32 silenced by ham at 1e-3 each.
-        assert!((matches(32, 32, 0.5, 1e-3).below(1) / 1e-96 - 1.0).abs() < 1e-12);
+        assert!((matches(32, 32, 0.5, 1e-3).exactly(0) / 1e-96 - 1.0).abs() < 1e-12);
     }
 
     /// What one accident in a thousand million costs: a spam tally may be wrong about one stranger in ten and

@@ -76,7 +76,7 @@ pub struct BaseBlocks<I> {
 
 impl<I: Iterator<Item = Sighting>> BaseBlocks<I> {
     /// Of this list.
-    pub fn new(sightings: impl IntoIterator<Item = Sighting, IntoIter = I>) -> Self {
+    pub(crate) fn new(sightings: impl IntoIterator<Item = Sighting, IntoIter = I>) -> Self {
         BaseBlocks { sightings: sightings.into_iter(), last: None, ready: Vec::new() }
     }
 

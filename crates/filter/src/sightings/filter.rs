@@ -62,7 +62,7 @@ pub struct SeenFilter {
 
 impl SeenFilter {
     /// An empty filter for so many signatures, at least one.
-    pub fn new(capacity: u64) -> Result<Self, GeometryError> {
+    pub(crate) fn new(capacity: u64) -> Result<Self, GeometryError> {
         let packing = Packing::new(CELL_BITS)?;
         let layout = Paged::sized_with_slots(capacity, RATE, packing.per_page())?;
         let key = SipKey::public().fingerprint();
@@ -71,12 +71,12 @@ impl SeenFilter {
     }
 
     /// How many cells a key has.
-    pub fn k(&self) -> u32 {
+    pub(crate) fn k(&self) -> u32 {
         self.cells.layout().k()
     }
 
     /// How many signatures have an entry of their own.
-    pub fn entries(&self) -> u64 {
+    pub(crate) fn entries(&self) -> u64 {
         self.entries.iter().map(SeenTable::signatures).sum()
     }
 

@@ -66,6 +66,7 @@ impl Overflow {
     }
 
     /// How many signatures it has something for.
+    #[cfg(test)]
     pub(super) fn len(&self) -> u64 {
         self.tables.iter().map(Table::len).sum()
     }

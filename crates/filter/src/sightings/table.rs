@@ -30,7 +30,7 @@ pub struct SeenTable {
 
 impl SeenTable {
     /// An empty table for so many signatures, at least one.
-    pub fn new(capacity: u64) -> Result<Self, GeometryError> {
+    pub(crate) fn new(capacity: u64) -> Result<Self, GeometryError> {
         let (lines, overflow) = (Lines::new(capacity)?, Overflow::new(capacity));
         Ok(SeenTable { capacity, lines, overflow, signatures: AtomicU64::new(0) })
     }
@@ -45,7 +45,8 @@ impl SeenTable {
     }
 
     /// How many signatures have something behind their slots, or have no slot.
-    pub fn overflowing(&self) -> u64 {
+    #[cfg(test)]
+    pub(crate) fn overflowing(&self) -> u64 {
         self.overflow.len()
     }
 }

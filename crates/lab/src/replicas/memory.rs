@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use seenit_filter::cells::Packing;
-use seenit_filter::counting::{CountingFilter, Refined};
+use seenit_filter::counting::{Count, CountingFilter, Refined};
 use seenit_filter::hash::{KeyHasher, SipKey};
-use seenit_filter::shingles::{Choice, Finding, Ratio, ShingleLookup, Wanted};
+use seenit_filter::shingles::{Choice, Ratio, Wanted};
 use seenit_filter::{HugePages, Layout, LayoutName};
 use seenit_signature::near::SHINGLES;
 
@@ -63,6 +63,14 @@ impl Geometry {
     }
 }
 
+/// What is known of one shingle.
+pub(super) struct Known {
+    /// Its spam count.
+    pub(super) spam: Count,
+    /// Whether the spam count exceeds the ratio.
+    pub(super) matched: bool,
+}
+
 /// What the product keeps: two counting filters under a secret key.
 pub(super) struct Product {
     key: SipKey,
@@ -89,16 +97,17 @@ impl Product {
 
     /// How many shingles match.
     pub(super) fn matched(&self, shingles: &Shingles) -> u32 {
-        self.lookup().message(&self.key, &keys(shingles)).matched
+        self.explain(shingles).iter().filter(|known| known.matched).count() as u32
     }
 
     /// What is known of each shingle.
-    pub(super) fn explain(&self, shingles: &Shingles) -> Vec<Finding> {
-        self.lookup().explain(&self.key, &keys(shingles))
-    }
-
-    fn lookup(&self) -> ShingleLookup<'_> {
-        ShingleLookup::new(&self.spam, &self.ham, Ratio::default()).expect("both tallies have one key")
+    pub(super) fn explain(&self, shingles: &Shingles) -> Vec<Known> {
+        let known = |hash| {
+            let spam = self.spam.count(hash);
+            let ham = self.ham.count(hash);
+            Known { spam, matched: Ratio::default().is_exceeded(spam, ham) }
+        };
+        keys(shingles).iter().map(|shingle| known(self.key.hash(&shingle.to_bytes()))).collect()
     }
 }
 

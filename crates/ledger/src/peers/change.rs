@@ -143,7 +143,7 @@ mod tests {
     use crate::record::{Record, Verb};
     use crate::signature::Case;
     use crate::testing::{heard, peer as peer_of};
-    use seenit_link::store::{Batch as Link, Peer, Store};
+    use seenit_link::store::{LinkBatch as Link, PeerSite, Store};
     use seenit_sites::roster::Caps;
 
     fn open(folder: &Path) -> Ledger {
@@ -163,11 +163,11 @@ mod tests {
         case
     }
 
-    fn peer(slot: u16) -> Peer {
+    fn peer(slot: u16) -> PeerSite {
         peer_of(slot, Caps { spam: 10, ham: 10, seen: 20 })
     }
 
-    fn set_peers(ledger: &Ledger, peers: &[Peer]) {
+    fn set_peers(ledger: &Ledger, peers: &[PeerSite]) {
         let batch = Link { peers: Some(peers.to_vec()), ..Link::default() };
         ledger.commit(batch).expect("durable");
     }

@@ -26,9 +26,9 @@ pub(crate) struct Peer {
     pub(crate) seen: u64,
 }
 
-impl From<&store::Peer> for Peer {
-    fn from(peer: &store::Peer) -> Self {
-        let store::Peer { slot, site, name, caps } = peer;
+impl From<&store::PeerSite> for Peer {
+    fn from(peer: &store::PeerSite) -> Self {
+        let store::PeerSite { slot, site, name, caps } = peer;
         let (spam, ham, seen) = (caps.spam, caps.ham, caps.seen);
         Peer { slot: slot.0, site: site.to_bytes(), name: name.clone(), spam, ham, seen }
     }

@@ -10,50 +10,30 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use seenit_filter::GeometryError;
-use seenit_filter::counting::Count;
-use seenit_filter::sightings::{AnySeen, Fingerprint, SeenIndex, Sighting, Structure};
+use seenit_filter::sightings::{Fingerprint, SeenIndex, Sighting, Structure};
 
-use super::room::{NoRoom, Room};
+use super::room::{BoundedIndex, NoRoom};
 
 /// Maps of what is pending: so many threads can count at once without waiting for each other.
 const SHARDS: usize = 64;
 
 /// Own sightings of a generation. What is pending is bounded by the signatures that the index may hold.
 pub(crate) struct OwnSeen {
-    index: AnySeen,
+    pub(crate) counts: BoundedIndex,
     pending: [Mutex<HashMap<Fingerprint, u64>>; SHARDS],
     /// Something is pending.
     changed: AtomicBool,
-    room: Room,
 }
 
 impl OwnSeen {
     pub(crate) fn new(structure: Structure, capacity: u64) -> Result<Self, GeometryError> {
         let pending = std::array::from_fn(|_| Mutex::default());
-        let index = AnySeen::new(structure, capacity)?;
-        Ok(OwnSeen { index, pending, changed: AtomicBool::new(false), room: Room::new(capacity) })
-    }
-
-    pub(crate) fn index(&self) -> &AnySeen {
-        &self.index
-    }
-
-    pub(crate) fn room(&self) -> &Room {
-        &self.room
-    }
-
-    pub(crate) fn count(&self, fingerprint: Fingerprint) -> Count {
-        self.index.count(fingerprint)
+        let counts = BoundedIndex::new(structure, capacity)?;
+        Ok(OwnSeen { counts, pending, changed: AtomicBool::new(false) })
     }
 
     fn shard(&self, fingerprint: Fingerprint) -> MutexGuard<'_, HashMap<Fingerprint, u64>> {
         lock(&self.pending[fingerprint.get() as usize % SHARDS])
-    }
-
-    /// Whether there is room for a signature.
-    pub(crate) fn check(&self, fingerprint: Fingerprint) -> Result<(), NoRoom> {
-        let before = self.index.count(fingerprint).value;
-        self.room.check(before).inspect_err(|_| self.room.note_refused())
     }
 
     /// Counts so many more, where there is room for them.
@@ -61,22 +41,22 @@ impl OwnSeen {
         if recipients == 0 {
             return Ok(());
         }
-        self.check(fingerprint)?;
+        self.counts.admit(fingerprint)?;
         let before = {
             let mut pending = self.shard(fingerprint);
             let noted = pending.entry(fingerprint).or_default();
             *noted = noted.saturating_add(recipients);
-            self.index.add(fingerprint, recipients).before
+            self.counts.index.add(fingerprint, recipients).before
         };
-        self.room.note(before);
+        self.counts.note(before);
         self.changed.store(true, Release);
         Ok(())
     }
 
     /// Counts what the log has already, whatever the index holds.
     pub(crate) fn load(&self, fingerprint: Fingerprint, increment: u64) {
-        let before = self.index.add(fingerprint, increment).before;
-        self.room.note(before);
+        let before = self.counts.index.add(fingerprint, increment).before;
+        self.counts.note(before);
     }
 
     /// Whether anything is pending.
@@ -93,7 +73,7 @@ impl OwnSeen {
         for shard in &self.pending {
             let mut pending = lock(shard);
             for (fingerprint, increment) in std::mem::take(&mut *pending) {
-                let count = self.index.count(fingerprint).value;
+                let count = self.counts.index.count(fingerprint).value;
                 taken.push(Sighting { fingerprint, increment: increment.min(count), count });
             }
         }

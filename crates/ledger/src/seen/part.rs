@@ -1,14 +1,13 @@
 //! One hash key of a generation, and what is counted under it: what this site saw, and the peer sum.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 
 use seenit_filter::counting::Count;
 use seenit_filter::hash::{Hash128, SipKey};
-use seenit_filter::sightings::{AnySeen, Fingerprint, SeenIndex, Sighting};
+use seenit_filter::sightings::{AnySeen, SeenIndex, Sighting};
 
 use super::own::OwnSeen;
+use super::room::BoundedIndex;
 use crate::signature::SignatureRef;
 
 /// What signatures are hashed with. `sip` is `None` for the ledger's own key, under which a signature is hashed anyway.
@@ -68,23 +67,11 @@ impl Part {
         Part { under, own: None, peers: None, next: None }
     }
 
-    /// Adds recipients that got a signature; never below the truth.
-    #[inline]
-    pub(crate) fn count(&self, fingerprint: Fingerprint, sum: &mut Count) {
-        for count in [
-            self.own.as_ref().map(|own| own.count(fingerprint)),
-            self.peers.as_ref().map(|peers| peers.index.count(fingerprint)),
-        ]
-        .into_iter()
-        .flatten()
-        {
-            add(sum, count);
-        }
-    }
-
     /// All indexes that answers are made of.
+    #[inline]
     pub(crate) fn indexes(&self) -> impl Iterator<Item = &AnySeen> {
-        self.own.iter().map(|own| own.index()).chain(self.peers.iter().map(|peers| peers.index()))
+        let own = self.own.iter().map(|own| &own.counts.index);
+        own.chain(self.peers.iter().map(|peers| &peers.counts.index))
     }
 }
 
@@ -96,25 +83,10 @@ pub(crate) fn add(sum: &mut Count, count: Count) {
 /// What all other sites saw of one generation, each up to its cap. It holds as many signatures as it was made for: how
 /// much of a large network a small site remembers is for the small site to say.
 pub(crate) struct PeerSum {
-    index: AnySeen,
-    signatures: AtomicU64,
-    /// New signatures that it had no room for.
-    refused: AtomicU64,
+    pub(crate) counts: BoundedIndex,
 }
 
 impl PeerSum {
-    pub(crate) fn new(index: AnySeen) -> Self {
-        PeerSum { index, signatures: AtomicU64::new(0), refused: AtomicU64::new(0) }
-    }
-
-    pub(crate) fn index(&self) -> &AnySeen {
-        &self.index
-    }
-
-    pub(crate) fn refused(&self) -> u64 {
-        self.refused.load(Relaxed)
-    }
-
     /// Raises it by what a site says, which counts for `cap` at most.
     ///
     /// With the increment and the new count together the site's earlier counts need not be known: it counted for
@@ -125,17 +97,14 @@ impl PeerSum {
         if after == 0 {
             return;
         }
-        if self.index.count(fingerprint).value == 0 {
-            // One thread counts in a sum at a time, or two for the moment of a rebuild.
-            if self.signatures.load(Relaxed) >= self.index.capacity() {
-                self.refused.fetch_add(1, Relaxed);
-                return;
-            }
-            self.signatures.fetch_add(1, Relaxed);
-        }
+        let index = &self.counts.index;
+        let Ok(known) = self.counts.admit(fingerprint) else { return };
+        self.counts.note(known);
         if after > before {
-            self.index.add(fingerprint, after - before);
+            index.add(fingerprint, after - before);
         }
-        self.index.raise_to(fingerprint, after);
+        index.raise_to(fingerprint, after);
+        let raised = index.count(fingerprint);
+        debug_assert!(raised.saturated || raised.value >= after, "at least to min(m, c)");
     }
 }

@@ -1,4 +1,4 @@
-//! How many signatures the own index of a generation holds, and how many it may.
+//! An index that holds as many signatures as it was made for.
 //!
 //! Beyond its capacity an index takes absent keys for known ones more often than it promises. So it never holds more:
 //! a sighting of a new signature is refused then. That also bounds memory, since large counts take a few bytes more
@@ -7,6 +7,9 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use seenit_filter::GeometryError;
+use seenit_filter::sightings::{AnySeen, Fingerprint, SeenIndex, Structure};
+
 /// A sighting cannot be counted: the index holds as many signatures as it was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoRoom {
@@ -14,37 +17,37 @@ pub(crate) struct NoRoom {
     pub(crate) most: u64,
 }
 
-/// What an index holds. Two threads that count a new signature at once may both be let in: the limit is exceeded by no
-/// more than there are threads.
-#[derive(Debug)]
-pub(crate) struct Room {
+/// An index and what it holds. Two threads that count a new signature at once may both be let in: the limit is exceeded
+/// by no more than there are threads.
+pub(crate) struct BoundedIndex {
+    pub(crate) index: AnySeen,
+    capacity: u64,
     signatures: AtomicU64,
-    signatures_max: u64,
-    /// Sightings that were refused.
     refused: AtomicU64,
 }
 
-impl Room {
-    pub(crate) fn new(capacity: u64) -> Self {
-        Room { signatures: AtomicU64::new(0), signatures_max: capacity, refused: AtomicU64::new(0) }
+impl BoundedIndex {
+    pub(crate) fn new(structure: Structure, capacity: u64) -> Result<Self, GeometryError> {
+        let (signatures, refused) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(BoundedIndex { index: AnySeen::new(structure, capacity)?, capacity, signatures, refused })
     }
 
-    /// Whether a signature that has a count may get more.
-    pub(crate) fn check(&self, before: u64) -> Result<(), NoRoom> {
-        let (held, most) = (self.signatures.load(Relaxed), self.signatures_max);
-        if before == 0 && held >= most { Err(NoRoom { held, most }) } else { Ok(()) }
+    /// What a signature has, if it may get more.
+    pub(crate) fn admit(&self, fingerprint: Fingerprint) -> Result<u64, NoRoom> {
+        let before = self.index.count(fingerprint).value;
+        let (held, most) = (self.signatures.load(Relaxed), self.capacity);
+        if before == 0 && held >= most {
+            self.refused.fetch_add(1, Relaxed);
+            return Err(NoRoom { held, most });
+        }
+        Ok(before)
     }
 
-    /// Notes that it did.
+    /// Notes that a signature that had so many got more.
     pub(crate) fn note(&self, before: u64) {
         if before == 0 {
             self.signatures.fetch_add(1, Relaxed);
         }
-    }
-
-    /// Notes that a sighting was refused.
-    pub(crate) fn note_refused(&self) {
-        self.refused.fetch_add(1, Relaxed);
     }
 
     /// Sightings that were refused.

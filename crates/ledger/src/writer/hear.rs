@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use seenit_filter::sightings::{Sighting, decode};
 use seenit_link::rows;
-use seenit_link::store::{Base, Batch, Committed, Heard, HeldStream, Peer};
+use seenit_link::store::{Base, Committed, HeardItems, HeldStream, LinkBatch, PeerSite};
 use seenit_sites::message::Stream;
 use seenit_sites::number::{Generation, Sequence};
 
@@ -38,7 +38,7 @@ pub(super) struct HeardNow {
 
 impl Writer {
     /// Stages what was heard and what the link keeps of it. Nothing is staged where it is refused.
-    pub(super) fn hear(&mut self, stage: &mut Stage<'_>, batch: Batch) -> Result<HeardNow, Problem> {
+    pub(super) fn hear(&mut self, stage: &mut Stage<'_>, batch: LinkBatch) -> Result<HeardNow, Problem> {
         let peers = stage.journal.peers();
         let is_known =
             |stream: &HeldStream| peers.own == Some(stream.slot.0) || peers.get(stream.slot.0).is_some();
@@ -76,11 +76,11 @@ impl Writer {
     fn hear_items(
         &mut self,
         stage: &mut Stage<'_>,
-        heard: Heard,
+        heard: HeardItems,
         own: Option<u16>,
         now: &mut HeardNow,
     ) -> Result<(), Problem> {
-        let Heard { stream, after, items, message } = heard;
+        let HeardItems { stream, after, items, message } = heard;
         let last = Sequence(after.0 + items.len() as u64);
         if let Some(message) = &message {
             stage.batch.link(&rows::message(&stream, last), Some(message));
@@ -247,7 +247,7 @@ impl Writer {
     }
 
     /// Counts by another table of peers.
-    pub(super) fn set_peers(&mut self, peers: &[Peer]) -> Result<(), WriteError> {
+    pub(super) fn set_peers(&mut self, peers: &[PeerSite]) -> Result<(), WriteError> {
         let shared = Arc::clone(&self.shared);
         let journal = self.writable(&shared)?;
         let (old, site) = (journal.peers(), shared.identity().site());

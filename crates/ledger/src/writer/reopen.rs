@@ -113,7 +113,7 @@ mod tests {
     use crate::signature::Case;
     use crate::stage::Stage;
     use crate::testing::peer as peer_of;
-    use seenit_link::store::Peer;
+    use seenit_link::store::PeerSite;
     use seenit_sites::roster::Caps;
 
     fn case() -> Case {
@@ -123,7 +123,7 @@ mod tests {
         case
     }
 
-    fn peer(slot: u16, spam: u32) -> Peer {
+    fn peer(slot: u16, spam: u32) -> PeerSite {
         peer_of(slot, Caps { spam, ham: 10, seen: 0 })
     }
 

@@ -8,7 +8,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 use seenit_filter::hash::Hash128;
-use seenit_link::store::{Batch, Heard};
+use seenit_link::store::{HeardItems, LinkBatch};
 use seenit_sites::message::Stream;
 
 use super::{Job, Writer};
@@ -152,7 +152,7 @@ impl Writer {
     }
 
     /// Adds the new signatures of what was heard. What is as old as the oldest that is kept makes nobody forget.
-    fn add_heard(&self, shared: &Shared, journal: &Journal, batch: &Batch, fresh: &mut HashSet<Hash128>) {
+    fn add_heard(&self, shared: &Shared, journal: &Journal, batch: &LinkBatch, fresh: &mut HashSet<Hash128>) {
         let (config, now) = (&shared.config, self.calendar.generation());
         let oldest = journal.live().into_iter().min().unwrap_or(0);
         for heard in records_of(batch) {
@@ -187,7 +187,7 @@ impl Writer {
 }
 
 /// What is heard of records.
-fn records_of(batch: &Batch) -> impl Iterator<Item = &Heard> {
+fn records_of(batch: &LinkBatch) -> impl Iterator<Item = &HeardItems> {
     batch.heard.iter().filter(|heard| heard.stream.stream == Stream::Records)
 }
 

@@ -299,7 +299,7 @@ fn stats_know_the_number_of_bulk_marks_without_reading_the_journal() {
         || Ledger::open(folder.path(), config.clone(), Arc::new(SystemClock::default())).expect("a ledger");
     let ledger = open();
     let peer = peer(1, Caps { spam: 10, ham: 10, seen: 20 });
-    ledger.commit(Batch { peers: Some(vec![peer]), ..Batch::default() }).expect("durable");
+    ledger.commit(LinkBatch { peers: Some(vec![peer]), ..LinkBatch::default() }).expect("durable");
     // Two signatures are bulk here; a peer says the same of one of them, and of a third, twice.
     ledger.see(&[one(Kind::Pyzor, 1), one(Kind::Pyzor, 2)], 20).expect("accepted");
     ledger.snapshot().expect("promotions are written before");

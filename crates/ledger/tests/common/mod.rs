@@ -14,7 +14,8 @@ use seenit_ledger::{
     Case, Clock, LOCAL, LOCAL_WEIGHT, Ledger, LedgerConfig, Receipt, ReporterId, Verb, Write, WriteError,
 };
 use seenit_link::store::{
-    Batch, Committed, Heard, HeldStream, OwnRun, Peer, PeerSlot, Read, ReadDone, Store, StoreError,
+    Committed, HeardItems, HeldStream, LinkBatch, OwnRun, PeerSite, PeerSlot, Read, ReadDone, Store,
+    StoreError,
 };
 use seenit_signature::Kind;
 use seenit_sites::key::{SiteKey, SiteSecret};
@@ -172,9 +173,9 @@ pub fn site_of(slot: u16) -> SiteKey {
 }
 
 /// A peer with these caps.
-pub fn peer(slot: u16, spam: u32, ham: u32, seen: u64) -> Peer {
+pub fn peer(slot: u16, spam: u32, ham: u32, seen: u64) -> PeerSite {
     let (site, name) = (site_of(slot), format!("site{slot}"));
-    Peer { slot: PeerSlot(slot), site, name, caps: Caps { spam, ham, seen } }
+    PeerSite { slot: PeerSlot(slot), site, name, caps: Caps { spam, ham, seen } }
 }
 
 /// What a reporter of another site said on a day, as it travels.
@@ -189,26 +190,26 @@ pub fn stream_of(slot: u16, stream: Stream) -> HeldStream {
 }
 
 /// A batch of records of a made-up peer, from a sequence on.
-pub fn heard(slot: u16, first: u64, items: Vec<Vec<u8>>) -> Batch {
+pub fn heard(slot: u16, first: u64, items: Vec<Vec<u8>>) -> LinkBatch {
     let stream = stream_of(slot, Stream::Records);
-    let heard = Heard { stream, after: Sequence(first - 1), items, message: None };
-    Batch { heard: vec![heard], ..Batch::default() }
+    let heard = HeardItems { stream, after: Sequence(first - 1), items, message: None };
+    LinkBatch { heard: vec![heard], ..LinkBatch::default() }
 }
 
 /// What the link does with a ledger, in few words.
 pub trait Linked {
-    fn set_peers(&self, peers: &[Peer]) -> Result<(), StoreError>;
-    fn commit_link(&self, batch: Batch) -> Result<Committed, StoreError>;
+    fn set_peers(&self, peers: &[PeerSite]) -> Result<(), StoreError>;
+    fn commit_link(&self, batch: LinkBatch) -> Result<Committed, StoreError>;
     /// Own items of a stream.
     fn items(&self, incarnation: Incarnation, stream: Stream, after: u64, bytes_max: usize) -> OwnRun;
 }
 
 impl Linked for Ledger {
-    fn set_peers(&self, peers: &[Peer]) -> Result<(), StoreError> {
-        self.commit(Batch { peers: Some(peers.to_vec()), ..Batch::default() }).map(|_| ())
+    fn set_peers(&self, peers: &[PeerSite]) -> Result<(), StoreError> {
+        self.commit(LinkBatch { peers: Some(peers.to_vec()), ..LinkBatch::default() }).map(|_| ())
     }
 
-    fn commit_link(&self, batch: Batch) -> Result<Committed, StoreError> {
+    fn commit_link(&self, batch: LinkBatch) -> Result<Committed, StoreError> {
         self.commit(batch)
     }
 

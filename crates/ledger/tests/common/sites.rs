@@ -6,7 +6,7 @@ use std::sync::Arc;
 use seenit_filter::hash::{KeyHasher, SipKey};
 use seenit_filter::sightings::{Fingerprint, Sighting, encode};
 use seenit_ledger::{Ledger, LedgerConfig, Structure};
-use seenit_link::store::{Batch, Heard, Own, OwnStream, Renewal, Store, StoreError, Terms};
+use seenit_link::store::{HeardItems, LinkBatch, NetworkTerms, Own, OwnStream, Renewal, Store, StoreError};
 use seenit_sites::key::{AdminKey, AdminSecret};
 use seenit_sites::list;
 use seenit_sites::manifest::HashKey;
@@ -24,24 +24,24 @@ pub fn network(number: u8) -> AdminKey {
 }
 
 /// Terms of a network whose hash key holds from long ago on.
-pub fn terms(number: u8, key: [u8; 16]) -> Terms {
+pub fn terms(number: u8, key: [u8; 16]) -> NetworkTerms {
     terms_from(number, &[(FIRST_DAY - 100, key)])
 }
 
-pub fn terms_from(number: u8, keys: &[(u64, [u8; 16])]) -> Terms {
+pub fn terms_from(number: u8, keys: &[(u64, [u8; 16])]) -> NetworkTerms {
     let keys = keys.iter().map(|(first, key)| (Generation(*first), HashKey::from_bytes(*key))).collect();
-    Terms { network: network(number), generation_secs: DAY, keys }
+    NetworkTerms { network: network(number), generation_secs: DAY, keys }
 }
 
-pub fn agree(ledger: &Ledger, terms: Terms) -> Result<(), StoreError> {
-    ledger.commit(Batch { terms: Some(terms), ..Batch::default() }).map(|_| ())
+pub fn agree(ledger: &Ledger, terms: NetworkTerms) -> Result<(), StoreError> {
+    ledger.commit(LinkBatch { terms: Some(terms), ..LinkBatch::default() }).map(|_| ())
 }
 
 /// Begins a new incarnation; others are known to hold so many records, and deltas of generations.
 pub fn renew(ledger: &Ledger, records_after: u64, sightings_after: &[(u64, u64)]) {
     let after = sightings_after.iter().map(|(generation, last)| (Generation(*generation), Sequence(*last)));
     let renewal = Renewal { records_after: Sequence(records_after), sightings_after: after.collect() };
-    ledger.commit(Batch { renewal: Some(renewal), ..Batch::default() }).expect("durable");
+    ledger.commit(LinkBatch { renewal: Some(renewal), ..LinkBatch::default() }).expect("durable");
 }
 
 /// A configuration with one of the structures.
@@ -91,15 +91,15 @@ pub fn sightings_in(generation: u64) -> Stream {
 }
 
 /// Deltas of a peer after a sequence, in a message without a signature: the link has looked at that.
-pub fn heard_sightings(slot: u16, generation: u64, after: u64, items: Vec<Vec<u8>>) -> Heard {
+pub fn heard_sightings(slot: u16, generation: u64, after: u64, items: Vec<Vec<u8>>) -> HeardItems {
     let mut message = vec![0; HEAD_BYTES];
     items.iter().for_each(|item| list::push(&mut message, item));
     let stream = stream_of(slot, sightings_in(generation));
-    Heard { stream, after: Sequence(after), items, message: Some(message) }
+    HeardItems { stream, after: Sequence(after), items, message: Some(message) }
 }
 
-pub fn tell(ledger: &Ledger, heard: Heard) {
-    ledger.commit(Batch { heard: vec![heard], ..Batch::default() }).expect("durable");
+pub fn tell(ledger: &Ledger, heard: HeardItems) {
+    ledger.commit(LinkBatch { heard: vec![heard], ..LinkBatch::default() }).expect("durable");
 }
 
 /// Own streams of sightings: incarnation, generation and last delta.

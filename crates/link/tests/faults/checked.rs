@@ -15,7 +15,7 @@ fn what_was_checked_under_an_old_roster_is_not_believed_after_its_member_was_rem
         let check = scope.spawn(|| (checker.check(&of_removed), checker.check(&of_stays)));
         check.join().expect("it is checked")
     });
-    site.hear(roster_of(&admin(), 2, &[1, 3]).bytes());
+    site.hear(&roster_of(&admin(), 2, &[1, 3]).bytes);
     let now = Millis(site.now);
     site.link.hear_checked(now, checked.0, None);
     site.link.hear_checked(now, checked.1, None);

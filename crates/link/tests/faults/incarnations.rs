@@ -141,10 +141,10 @@ fn a_site_that_was_removed_and_is_admitted_again_is_fetched_from_the_beginning()
     site.hear(&old.say(&[b"old"]));
     site.hear(&present.say(&[b"new"]));
     site.wait(100);
-    site.hear(roster_of(&admin(), 2, &[1, 3]).bytes());
+    site.hear(&roster_of(&admin(), 2, &[1, 3]).bytes);
     site.wait(100);
     assert!(site.store.disk.borrow().held.is_empty() && site.status().sites.len() == 1);
-    site.hear(roster_of(&admin(), 3, &[1, 2, 3]).bytes());
+    site.hear(&roster_of(&admin(), 3, &[1, 2, 3]).bytes);
     site.wait(100);
     // Its heartbeat has heads of all its incarnations.
     let mut alive = heartbeat(2, 1);
@@ -186,7 +186,7 @@ fn own_heartbeats_have_heads_of_all_incarnations() {
     }
     let last = site.heartbeats.last().expect("a heartbeat");
     let heads: Vec<(u64, u64)> =
-        last.heads.iter().map(|(head, _)| (head.state().incarnation.0, head.state().sequence.0)).collect();
+        last.heads.iter().map(|head| (head.id.incarnation.0, head.sequence.0)).collect();
     assert!(heads.contains(&(id.incarnation.0, 4)), "what came back is vouched for: {heads:?}");
     assert!(last.incarnation > id.incarnation && NOW > 0);
 }

@@ -11,7 +11,7 @@ mod site;
 
 use double::Fate;
 use seenit_link::{LocalCap, LocalCaps, Published};
-use seenit_sites::ask::{Answer, Ask};
+use seenit_sites::ask::{Ask, AskAnswer};
 use seenit_sites::message::Stream;
 use seenit_sites::number::{Incarnation, Sequence};
 
@@ -139,7 +139,7 @@ fn heartbeats_speak_of_nothing_that_is_not_committed() {
 fn a_roster_that_could_not_be_kept_is_taken_in_again() {
     let mut site = Site::open();
     site.store.fate.replace(Fate { fails_in: Some(1), is_deadly: false, durable: 0 });
-    site.hear(roster_of(&admin(), 2, &[1, 2]).bytes());
+    site.hear(&roster_of(&admin(), 2, &[1, 2]).bytes);
     site.drain();
     site.wait(100);
     assert_eq!((site.status().roster, site.status().sites.len()), (2, 1), "nobody sends it again");
@@ -190,7 +190,7 @@ fn expired_items_are_taken_from_the_snapshot_of_their_site() {
     site.wait(5000);
     let asked = std::mem::take(&mut site.asks);
     assert!(asked.contains(&Ask::Range { id: log.id, after: Sequence::START }), "{asked:?}");
-    site.hear(&Answer::Expired { id: log.id, first: Sequence(5) }.encode());
+    site.hear(&AskAnswer::Expired { id: log.id, first: Sequence(5) }.encode());
     site.hear(&answer(&log.messages[4]));
     site.wait(5000);
     assert_eq!(site.applied(&log.id), 0, "what follows on nothing waits");
@@ -202,9 +202,9 @@ fn expired_items_are_taken_from_the_snapshot_of_their_site() {
     site.hear(&Ask::Range { id: own, after: Sequence(1) }.encode());
     site.wait(100);
     let roster = roster_of(&admin(), 1, &[1, 2, 3]);
-    let answers = site.answers.iter().map(|bytes| Answer::decode(bytes, &roster).expect("an answer"));
-    let first: Vec<Answer> = answers.take(1).collect();
-    assert_eq!(first, [Answer::Expired { id: own, first: Sequence(8) }]);
+    let answers = site.answers.iter().map(|bytes| AskAnswer::decode(bytes, &roster).expect("an answer"));
+    let first: Vec<AskAnswer> = answers.take(1).collect();
+    assert_eq!(first, [AskAnswer::Expired { id: own, first: Sequence(8) }]);
     assert_eq!(site.answers.len(), 2);
 }
 

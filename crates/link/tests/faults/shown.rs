@@ -45,6 +45,7 @@ fn under_light_load_sites_agree_at_every_look_and_say_since_when() {
     let mut log = Log::new(2, id(2, Stream::Records));
     let mut alive = heartbeat(2, 1);
     site.hear(&signed(2, &alive));
+    site.drain();
     assert_eq!(site.other(2).agrees, Some(true), "there is nothing to be missed");
     let since = site.other(2).agreed_since_secs;
     for number in 2..60 {
@@ -101,7 +102,7 @@ fn documents_of_another_network_raise_an_alarm() {
     site.hear(&signed(2, &heartbeat(2, 1)));
     assert!(site.status().alarms.is_empty());
     let other = AdminSecret::from_bytes([8; 32]);
-    site.hear(roster_of(&other, 9, &[1, 2, 3]).bytes());
+    site.hear(&roster_of(&other, 9, &[1, 2, 3]).bytes);
     let alarms = site.status().alarms;
     assert!(
         alarms[0].contains(&other.public().to_string()) && alarms[0].contains("network key"),

@@ -1,18 +1,18 @@
 //! One site with its store, and others of which only what they sign is there.
 
 use seenit_filter::sightings::{Fingerprint, Sighting, encode};
-use seenit_link::store::{Batch, Committed, Peer, Store};
+use seenit_link::store::{Committed, LinkBatch, PeerSite, Store};
 use seenit_link::{
-    Action, BrokerState, Kind, Link, LocalCaps, Millis, NetworkStatus, Published, ReplyTo, SiteStatus,
+    Action, BrokerState, BrokerStream, Link, LocalCaps, Millis, NetworkStatus, Published, ReplyTo, SiteStatus,
 };
 use seenit_sites::Digest;
-use seenit_sites::ask::{Answer, Ask};
+use seenit_sites::ask::{Ask, AskAnswer};
 use seenit_sites::chain::Chain;
 use seenit_sites::heartbeat::{Heartbeat, Holding};
 use seenit_sites::key::{AdminSecret, SiteSecret};
 use seenit_sites::list;
-use seenit_sites::manifest::{HashKey, Manifest, Terms};
-use seenit_sites::message::{Head, Message, State, Stream, StreamId};
+use seenit_sites::manifest::{HashKey, Manifest, ManifestTerms};
+use seenit_sites::message::{Head, Message, Statement, Stream, StreamId};
 use seenit_sites::number::{Generation, Incarnation, Sequence};
 use seenit_sites::roster::{Caps, Member, Roster};
 
@@ -66,7 +66,7 @@ impl Log {
 
     /// One more message with these items.
     pub(crate) fn say(&mut self, items: &[&[u8]]) -> Vec<u8> {
-        let (previous, mut payload) = (self.chain.sequence(), Vec::new());
+        let (previous, mut payload) = (self.chain.sequence, Vec::new());
         for item in items {
             list::push(&mut payload, item);
             self.chain = self.chain.then(item);
@@ -77,16 +77,19 @@ impl Log {
     }
 
     pub(crate) fn sign(&self, previous: Sequence, payload: &[u8], time_secs: u64) -> Vec<u8> {
-        let (sequence, value) = (self.chain.sequence(), self.chain.value());
+        let statement = self.statement(previous, time_secs);
+        Message::sign(&secret(self.seed), &admin().public(), statement, payload).expect("a message")
+    }
+
+    fn statement(&self, previous: Sequence, time_secs: u64) -> Statement {
         let StreamId { incarnation, stream, .. } = self.id;
-        let state = State { incarnation, stream, sequence, manifest: 1, value, time_secs };
-        Message::sign(&secret(self.seed), &admin().public(), state, previous, payload).expect("a message")
+        Statement { incarnation, stream, previous, at: self.chain, manifest: 1, time_secs }
     }
 
     /// The head alone.
-    pub(crate) fn head(&self) -> (Head, Vec<u8>) {
-        let bytes = self.sign(self.chain.sequence(), &[], NOW / 1000);
-        (*Message::decode(&bytes, &roster_of(&admin(), 1, &[1, 2, 3])).expect("a head").head(), bytes)
+    pub(crate) fn head(&self) -> Head {
+        let statement = self.statement(self.chain.sequence, NOW / 1000);
+        Head::sign(&secret(self.seed), &admin().public(), statement, &[]).expect("a head")
     }
 
     pub(crate) fn holding(&self) -> Holding {
@@ -95,8 +98,8 @@ impl Log {
 }
 
 pub(crate) fn holding(id: StreamId, at: Chain) -> Holding {
-    let value = *at.value().0.first_chunk().expect("32 bytes");
-    Holding { id, sequence: at.sequence(), value, uncounted: 0, uncounted_last: Sequence::START }
+    let value = *at.value.0.first_chunk().expect("32 bytes");
+    Holding { id, sequence: at.sequence, value, uncounted: 0, uncounted_last: Sequence::START }
 }
 
 pub(crate) fn delta(key: u64) -> Vec<u8> {
@@ -131,7 +134,7 @@ pub(crate) struct Site {
     /// Records of the next commits are kept without being counted.
     pub(crate) is_full: bool,
     /// Whom the last batch made the store believe.
-    pub(crate) peers: Vec<Peer>,
+    pub(crate) peers: Vec<PeerSite>,
 }
 
 impl Site {
@@ -157,13 +160,13 @@ impl Site {
             peers: Vec::new(),
         };
         site.link.broker(Millis(now), BrokerState::Up);
-        site.hear(roster_of(&admin(), 1, &[1, 2, 3]).bytes());
-        let terms = Terms { first_generation: Generation(0), generation_secs: GENERATION_SECS };
+        site.hear(&roster_of(&admin(), 1, &[1, 2, 3]).bytes);
+        let terms = ManifestTerms { first_generation: Generation(0), generation_secs: GENERATION_SECS };
         let roster = roster_of(&admin(), 1, &[1, 2, 3]);
         let manifest = Manifest::sign(&admin(), 1, terms, &roster, &HashKey::from_bytes([9; 16]), [1; 32]);
-        site.hear(manifest.expect("a manifest").bytes());
+        site.hear(&manifest.expect("a manifest").bytes);
         site.drain();
-        Kind::ALL.into_iter().for_each(|kind| site.link.resume(Millis(now), kind, None));
+        BrokerStream::ALL.into_iter().for_each(|kind| site.link.resume(Millis(now), kind, None));
         site.drain();
         assert!(site.link.is_member());
         site
@@ -173,7 +176,7 @@ impl Site {
         self.link.hear(Millis(self.now), bytes, Some(ReplyTo(1)));
     }
 
-    pub(crate) fn take_batch(&mut self) -> Batch {
+    pub(crate) fn take_batch(&mut self) -> LinkBatch {
         let batch = self.link.take_batch();
         self.peers = batch.peers.clone().unwrap_or_else(|| self.peers.clone());
         batch
@@ -261,9 +264,9 @@ impl Site {
     /// Heads of what was published, of one kind of stream: from where to where.
     pub(crate) fn steps(&self, stream: Stream) -> Vec<(u64, u64)> {
         let roster = roster_of(&admin(), 1, &[1, 2, 3]);
-        let heads = self.published.iter().map(|bytes| *Message::decode(bytes, &roster).expect("ours").head());
-        let of_stream = heads.filter(|head| head.state().stream == stream);
-        of_stream.map(|head| (head.previous().0, head.state().sequence.0)).collect()
+        let heads = self.published.iter().map(|bytes| Message::decode(bytes, &roster).expect("ours").head);
+        let of_stream = heads.filter(|head| head.id.stream == stream);
+        of_stream.map(|head| (head.previous.0, head.sequence.0)).collect()
     }
 
     /// The own stream of the present incarnation.
@@ -274,11 +277,11 @@ impl Site {
     /// The chain of an own stream.
     pub(crate) fn own_chain(&self, id: &StreamId, at: u64) -> Chain {
         let value = self.store.value_at(id.incarnation, id.stream, Sequence(at)).expect("it is there");
-        Chain::resume(Sequence(at), value)
+        Chain { sequence: Sequence(at), value }
     }
 }
 
 /// An answer that is a message.
 pub(crate) fn answer(message: &[u8]) -> Vec<u8> {
-    Answer::Message(message.to_vec()).encode()
+    AskAnswer::Message(message.to_vec()).encode()
 }

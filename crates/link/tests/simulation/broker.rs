@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use seenit_link::{Kind, Place, Ticket};
+use seenit_link::{BrokerPosition, BrokerStream, Ticket};
 use seenit_sites::key::SiteKey;
 
 use crate::random::Random;
@@ -44,7 +44,7 @@ impl Log {
     }
 
     /// The message after a place.
-    pub(crate) fn after(&self, place: Place) -> Option<(Place, &Vec<u8>)> {
+    pub(crate) fn after(&self, place: BrokerPosition) -> Option<(BrokerPosition, &Vec<u8>)> {
         let sequence = if place.born == self.born && place.sequence <= self.last_sequence() {
             place.sequence
         } else {
@@ -52,7 +52,7 @@ impl Log {
         };
         let at = sequence.max(self.first);
         let (_, bytes) = self.stored.get((at - self.first) as usize)?;
-        Some((Place { born: self.born, sequence: at + 1 }, bytes))
+        Some((BrokerPosition { born: self.born, sequence: at + 1 }, bytes))
     }
 
     /// It forgets the newest messages, though it acknowledged them.
@@ -100,7 +100,7 @@ pub(crate) struct Broker {
 }
 
 impl Broker {
-    pub(crate) fn log(&mut self, kind: Kind) -> &mut Log {
+    pub(crate) fn log(&mut self, kind: BrokerStream) -> &mut Log {
         &mut self.logs[kind as usize]
     }
 

@@ -34,7 +34,7 @@ fn streams(site: &SimSite, running: &Running) -> Streams {
         let (HeldStream { slot, incarnation, stream }, _) = rows::stream_of(key).expect("a position");
         let position = Position::decode(value).expect("a position");
         let site = disk.peers.iter().find(|peer| peer.slot == slot).expect("of a peer").site;
-        let at = (position.applied, position.value);
+        let at = (position.at.sequence, position.at.value);
         let held = streams.entry(StreamId { site, incarnation, stream }).or_insert(at);
         *held = (*held).max(at);
     }

@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
 use seenit_filter::sightings::{self, Fingerprint, Sighting};
-use seenit_link::chain_at;
 use seenit_link::rows;
 use seenit_link::store::{
-    Base, Batch, Committed, HeldStream, Loaded, Own, OwnRun, OwnStream, Peer, PeerSlot, Read, ReadDone,
-    Renewal, SnapshotPart, Store, StoreError, Terms,
+    Base, Committed, HeldStream, LinkBatch, Loaded, NetworkTerms, Own, OwnRun, OwnStream, PeerSite, PeerSlot,
+    Read, ReadDone, Renewal, SnapshotPart, Store, StoreError,
 };
 use seenit_sites::Digest;
+use seenit_sites::chain::Chain;
 use seenit_sites::key::SiteKey;
 use seenit_sites::message::{Message, Stream, StreamId};
 use seenit_sites::number::{Generation, Incarnation, Sequence};
@@ -39,10 +39,10 @@ pub(crate) struct HeldItems {
 /// What is on disk. A clone of it is a backup.
 #[derive(Clone, Default)]
 pub(crate) struct Disk {
-    pub(crate) terms: Option<Terms>,
+    pub(crate) terms: Option<NetworkTerms>,
     pub(crate) said: Vec<Said>,
     pub(crate) rows: BTreeMap<Vec<u8>, Vec<u8>>,
-    pub(crate) peers: Vec<Peer>,
+    pub(crate) peers: Vec<PeerSite>,
     pub(crate) held: BTreeMap<HeldStream, HeldItems>,
     /// The number of commits, as a mark outside of the journal would keep it.
     pub(crate) commits: u64,
@@ -198,7 +198,7 @@ impl Double {
         let said = disk.said.iter().find(|said| said.id == incarnation)?;
         let items = said.items.get(&stream).map_or(&[][..], Vec::as_slice).get(..at.0 as usize)?;
         let id = StreamId { site: self.site, incarnation, stream };
-        Some(chain_at(&id, None, items).value())
+        Some(Chain::begin(&id).then_all(items).value)
     }
 
     /// Items of an own stream expire, or are added up.
@@ -238,21 +238,19 @@ impl Double {
         let own = self.own();
         let part = |one: &OwnStream| {
             let run = self.read_own(one.incarnation, one.stream, Sequence::START, usize::MAX);
-            let end = (one.last, self.value_at(one.incarnation, one.stream, one.last)?);
+            let value = self.value_at(one.incarnation, one.stream, one.last)?;
+            let end = Chain { sequence: one.last, value };
             let (start, items) = match one.stream {
-                Stream::Records => ((run.after, run.value?), run.items),
+                Stream::Records => (run.start()?, run.items),
                 Stream::Sightings { .. } => {
                     let disk = self.disk.borrow();
                     let said = disk.said.iter().find(|said| said.id == one.incarnation)?;
                     let lists = said.items.get(&one.stream)?.iter().map(|item| decoded(item));
                     let mut all = sightings::add_up(lists);
                     all.iter_mut().for_each(|entry| entry.increment = entry.count);
-                    let begin = chain_at::<&[u8]>(
-                        &StreamId { site: self.site, incarnation: one.incarnation, stream: one.stream },
-                        None,
-                        [],
-                    );
-                    ((Sequence::START, begin.value()), sightings::encode_all(&all).expect("blocks"))
+                    let (incarnation, stream) = (one.incarnation, one.stream);
+                    let begin = Chain::begin(&StreamId { site: self.site, incarnation, stream });
+                    (begin, sightings::encode_all(&all).expect("blocks"))
                 }
             };
             Some(SnapshotPart { incarnation: one.incarnation, stream: one.stream, start, end, items })
@@ -282,7 +280,7 @@ impl Double {
         disk.said.push(new);
     }
 
-    fn set_peers(disk: &mut Disk, peers: Vec<Peer>) {
+    fn set_peers(disk: &mut Disk, peers: Vec<PeerSite>) {
         let is_believed = |slot: PeerSlot, site: Option<SiteKey>| {
             peers.iter().any(|peer| peer.slot == slot && site.is_none_or(|site| site == peer.site))
         };
@@ -303,7 +301,7 @@ impl Double {
         disk.rows.retain(|key, _| !key.starts_with(&prefix));
     }
 
-    fn write(&self, disk: &mut Disk, batch: Batch) -> Committed {
+    fn write(&self, disk: &mut Disk, batch: LinkBatch) -> Committed {
         for base in batch.bases {
             Self::take_base(disk, base);
         }
@@ -343,7 +341,7 @@ impl Double {
     }
 
     /// What is remembered of an own stream that comes back.
-    fn own_last(&self, said: &[Said], peers: &[Peer], held: &HeldStream) -> u64 {
+    fn own_last(&self, said: &[Said], peers: &[PeerSite], held: &HeldStream) -> u64 {
         let is_own = peers.iter().any(|peer| peer.slot == held.slot && peer.site == self.site);
         let said = said.iter().find(|said| is_own && said.id == held.incarnation);
         said.and_then(|said| said.items.get(&held.stream)).map_or(0, |items| items.len() as u64)
@@ -391,7 +389,7 @@ impl Store for Double {
         }
     }
 
-    fn commit(&self, mut batch: Batch) -> Result<Committed, StoreError> {
+    fn commit(&self, mut batch: LinkBatch) -> Result<Committed, StoreError> {
         let (durable, is_reported) = self.writes();
         let mut outcome = Committed::default();
         if durable > 0 {
@@ -441,5 +439,5 @@ pub(crate) fn messages_of(disk: &Disk, stream: &HeldStream, roster: &Roster) -> 
     let prefix = rows::messages(stream);
     let kept = disk.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
     let ends = kept.filter_map(|(_, bytes)| Message::reread(bytes, roster).ok());
-    ends.map(|message| (message.head().previous(), message.head().state().sequence)).collect()
+    ends.map(|message| (message.head.previous, message.head.sequence)).collect()
 }

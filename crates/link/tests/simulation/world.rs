@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use seenit_link::store::{Read, Store, StoreError};
-use seenit_link::{Action, BrokerState, Kind, Link, LocalCaps, Millis, Published, ReplyTo, Ticket};
+use seenit_link::{Action, BrokerState, BrokerStream, Link, LocalCaps, Millis, Published, ReplyTo, Ticket};
 use seenit_sites::key::{AdminSecret, SiteKey, SiteSecret};
-use seenit_sites::manifest::{HashKey, Manifest, Terms};
+use seenit_sites::manifest::{HashKey, Manifest, ManifestTerms};
 use seenit_sites::message::Stream;
 use seenit_sites::number::{Generation, Incarnation};
 use seenit_sites::roster::{Caps, Member, Roster};
@@ -102,13 +102,13 @@ impl World {
         };
         let admitted = self.sites.iter().enumerate().filter(|(_, site)| site.is_admitted);
         let members: Vec<Member> = admitted.map(member).collect();
-        let version = self.roster.version() + 1;
+        let version = self.roster.version + 1;
         self.roster = Roster::sign(&self.admin, version, members).expect("a roster");
-        let terms = Terms { first_generation: Generation(0), generation_secs: GENERATION_SECS };
+        let terms = ManifestTerms { first_generation: Generation(0), generation_secs: GENERATION_SECS };
         let (once, key) = ([version as u8; 32], HashKey::from_bytes([9; 16]));
         let manifest = Manifest::sign(&self.admin, version, terms, &self.roster, &key, once);
         let manifest = manifest.expect("a manifest");
-        self.documents = vec![self.roster.bytes().to_vec(), manifest.bytes().to_vec()];
+        self.documents = vec![self.roster.bytes.to_vec(), manifest.bytes.to_vec()];
     }
 
     fn send_documents(&mut self) {
@@ -329,7 +329,7 @@ impl World {
         let Some(running) = &mut process.running else { return };
         let key = self.sites[process.site].secret.public();
         let checker = running.link.checker();
-        for kind in Kind::ALL {
+        for kind in BrokerStream::ALL {
             let log = self.broker.log(kind);
             if process.fence[kind as usize].is_none() {
                 let last = log.last_of(&key);
@@ -418,7 +418,7 @@ impl World {
         running.reads.push((now + delay, ticket, done));
     }
 
-    fn publish(&mut self, number: usize, ticket: Ticket, kind: Kind, bytes: Vec<u8>) {
+    fn publish(&mut self, number: usize, ticket: Ticket, kind: BrokerStream, bytes: Vec<u8>) {
         let (now, key) = (self.now, self.sites[self.processes[number].site].secret.public());
         let fence = &mut self.processes[number].fence[kind as usize];
         let log = self.broker.log(kind);
@@ -466,14 +466,14 @@ impl World {
             42 if self.faults.put_back => self.restore(number, true),
             43..45 if self.faults.broker_forgets => {
                 let lost = 1 + self.random.below(5) as usize;
-                let kind = Kind::ALL[self.random.below(2) as usize];
+                let kind = BrokerStream::ALL[self.random.below(2) as usize];
                 self.broker.log(kind).lose_end(lost);
                 self.notes
                     .push(format!("{:>6} the broker loses {lost} of {kind:?}", (self.now - BEGINNING) / 100));
             }
             45 if self.faults.broker_forgets => {
                 let born = self.now;
-                Kind::ALL.into_iter().for_each(|kind| self.broker.log(kind).recreate(born));
+                BrokerStream::ALL.into_iter().for_each(|kind| self.broker.log(kind).recreate(born));
                 self.notes.push(format!("{:>6} the broker forgets all", (self.now - BEGINNING) / 100));
             }
             46..49 => {

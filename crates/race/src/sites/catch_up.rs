@@ -18,7 +18,7 @@ use seenit_signature::Kind;
 use seenit_sites::chain::Chain;
 use seenit_sites::key::SiteSecret;
 use seenit_sites::list;
-use seenit_sites::message::{Message, State, Stream, StreamId};
+use seenit_sites::message::{Message, Statement, Stream, StreamId};
 use seenit_sites::number::Sequence;
 use serde::{Deserialize, Serialize};
 
@@ -136,13 +136,12 @@ fn spoken(ground: &Ground, cases: &[Case]) -> Result<Vec<SignedDocument>, Box<dy
     let subject = Names::of(&network).spoken(BrokerStream::Records, &site);
     let mut chain = Chain::begin(&StreamId { site, incarnation, stream });
     let message = |item: Vec<u8>| {
-        let previous = chain.sequence();
+        let previous = chain.sequence;
         chain = chain.then(&item);
-        let (sequence, value) = (chain.sequence(), chain.value());
-        let state = State { incarnation, stream, sequence, manifest: 1, value, time_secs };
+        let statement = Statement { incarnation, stream, previous, at: chain, manifest: 1, time_secs };
         let mut payload = Vec::new();
         list::push(&mut payload, &item);
-        let bytes = Message::sign(&secret, &network, state, previous, &payload)?;
+        let bytes = Message::sign(&secret, &network, statement, &payload)?;
         Ok(SignedDocument { subject: subject.clone(), bytes })
     };
     items.into_iter().map(message).collect()

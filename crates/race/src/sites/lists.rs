@@ -14,7 +14,7 @@ use seenit_filter::sightings::{self, Fingerprint, Sighting};
 use seenit_sites::chain::Chain;
 use seenit_sites::key::{AdminSecret, SiteSecret};
 use seenit_sites::list;
-use seenit_sites::message::{Message, State, Stream, StreamId};
+use seenit_sites::message::{Message, Statement, Stream, StreamId};
 use seenit_sites::number::{Generation, Incarnation};
 use serde::Serialize;
 
@@ -66,13 +66,13 @@ fn row(
         let encoded = sightings::encode(&list)?;
         let as_if_new: Vec<Sighting> =
             list.iter().map(|said| Sighting { count: said.increment, ..*said }).collect();
-        let previous = chain.sequence();
+        let previous = chain.sequence;
         chain = chain.then(&encoded);
-        let (sequence, value) = (chain.sequence(), chain.value());
-        let state = State { incarnation, stream, sequence, manifest: 1, value, time_secs: 1_800_000_000 };
+        let (at, time_secs) = (chain, 1_800_000_000);
+        let statement = Statement { incarnation, stream, previous, at, manifest: 1, time_secs };
         let mut payload = Vec::new();
         list::push(&mut payload, &encoded);
-        published += Message::sign(&site, &network, state, previous, &payload)?.len();
+        published += Message::sign(&site, &network, statement, &payload)?.len();
         payload_bytes += encoded.len();
         without_counts += sightings::encode(&as_if_new)?.len();
     }

@@ -12,7 +12,7 @@ use seenit_server::broker::{Limits, Login, Names, Operator, Servers, SignedDocum
 use seenit_server::config::Listen;
 use seenit_server::{ClientAddresses, Config, Running, Server};
 use seenit_sites::key::{AdminKey, AdminSecret, SiteSecret};
-use seenit_sites::manifest::{HashKey, Manifest, Terms};
+use seenit_sites::manifest::{HashKey, Manifest, ManifestTerms};
 use seenit_sites::number::Generation;
 use seenit_sites::roster::{Caps, Member, Roster};
 use tempfile::TempDir;
@@ -216,12 +216,12 @@ fn operator(nats: &Nats, admin: &AdminSecret) -> Result<Operator, Box<dyn Error>
 
 fn documents(admin: &AdminSecret, members: Vec<Member>) -> Result<Vec<SignedDocument>, Box<dyn Error>> {
     let roster = Roster::sign(admin, 1, members)?;
-    let terms = Terms { first_generation: Generation(0), generation_secs: 86_400 };
+    let terms = ManifestTerms { first_generation: Generation(0), generation_secs: 86_400 };
     let manifest = Manifest::sign(admin, 1, terms, &roster, &HashKey::from_bytes([2; 16]), [3; 32])?;
     let names = Names::of(&admin.public());
     Ok(vec![
-        SignedDocument { subject: names.manifest(1), bytes: manifest.bytes().to_vec() },
-        SignedDocument { subject: names.roster(), bytes: roster.bytes().to_vec() },
+        SignedDocument { subject: names.manifest(1), bytes: manifest.bytes.to_vec() },
+        SignedDocument { subject: names.roster(), bytes: roster.bytes.to_vec() },
     ])
 }
 

@@ -298,7 +298,7 @@ impl Operator {
 
     /// An older roster in place of a newer one would come from a folder that was restored, or copied.
     fn check_newer(&self, document: &SignedDocument, held: Option<&[u8]>) -> Result<(), BrokerError> {
-        let read = |bytes: &[u8]| Roster::decode(bytes, &self.network).ok().map(|roster| roster.version());
+        let read = |bytes: &[u8]| Roster::decode(bytes, &self.network).ok().map(|roster| roster.version);
         match (read(&document.bytes), held.and_then(read)) {
             (Some(own), Some(held)) if held >= own => Err(BrokerError::Failed(format!(
                 "the broker has another roster of version {held}, and this folder has version {own}: \

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use seenit_link::Kind;
+use seenit_link::BrokerStream;
 
 use super::{Arrived, Published, Shared, Stream};
 
@@ -26,7 +26,7 @@ pub(super) struct Wanted {
 }
 
 /// Starts the task of one kind.
-pub(super) fn start(tasks: &mut JoinSet<()>, shared: &Shared, kind: Kind) -> mpsc::Sender<Wanted> {
+pub(super) fn start(tasks: &mut JoinSet<()>, shared: &Shared, kind: BrokerStream) -> mpsc::Sender<Wanted> {
     let (sender, mut wanted) = mpsc::channel::<Wanted>(WAITING_MAX);
     let shared = shared.clone();
     tasks.spawn(async move {

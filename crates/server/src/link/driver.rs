@@ -9,7 +9,8 @@ use bytes::Bytes;
 use seenit_ledger::ledger::Ledger;
 use seenit_link::store::Store;
 use seenit_link::{
-    Action, BrokerState, Checked, Checker, Kind, Link, Millis, Place, Published, ReplyTo, Ticket,
+    Action, BrokerPosition, BrokerState, BrokerStream, Checked, Checker, Link, Millis, Published, ReplyTo,
+    Ticket,
 };
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc};
@@ -97,7 +98,7 @@ impl Driver {
     }
 
     pub(super) fn run(mut self, runtime: &Handle, mut arrived: Arrivals, stop: &AtomicBool) {
-        for kind in [Kind::Records, Kind::Sightings] {
+        for kind in [BrokerStream::Records, BrokerStream::Sightings] {
             // Nothing is known of what the broker holds: the first that is published finds out.
             self.link.resume(self.pace.now(), kind, None);
         }
@@ -275,13 +276,13 @@ fn check<'a>(checker: &Checker, messages: &'a [Bytes]) -> Vec<Checked<'a>> {
     })
 }
 
-fn place_of(place: broker::StreamPosition) -> Option<(Kind, Place)> {
+fn place_of(place: broker::StreamPosition) -> Option<(BrokerStream, BrokerPosition)> {
     let kind = match place.stream {
-        Stream::Records => Kind::Records,
-        Stream::Seen => Kind::Sightings,
+        Stream::Records => BrokerStream::Records,
+        Stream::Seen => BrokerStream::Sightings,
         Stream::Documents => return None,
     };
-    Some((kind, Place { born: place.created, sequence: place.sequence }))
+    Some((kind, BrokerPosition { born: place.created, sequence: place.sequence }))
 }
 
 /// The ledger has something new, and it is not before that time.

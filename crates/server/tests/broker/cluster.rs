@@ -1,6 +1,6 @@
 //! A cluster of three whose servers fall away: what was acknowledged stays, each once and in order.
 
-use seenit_link::Kind;
+use seenit_link::BrokerStream;
 use seenit_server::broker::Published;
 
 use crate::nats::Nats;
@@ -9,7 +9,7 @@ use crate::site::{Running, make, users};
 /// Publishes some more, each until it is known to be kept.
 fn publish(one: &mut Running, bytes: std::ops::Range<u64>) {
     for number in bytes {
-        let stored = one.insist(Kind::Records, &number.to_le_bytes(), number);
+        let stored = one.insist(BrokerStream::Records, &number.to_le_bytes(), number);
         assert_eq!(stored, Published::Stored(number + 1));
     }
 }

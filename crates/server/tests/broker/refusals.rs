@@ -7,7 +7,7 @@ use async_nats::jetstream::stream::Config;
 use async_nats::jetstream::{self, Context};
 use async_nats::{AuthError, Client, ConnectOptions};
 use nkeys::{KeyPair, KeyPairType};
-use seenit_link::Kind;
+use seenit_link::BrokerStream;
 use seenit_server::broker::{
     Arrived, BrokerAddress, Invite, Login, Names, Operator, Published, Stream, User, deposit,
 };
@@ -163,14 +163,14 @@ fn strangers_do_not_connect() {
         _ => None,
     });
     assert!(why.contains("authorization violation"), "{why}");
-    assert!(matches!(stranger.publish(Kind::Records, b"me", 0), Published::Failed(_)));
+    assert!(matches!(stranger.publish(BrokerStream::Records, b"me", 0), Published::Failed(_)));
 }
 
 #[test]
 fn a_broker_that_comes_later_is_found() {
     let Some(mut nats) = Nats::prepare(1, &users()) else { return };
     let mut one = Running::start(&nats.urls(), 1, vec![]);
-    assert!(matches!(one.publish(Kind::Records, b"first", 0), Published::Failed(_)));
+    assert!(matches!(one.publish(BrokerStream::Records, b"first", 0), Published::Failed(_)));
     one.handle.heartbeat(b"nobody hears it".to_vec()).expect("room");
     assert_eq!(one.object(2, "snapshot"), None);
     assert_eq!(one.handle.dropped().said(), 1);
@@ -178,19 +178,19 @@ fn a_broker_that_comes_later_is_found() {
     nats.wait();
     one.up();
     assert!(
-        matches!(one.publish(Kind::Records, b"first", 0), Published::Failed(_)),
+        matches!(one.publish(BrokerStream::Records, b"first", 0), Published::Failed(_)),
         "there is no stream yet"
     );
     make(&nats.urls(), 1);
     // What failed may have been kept by the connection and sent after all: that makes no second message.
-    assert_eq!(one.insist(Kind::Records, b"first", 0), Published::Stored(1));
+    assert_eq!(one.insist(BrokerStream::Records, b"first", 0), Published::Stored(1));
     assert_eq!(one.read().0, b"first");
     nats.kill(0);
     one.find("the end", |arrived| matches!(arrived, Arrived::Down(_)).then_some(()));
     nats.begin(0);
     nats.wait();
     one.up();
-    assert_eq!(one.insist(Kind::Records, b"second", 1), Published::Stored(2));
+    assert_eq!(one.insist(BrokerStream::Records, b"second", 1), Published::Stored(2));
     assert_eq!(one.read().0, b"second", "reading goes on after the place where it was");
 }
 
@@ -200,7 +200,10 @@ fn a_stream_that_was_made_anew_is_noticed() {
     make(&nats.urls(), 1);
     let [mut one, mut two] = [1, 2].map(|seed| Running::start(&nats.urls(), seed, vec![]));
     for (number, bytes) in [b"a", b"b", b"c"].into_iter().enumerate() {
-        assert_eq!(one.publish(Kind::Records, bytes, number as u64), Published::Stored(number as u64 + 1));
+        assert_eq!(
+            one.publish(BrokerStream::Records, bytes, number as u64),
+            Published::Stored(number as u64 + 1)
+        );
     }
     let old = (0..3).map(|_| two.read()).last().expect("three").1;
     let name = Names::of(&admin().public()).stream(Stream::Records);
@@ -209,10 +212,13 @@ fn a_stream_that_was_made_anew_is_noticed() {
         context.delete_stream(&name).await.expect("the admin may");
     });
     make(&nats.urls(), 1);
-    assert_eq!(one.insist(Kind::Records, b"d", 3), Published::Fenced { last: None });
+    assert_eq!(one.insist(BrokerStream::Records, b"d", 3), Published::Fenced { last: None });
     // More than before, so that the number alone would not tell.
     for (number, bytes) in [b"d", b"e", b"f", b"g"].into_iter().enumerate() {
-        assert_eq!(one.insist(Kind::Records, bytes, number as u64), Published::Stored(number as u64 + 1));
+        assert_eq!(
+            one.insist(BrokerStream::Records, bytes, number as u64),
+            Published::Stored(number as u64 + 1)
+        );
     }
     let (bytes, place) = two.read();
     assert_eq!((bytes.as_slice(), place.sequence), (b"d".as_slice(), 1));

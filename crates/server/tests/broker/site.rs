@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use seenit_link::Kind;
+use seenit_link::BrokerStream;
 use seenit_server::broker::{
     Arrivals, Arrived, Authority, BrokerConfig, BrokerHandle, Limits, Login, Operator, Published, Servers,
     StreamPosition, User, nkey_account,
@@ -115,7 +115,7 @@ impl Running {
     }
 
     /// Publishes once, and says what became of it.
-    pub(crate) fn publish(&mut self, kind: Kind, bytes: &[u8], expected: u64) -> Published {
+    pub(crate) fn publish(&mut self, kind: BrokerStream, bytes: &[u8], expected: u64) -> Published {
         self.tickets += 1;
         let own = self.tickets;
         self.handle.publish(own, kind, bytes.to_vec(), expected).expect("room");
@@ -126,7 +126,7 @@ impl Running {
     }
 
     /// Publishes until it is known what became of it.
-    pub(crate) fn insist(&mut self, kind: Kind, bytes: &[u8], expected: u64) -> Published {
+    pub(crate) fn insist(&mut self, kind: BrokerStream, bytes: &[u8], expected: u64) -> Published {
         let until = std::time::Instant::now() + 2 * PATIENCE;
         loop {
             match self.publish(kind, bytes, expected) {

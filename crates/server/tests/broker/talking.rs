@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use seenit_link::Kind;
+use seenit_link::BrokerStream;
 use seenit_server::broker::{Arrived, Names, Published, SignedDocument, Stream};
 
 use crate::nats::Nats;
@@ -14,18 +14,22 @@ fn what_is_published_arrives_once_and_in_its_place() {
     let Some(nats) = Nats::start(1, &users()) else { return };
     make(&nats.urls(), 1);
     let [mut one, mut two] = [1, 2].map(|seed| Running::start(&nats.urls(), seed, vec![]));
-    assert_eq!(one.publish(Kind::Records, b"first", 0), Published::Stored(1));
-    assert_eq!(one.publish(Kind::Records, b"first", 0), Published::Stored(1), "an acknowledgement was lost");
+    assert_eq!(one.publish(BrokerStream::Records, b"first", 0), Published::Stored(1));
     assert_eq!(
-        two.publish(Kind::Records, b"theirs", 0),
+        one.publish(BrokerStream::Records, b"first", 0),
+        Published::Stored(1),
+        "an acknowledgement was lost"
+    );
+    assert_eq!(
+        two.publish(BrokerStream::Records, b"theirs", 0),
         Published::Stored(2),
         "each has a subject of its own"
     );
     let last = Some((1, b"first".as_slice().into()));
-    assert_eq!(one.publish(Kind::Records, b"second", 0), Published::Fenced { last: last.clone() });
-    assert_eq!(one.publish(Kind::Records, b"second", 7), Published::Fenced { last });
-    assert_eq!(one.publish(Kind::Records, b"second", 1), Published::Stored(3));
-    assert_eq!(one.publish(Kind::Sightings, b"seen", 9), Published::Fenced { last: None });
+    assert_eq!(one.publish(BrokerStream::Records, b"second", 0), Published::Fenced { last: last.clone() });
+    assert_eq!(one.publish(BrokerStream::Records, b"second", 7), Published::Fenced { last });
+    assert_eq!(one.publish(BrokerStream::Records, b"second", 1), Published::Stored(3));
+    assert_eq!(one.publish(BrokerStream::Sightings, b"seen", 9), Published::Fenced { last: None });
     let mut late = Running::start(&nats.urls(), 2, vec![]);
     let heard: Vec<_> = (0..3).map(|_| late.read()).collect();
     let bytes: Vec<_> = heard.iter().map(|(bytes, place)| (bytes.as_slice(), place.sequence)).collect();
@@ -34,7 +38,7 @@ fn what_is_published_arrives_once_and_in_its_place() {
     // From a place on, and at once: within less than a look without news takes.
     let mut later = Running::start(&nats.urls(), 2, vec![heard[1].1]);
     assert_eq!(later.read(), heard[2]);
-    assert_eq!(one.publish(Kind::Records, b"third", 3), Published::Stored(4));
+    assert_eq!(one.publish(BrokerStream::Records, b"third", 3), Published::Stored(4));
     let prompt = std::time::Instant::now();
     assert_eq!(later.read().1.sequence, 4);
     assert!(prompt.elapsed() < Duration::from_secs(9), "{:?}", prompt.elapsed());

@@ -6,11 +6,11 @@
 //! key in hardware can have a sealing key of any other origin, and no format changes.
 
 use std::fmt;
-use std::str::FromStr;
 
 use x25519_dalek::StaticSecret;
 
-use super::{KEY_BYTES, KeyError, SecretKey, Site, bytes_of};
+use super::{KEY_BYTES, SecretKey, Site};
+use crate::form::form;
 
 /// How a sealing secret is derived.
 const CONTEXT: &str = "seenit 2026 sealing key of a site v1";
@@ -31,6 +31,8 @@ impl SealingKey {
     }
 }
 
+form!(SealingKey);
+
 impl fmt::Display for SealingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex::encode(self.0))
@@ -40,14 +42,6 @@ impl fmt::Display for SealingKey {
 impl fmt::Debug for SealingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SealingKey({self})")
-    }
-}
-
-impl FromStr for SealingKey {
-    type Err = KeyError;
-
-    fn from_str(text: &str) -> Result<Self, KeyError> {
-        bytes_of(text).map(SealingKey)
     }
 }
 

@@ -5,10 +5,9 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::form::{Bytes, FormError};
+use crate::error::FormatError;
+use crate::form::{Field, Reader, form};
 use crate::key::{SealingKey, SiteKey};
-
-use super::RosterError;
 
 /// The longest name: that of a label of the DNS, and of a column that still fits a table.
 pub const NAME_BYTES_MAX: usize = 63;
@@ -91,30 +90,19 @@ impl fmt::Display for Name {
     }
 }
 
-impl Member {
-    pub(super) fn encode(&self, out: &mut Vec<u8>) {
-        out.extend(self.site.to_bytes());
-        out.extend(self.sealing.to_bytes());
-        out.extend(self.caps.spam.to_le_bytes());
-        out.extend(self.caps.ham.to_le_bytes());
-        out.extend(self.caps.seen.to_le_bytes());
+form!(Member { site, sealing, caps, name });
+form!(Caps { spam, ham, seen });
+
+impl Field for Name {
+    fn write(&self, out: &mut Vec<u8>) {
         // A name's length fits by its making.
-        out.push(self.name.0.len() as u8);
-        out.extend(self.name.0.as_bytes());
+        (self.0.len() as u8).write(out);
+        out.extend(self.0.as_bytes());
     }
 
-    /// Reads the member at `place` in a roster.
-    pub(super) fn decode(bytes: &mut Bytes<'_>, place: u32) -> Result<Self, RosterError> {
-        let site = SiteKey::from_bytes(&bytes.array()?).map_err(|error| RosterError::Key { place, error })?;
-        let sealing = SealingKey::from_bytes(bytes.array()?);
-        let caps = Caps { spam: bytes.u32()?, ham: bytes.u32()?, seen: bytes.u64()? };
-        let name = decode_name(bytes)?.map_err(|error| RosterError::Name { site, error })?;
-        Ok(Member { site, sealing, name, caps })
+    fn read(rest: &mut Reader<'_>) -> Result<Self, FormatError> {
+        let length: u8 = rest.get()?;
+        // What is no UTF-8 has a letter that no name has, and that is what the error says.
+        Ok(String::from_utf8_lossy(rest.run(length.into())?).parse()?)
     }
-}
-
-fn decode_name(bytes: &mut Bytes<'_>) -> Result<Result<Name, NameError>, FormError> {
-    let length = usize::from(bytes.u8()?);
-    // What is no UTF-8 has a letter that no name has, and that is what the error says.
-    Ok(String::from_utf8_lossy(bytes.run(length)?).parse())
 }

@@ -3,14 +3,15 @@
 
 use ed25519_dalek::{Signer, SigningKey};
 use proptest::prelude::*;
-use seenit_sites::Digest;
+use seenit_sites::chain::Chain;
 use seenit_sites::heartbeat::{Heartbeat, Holding};
 use seenit_sites::key::{AdminSecret, SIGNATURE_BYTES, SiteSecret};
-use seenit_sites::manifest::{HashKey, Manifest, Terms};
-use seenit_sites::message::{Head, Message, SEQUENCE_MAX, State, Stream, StreamId};
+use seenit_sites::manifest::{HashKey, Manifest, ManifestTerms};
+use seenit_sites::message::{Head, Message, SEQUENCE_MAX, Statement, Stream, StreamId};
 use seenit_sites::number::{Generation, Incarnation, Sequence};
 use seenit_sites::roster::{Caps, Member, Roster};
 use seenit_sites::snapshot::{PACK_BYTES, Section, Snapshot, pack_digest};
+use seenit_sites::{Digest, FormatError};
 
 /// The admin of every network here, and another one.
 pub const ADMIN: u8 = 200;
@@ -43,8 +44,8 @@ pub fn hash_key(seed: u8) -> HashKey {
     HashKey::from_bytes([seed; 16])
 }
 
-pub fn terms(first_generation: u64) -> Terms {
-    Terms { first_generation: Generation(first_generation), generation_secs: 86_400 }
+pub fn terms(first_generation: u64) -> ManifestTerms {
+    ManifestTerms { first_generation: Generation(first_generation), generation_secs: 86_400 }
 }
 
 /// Sightings of a generation.
@@ -56,21 +57,28 @@ pub fn manifest(number: u64, first: u64, key: u8) -> Manifest {
     Manifest::sign(&admin(), number, terms(first), &roster, &key, [number as u8; 32]).expect("a manifest")
 }
 
-pub fn state(stream: Stream, sequence: u64) -> State {
-    let (incarnation, sequence, value) = (Incarnation(1_700_000_000), Sequence(sequence), Digest([7; 32]));
-    State { incarnation, stream, sequence, manifest: 3, value, time_secs: 1_728_000_123 }
+/// The chain of a value that is made of one number, after so many items.
+pub fn at(sequence: u64, value: u8) -> Chain {
+    Chain { sequence: Sequence(sequence), value: Digest([value; 32]) }
+}
+
+pub fn statement(stream: Stream, previous: u64, sequence: u64) -> Statement {
+    let (incarnation, previous, at) = (Incarnation(1_700_000_000), Sequence(previous), at(sequence, 7));
+    Statement { incarnation, stream, previous, at, manifest: 3, time_secs: 1_728_000_123 }
+}
+
+/// The bytes of a message of a site.
+pub fn message(seed: u8, statement: Statement, payload: &[u8]) -> Vec<u8> {
+    Message::sign(&site(seed), &admin().public(), statement, payload).expect("a message")
 }
 
 pub fn stream_id(seed: u8, stream: Stream) -> StreamId {
     StreamId { site: site(seed).public(), incarnation: Incarnation(1_700_000_000), stream }
 }
 
-/// A head alone of a site, with its bytes.
-pub fn head(seed: u8, stream: Stream, sequence: u64) -> (Head, Vec<u8>) {
-    let bytes =
-        Message::sign(&site(seed), &admin().public(), state(stream, sequence), Sequence(sequence), b"");
-    let bytes = bytes.expect("a head");
-    (*Message::decode(&bytes, &roster(1, &[seed])).expect("a head").head(), bytes)
+/// A head alone of a site.
+pub fn head(seed: u8, stream: Stream, sequence: u64) -> Head {
+    Head::sign(&site(seed), &admin().public(), statement(stream, sequence, sequence), b"").expect("a head")
 }
 
 /// A heartbeat of site 2, which holds something of sites 1 and 3.
@@ -99,11 +107,10 @@ pub fn heartbeat() -> Heartbeat {
 
 /// A snapshot of site 2: records that fill a pack and some, and sightings.
 pub fn snapshot() -> Snapshot {
-    let section = |stream, start: u64, sequence: u64, bytes: u64| {
-        let (start_value, value) = (Digest([start as u8; 32]), Digest([sequence as u8; 32]));
-        let (start, sequence) = (Sequence(start), Sequence(sequence));
+    let section = |stream, start: u64, end: u64, bytes: u64| {
         let manifest = if stream == Stream::Records { 0 } else { 3 };
-        Section { id: stream_id(2, stream), manifest, start, start_value, sequence, value, bytes }
+        let (start, end) = (at(start, start as u8), at(end, end as u8));
+        Section { id: stream_id(2, stream), manifest, start, end, bytes }
     };
     let sections = vec![
         section(Stream::Records, 7, 42, PACK_BYTES as u64 + 1),
@@ -158,4 +165,13 @@ pub fn any_members() -> impl Strategy<Value = Vec<Member>> {
             members
         })
         .prop_shuffle()
+}
+
+/// Whether something was refused for a number.
+pub fn is_number<T>(refused: &Result<T, FormatError>, what: &str, found: u64) -> bool {
+    matches!(refused, Err(FormatError::Number { what: named, found: one, .. }) if *named == what && *one == found)
+}
+
+pub fn too_many(what: &'static str, found: usize, most: usize) -> FormatError {
+    FormatError::Many { what, found, most }
 }

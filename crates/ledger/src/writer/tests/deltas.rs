@@ -27,7 +27,7 @@ impl Bench {
     fn see(&self, case: &Case, recipients: u64) {
         let (memory, generation) = (&self.writer.shared.memory, self.writer.calendar.generation());
         let (signature, hash) = (case.iter().next().expect("one"), memory.keys_of(case)[0].hash);
-        memory.seen.add(generation, (signature, hash), recipients).expect("room");
+        memory.seen.add(generation, signature, hash, recipients).expect("room");
     }
 
     fn seen(&self, case: &Case) -> u64 {
@@ -151,7 +151,7 @@ fn many_deltas_are_added_up_and_nothing_is_lost() {
     assert_eq!(shared.own_logs()[&stream], OwnLog { last: DELTAS, base: DELTAS - 8192 });
     let (run, end) = chain().run(&journal, 0, usize::MAX).expect("readable");
     assert_eq!((run.after.0, run.items.len()), (DELTAS - 8192, 8192));
-    assert_eq!(end.map(|end| end.sequence().0), Some(DELTAS));
+    assert_eq!(end.map(|end| end.sequence.0), Some(DELTAS));
     assert_eq!(
         chain().value_at(&journal, DELTAS - 5).expect("readable"),
         Some(value),

@@ -1,10 +1,10 @@
-//! Which of two signed papers of one admin counts.
+//! Which of two signed documents of one admin counts.
 
 use std::cmp::Ordering;
 
-/// How a paper that arrives stands to the one that is held. Numbers only grow, so the greater one counts.
+/// What a document that arrives is to the one that is held. Numbers only grow, so the greater one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Precedence {
     /// It has a greater number, and counts from now on.
     Newer,
     /// It is the one that is held.
@@ -20,19 +20,19 @@ pub enum Standing {
     },
 }
 
-impl Standing {
-    /// Of what arrived, by number and bytes, to what is held.
-    pub(crate) fn of(arrived: (u64, &[u8]), held: (u64, &[u8])) -> Self {
-        match (arrived.0.cmp(&held.0), arrived.1.cmp(held.1)) {
-            (Ordering::Greater, _) => Standing::Newer,
-            (Ordering::Less, _) => Standing::Older,
-            (Ordering::Equal, Ordering::Equal) => Standing::Same,
-            (Ordering::Equal, bytes) => Standing::Fork { counts: bytes == Ordering::Greater },
+impl Precedence {
+    /// By how the number of what arrived compares with that of what is held, and by their bytes.
+    pub(crate) fn of(number: Ordering, arrived: &[u8], held: &[u8]) -> Self {
+        match (number, arrived.cmp(held)) {
+            (Ordering::Greater, _) => Precedence::Newer,
+            (Ordering::Less, _) => Precedence::Older,
+            (Ordering::Equal, Ordering::Equal) => Precedence::Same,
+            (Ordering::Equal, bytes) => Precedence::Fork { counts: bytes == Ordering::Greater },
         }
     }
 
     /// Whether what arrived takes the place of what is held.
     pub fn replaces(self) -> bool {
-        matches!(self, Standing::Newer | Standing::Fork { counts: true })
+        matches!(self, Precedence::Newer | Precedence::Fork { counts: true })
     }
 }
