@@ -171,7 +171,7 @@ impl Folder {
         let newest = newest.ok_or_else(|| damaged(&self.path.join(PAPERS), "there is no roster in it"))?;
         let path = self.document("roster", newest);
         let roster = Roster::decode(&read(&path, ROSTER_BYTES_MAX)?, &self.network());
-        roster.map_err(|error| damaged(&path, error))
+        roster.map_err(|error| damaged(&path, format!("no roster of this network: {error}")))
     }
 
     /// How far a site was believed when it was last a member.
@@ -181,7 +181,10 @@ impl Folder {
         for version in versions.into_iter().rev() {
             let path = self.document("roster", version);
             let roster = Roster::decode(&read(&path, ROSTER_BYTES_MAX)?, &self.network());
-            if let Some(member) = roster.map_err(|error| damaged(&path, error))?.member(site) {
+            if let Some(member) = roster
+                .map_err(|error| damaged(&path, format!("no roster of this network: {error}")))?
+                .member(site)
+            {
                 return Ok(Some(member.caps));
             }
         }
@@ -208,7 +211,7 @@ impl Folder {
         let one = |number: u64| {
             let path = self.document("manifest", number);
             let manifest = Manifest::decode(&read(&path, MANIFEST_BYTES_MAX)?, &self.network());
-            manifest.map_err(|error| damaged(&path, error))
+            manifest.map_err(|error| damaged(&path, format!("no manifest of this network: {error}")))
         };
         numbers.into_iter().map(one).collect()
     }
