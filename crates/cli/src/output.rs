@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use seenit_filter::file::{self, Stored};
+use seenit_ledger::new_file::NewFile;
 use serde::Serialize;
-use tempfile::NamedTempFile;
 
 use crate::problem::Problem;
 use crate::progress::Progress;
@@ -45,23 +45,15 @@ pub(crate) fn write_file(
 ) -> Result<(), Problem> {
     let write = || -> io::Result<()> {
         let path = target_of(path, inputs)?;
-        let temporary = temporary_beside(&path)?;
+        let file = NewFile::ordinary(&path)?;
         let progress = Progress::of_bytes("writing", bytes);
-        let mut out = BufWriter::with_capacity(1 << 20, Counted { file: temporary.as_file(), progress });
+        let mut out = BufWriter::with_capacity(1 << 20, Counted { file: file.as_file(), progress });
         contents(&mut out)?;
         out.flush()?;
         drop(out);
-        temporary.as_file().sync_all()?;
-        temporary.persist(&path).map_err(|error| error.error)?;
-        // The new name, too, must survive a power cut; some file systems cannot promise it, and need not.
-        let _ = File::open(folder_of(&path)).and_then(|folder| folder.sync_all());
-        Ok(())
+        file.put(&path).map(drop)
     };
     write().map_err(Problem::output(path))
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A file that tells how far it is.
@@ -96,22 +88,4 @@ fn target_of(path: &Path, inputs: &[&Path]) -> io::Result<PathBuf> {
         return Err(io::Error::other("it is one of the inputs"));
     }
     Ok(target)
-}
-
-/// A temporary file that may become an ordinary one: named for it, with the permissions of the file it replaces, or
-/// those the user's mask leaves.
-fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let prefix = path.file_name().unwrap_or_default().to_string_lossy().into_owned() + ".seenit-";
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let temporary = builder.tempfile_in(folder_of(path))?;
-    if let Ok(old) = path.metadata() {
-        temporary.as_file().set_permissions(old.permissions())?;
-    }
-    Ok(temporary)
 }

@@ -9,7 +9,7 @@ mod clock;
 mod faults;
 mod group;
 mod insertion;
-mod mapped;
+mod page_faults;
 mod printed;
 mod rates;
 mod strings;

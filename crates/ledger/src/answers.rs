@@ -1,12 +1,13 @@
 //! What the ledger takes and gives beside verdicts.
 
+use seenit_signature::Kind;
 use serde::Serialize;
 
 use crate::probe::FilterRate;
-use crate::record::{RecordId, Verb, Word};
+use crate::record::{Opinion, RecordId, Verb};
 use crate::reporter::ReporterId;
 use crate::signature::Case;
-use crate::verdict::Judgement;
+use crate::verdict::{Judgement, kind_name, kind_names};
 
 /// Something to be remembered.
 #[derive(Clone, Debug)]
@@ -77,14 +78,16 @@ pub struct SiteReceipt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// The kind.
-    pub kind: &'static str,
+    #[serde(serialize_with = "kind_name")]
+    pub kind: Kind,
     /// The digest in hexadecimal.
     pub digest: String,
     /// The verdict and reasons of this signature by itself.
     pub judgement: Judgement,
-    /// The last words of reporters, newest first.
-    pub words: Vec<Spoken>,
-    /// Whether there are more words than are listed.
+    /// The last opinions of reporters, newest first.
+    #[serde(rename = "words")]
+    pub opinions: Vec<Spoken>,
+    /// Whether there are more opinions than are listed.
     pub more: bool,
     /// Who protects it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,7 +124,8 @@ pub struct Statement {
     /// Points of the reporter then.
     pub weight: u8,
     /// The kinds of the signatures that it shares with the message.
-    pub kinds: Vec<&'static str>,
+    #[serde(serialize_with = "kind_names")]
+    pub kinds: Vec<Kind>,
 }
 
 /// One record that protects signatures.
@@ -134,18 +138,20 @@ pub struct ProtectedBy {
     /// When, as RFC 3339 writes it.
     pub time: String,
     /// The kinds of the signatures that it protects here.
-    pub kinds: Vec<&'static str>,
+    #[serde(serialize_with = "kind_names")]
+    pub kinds: Vec<Kind>,
     /// How many messages protect them.
     pub messages: u64,
 }
 
-/// One reporter's last word on a signature.
+/// One reporter's last opinion on a signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Spoken {
     /// Who.
     pub reporter: String,
     /// `spam`, `ham`, or `none` where it was withdrawn.
-    pub word: Word,
+    #[serde(rename = "word")]
+    pub opinion: Opinion,
     /// Points it weighed.
     pub weight: u8,
     /// Times it was said in that generation.

@@ -70,7 +70,7 @@ fn appoint(reporter: &mut Reporter, appointment: Appointment, config: &LedgerCon
         Appointment::Standing(Standing::Stranger) => (Standing::Stranger, 0, false),
     };
     (reporter.weight, reporter.fixed, reporter.toward) = (weight, fixed, Toward::default());
-    // The operator vouches for itself, whatever its word weighs.
+    // The operator vouches for itself, whatever its opinion weighs.
     if reporter.id != OPERATOR {
         reporter.standing = standing;
     }

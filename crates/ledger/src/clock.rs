@@ -76,7 +76,9 @@ impl Calendar {
 
     /// Takes the time.
     pub(crate) fn tick(&mut self, clock: &dyn Clock) -> Trust {
-        let (now, steady) = (clock.now_secs(), clock.steady_secs());
+        let now = clock.now_secs();
+        let steady = clock.steady_secs();
+        let before = self.high_secs;
         let expected = self.high_secs + steady.saturating_sub(self.steady_secs);
         if now > expected.saturating_add(self.generation_secs) {
             let since = *self.leapt.get_or_insert(steady);
@@ -88,6 +90,7 @@ impl Calendar {
         self.leapt = None;
         let behind = self.high_secs.saturating_sub(now);
         (self.high_secs, self.steady_secs) = (self.high_secs.max(now), steady);
+        assert!(self.high_secs >= before, "the ledger's time never goes back");
         if behind > 0 { Trust::Behind(behind) } else { Trust::Believed }
     }
 

@@ -50,7 +50,7 @@ pub struct LedgerConfig {
     /// Signatures that one account may have added to all that is kept, in percent of `capacity`: nobody fills it alone.
     /// Those whom the operator vouches for have no such limit.
     pub reporter_percent: u32,
-    /// Points that a new account begins with: one less than makes it trusted, so that its words can be confirmed or
+    /// Points that a new account begins with: one less than makes it trusted, so that its opinions can be confirmed or
     /// refuted by those whom the operator trusts.
     pub account_weight: u8,
     /// Bytes that stay free where the journal lies.

@@ -9,9 +9,12 @@ const SECS_MAX: u64 = 253_402_300_799;
 /// A time, in seconds since the Unix epoch, as RFC 3339 writes it: `2026-11-16T17:37:43Z`.
 pub(crate) fn rfc3339(secs: u64) -> String {
     let secs = secs.min(SECS_MAX);
-    let (days, rest) = (secs / DAY, secs % DAY);
+    let days = secs / DAY;
+    let rest = secs % DAY;
     let (year, month, day) = civil(days);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    let hour = rest / 3600;
+    let minute = rest / 60 % 60;
+    let second = rest % 60;
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
@@ -21,7 +24,8 @@ fn civil(days: u64) -> (u64, u64, u64) {
     const DAYS_OF_400_YEARS: u64 = 146_097;
     const FROM_MARCH_OF_YEAR_0: u64 = 719_468;
     let days = days + FROM_MARCH_OF_YEAR_0;
-    let (era, day) = (days / DAYS_OF_400_YEARS, days % DAYS_OF_400_YEARS);
+    let era = days / DAYS_OF_400_YEARS;
+    let day = days % DAYS_OF_400_YEARS;
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
     let month = (5 * day + 2) / 153;

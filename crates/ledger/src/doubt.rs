@@ -50,8 +50,10 @@ impl Doubts {
 mod tests {
     use super::*;
     use crate::config::LedgerConfig;
-    use crate::judge::judge;
-    use crate::memory::{Effect, Memory};
+    use crate::follow::{Following, KeyChange, Unsettled};
+    use crate::judge::Judge;
+    use crate::memory::Memory;
+    use crate::peers::table::Peers;
     use crate::record::{Before, Record, Verb};
     use crate::reporter::OPERATOR;
     use crate::signature::Case;
@@ -79,16 +81,19 @@ mod tests {
         let (verb, reporter) = (Verb::Report, OPERATOR);
         let record =
             Record { verb, reporter, weight: 10, time: 0, count: 0, case: spam, befores: Vec::new() };
+        let mut unsettled = Unsettled::default();
+        let mut following = Following::new(&memory, Peers::default().into(), &mut unsettled);
         for key in keys {
-            let _ = memory.apply(key, Effect::of(&record, Before::default(), key.is_shingle()));
+            following.change(&KeyChange::of(1, &record, key, Before::default()));
         }
+        let judge = Judge { memory: &memory, config: &config, generation: 1, journal: None };
         let half = text_with_link(SHINGLES - 13);
-        assert_eq!(judge(&memory, None, &config, 1, &half).verdict, Verdict::Spam);
+        assert_eq!(judge.message(&half).verdict, Verdict::Spam);
         memory.doubts.put(FilterName::Near, true);
-        let judgement = judge(&memory, None, &config, 1, &half);
+        let judgement = judge.message(&half);
         assert_eq!(judgement.verdict, Verdict::NoOpinion);
         assert_eq!(judgement.reasons[0].rule, Rule::Overfull);
-        let less = judge(&memory, None, &config, 1, &text_with_link(SHINGLES - 12));
+        let less = judge.message(&text_with_link(SHINGLES - 12));
         assert_eq!(less.verdict, Verdict::Unknown, "less than half is no witness anyway");
     }
 }

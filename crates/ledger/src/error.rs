@@ -1,12 +1,60 @@
 //! What can go wrong, in plain words.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use seenit_filter::{GeometryError, readable};
 use seenit_signature::Kind;
 
+use crate::journal::JournalError;
 use crate::private::PrivateError;
+
+/// Why something failed, for all who wait for it: the error that was found first, or a sentence.
+#[derive(Clone, Debug)]
+pub struct Cause(Arc<dyn Error + Send + Sync>);
+
+impl Cause {
+    /// Another error is why.
+    pub fn new(error: impl Error + Send + Sync + 'static) -> Self {
+        Cause(Arc::new(error))
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for Cause {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// Two that say the same are the same.
+impl PartialEq for Cause {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for Cause {}
+
+impl From<String> for Cause {
+    fn from(why: String) -> Self {
+        Cause(Box::<dyn Error + Send + Sync>::from(why).into())
+    }
+}
+
+impl From<&str> for Cause {
+    fn from(why: &str) -> Self {
+        why.to_owned().into()
+    }
+}
 
 /// Bytes that are no signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,7 +128,8 @@ pub enum OpenError {
         /// Its folder.
         path: PathBuf,
         /// What the store found.
-        why: String,
+        #[source]
+        why: Cause,
     },
     /// A file whose contents make no sense.
     #[error("{}: {why}", path.display())]
@@ -88,23 +137,42 @@ pub enum OpenError {
         /// Which.
         path: PathBuf,
         /// What is wrong with it.
-        why: String,
+        #[source]
+        why: Cause,
     },
     /// Filters that cannot be made.
     #[error("the filters cannot be made: {0}")]
     Geometry(#[from] GeometryError),
     /// A journal whose rows make no sense.
     #[error("the journal is damaged: {0}")]
-    Rows(String),
+    Rows(#[source] Cause),
 }
 
 impl From<PrivateError> for OpenError {
     fn from(error: PrivateError) -> Self {
         match error {
             PrivateError::File { path, error } => OpenError::File { path, error },
-            PrivateError::Damaged { path, why } => OpenError::Damaged { path, why },
+            PrivateError::Damaged { path, why } => OpenError::Damaged { path, why: why.into() },
             open => OpenError::Private(open),
         }
+    }
+}
+
+impl From<JournalError> for OpenError {
+    fn from(error: JournalError) -> Self {
+        OpenError::Rows(Cause::new(error))
+    }
+}
+
+impl From<JournalError> for WriteError {
+    fn from(error: JournalError) -> Self {
+        WriteError::Journal(Cause::new(error))
+    }
+}
+
+impl From<GeometryError> for WriteError {
+    fn from(error: GeometryError) -> Self {
+        WriteError::Seen(Cause::new(error))
     }
 }
 
@@ -133,7 +201,7 @@ pub enum WriteError {
     },
     /// The journal could not be written; reads go on.
     #[error("the journal cannot be written: {0}")]
-    Journal(String),
+    Journal(#[source] Cause),
     /// The tally holds as many signatures as it was made for.
     #[error("the ledger is full: {held} signatures of {capacity}; raise `capacity` and run `seenit rebuild`")]
     Full {
@@ -235,13 +303,13 @@ pub enum WriteError {
     },
     /// Memory that cannot be had.
     #[error("there is no memory for seen counts: {0}")]
-    Seen(String),
+    Seen(#[source] Cause),
     /// The most reporters there may be.
     #[error("there are {0} reporters already")]
     Reporters(usize),
     /// What the link to other sites may not ask for.
     #[error("{0}")]
-    Link(String),
+    Link(#[source] Cause),
 }
 
 impl WriteError {

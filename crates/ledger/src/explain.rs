@@ -3,26 +3,30 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use seenit_filter::hash::{Hash128, KeyHasher};
+use seenit_signature::Kind;
 
 use crate::answers::{Explanation, MessageExplanation, ProtectedBy, Spoken, Statement};
 use crate::date::rfc3339;
-use crate::journal::{Journal, JournalError, LASTING, PROTECTED_MESSAGE, PROTECTION, Row, is_mark, row_key};
+use crate::journal::{
+    Journal, JournalError, KeyRow, LASTING, PROTECTED_MESSAGE, PROTECTION, RecordNumber, Row, is_mark,
+    row_key,
+};
 use crate::judge::RESEMBLES_MIN;
 use crate::keys::shingle_hashes;
 use crate::ledger::Ledger;
 use crate::protection::message_hash;
-use crate::record::{Record, Verb, Word};
+use crate::record::{Opinion, Record, Verb};
 use crate::reporter::ReporterId;
 use crate::signature::{Case, SignatureRef};
 
-/// Words of one signature and records of one message that an explanation lists: more than anybody reads.
+/// Opinions of one signature and records of one message that an explanation lists: more than anybody reads.
 const LISTED_MAX: usize = 100;
 
 /// Protections that are looked through, the newest first, for one that still stands: some milliseconds.
 const PROTECTIONS_MAX: usize = 10_000;
 
 /// Which record: of a peer, or of this site; and its number.
-type RecordKey = (bool, u64);
+type RecordKey = (bool, RecordNumber);
 
 impl Ledger {
     /// What the journal knows of a signature.
@@ -31,27 +35,29 @@ impl Ledger {
         let mut case = Case::new();
         // One signature fits any case.
         let _ = case.add(signature);
-        let (mut words, mut more, mut spoken) = (Vec::new(), false, HashSet::new());
+        let mut opinions = Vec::new();
+        let mut more = false;
+        let mut spoken = HashSet::new();
         let hash = shared.memory.sip.hash(&signature);
         if let Some(journal) = &journal {
             let rows = rows_of(journal, hash).unwrap_or_default();
-            for (generation, reporter, row) in rows {
+            for KeyRow { generation, reporter, row } in rows {
                 if !spoken.insert(reporter) {
                     continue;
                 }
-                if words.len() == LISTED_MAX {
+                if opinions.len() == LISTED_MAX {
                     more = true;
                     break;
                 }
-                words.extend(self.spoken(journal, reporter, &row, generation));
+                opinions.extend(self.spoken(journal, reporter, &row, generation));
             }
         }
         let protected_by = journal.as_ref().and_then(|journal| self.protected_by(journal, signature).ok()?);
         Explanation {
-            kind: signature.kind().as_str(),
+            kind: signature.kind(),
             digest: hex::encode(signature.digest()),
             judgement: self.check(&case),
-            words,
+            opinions,
             more,
             protected_by,
         }
@@ -90,7 +96,7 @@ impl Ledger {
             };
             Some((record.time, number, entry))
         };
-        let mut reports: Vec<(u64, u64, Statement)> = newest.iter().filter_map(said).collect();
+        let mut reports: Vec<(u64, RecordNumber, Statement)> = newest.iter().filter_map(said).collect();
         reports.sort_by_key(|(time, number, _)| std::cmp::Reverse((*time, *number)));
         let signatures: Vec<Explanation> = case.iter().map(|one| self.explain(one)).collect();
         MessageExplanation {
@@ -102,13 +108,14 @@ impl Ledger {
         }
     }
 
-    /// A reporter's last word; nothing where it is of a peer that is gone.
+    /// A reporter's last opinion; nothing where it is of a peer that is gone.
     fn spoken(&self, journal: &Journal, reporter: ReporterId, row: &Row, generation: u64) -> Option<Spoken> {
         let (name, id, record) = self.shared.said_in(journal, reporter, row.number)?;
-        let raw = u32::from(if row.word == Word::Ham { row.raw_ham } else { row.raw_spam });
+        let raw = u32::from(if row.opinion == Opinion::Ham { row.raw_ham } else { row.raw_spam });
         let time = rfc3339(record.time);
-        let (word, weight) = (row.word, row.weight);
-        Some(Spoken { reporter: name, word, weight, raw, generation, record: id, time })
+        let opinion = row.opinion;
+        let weight = row.weight;
+        Some(Spoken { reporter: name, opinion, weight, raw, generation, record: id, time })
     }
 
     /// The records that speak of a signature, and whose they are. A text is spoken of by those that share as many
@@ -126,7 +133,7 @@ impl Ledger {
         };
         let mut found: BTreeMap<RecordKey, (ReporterId, u32)> = BTreeMap::new();
         for hash in hashes {
-            for (_, reporter, row) in rows_of(journal, hash)? {
+            for KeyRow { reporter, row, .. } in rows_of(journal, hash)? {
                 let key = (reporter.slot().is_some(), row.number);
                 found.entry(key).or_insert((reporter, 0)).1 += 1;
             }
@@ -144,7 +151,7 @@ impl Ledger {
     ) -> Result<Option<ProtectedBy>, JournalError> {
         let hash = self.shared.memory.sip.hash(&signature);
         let row = journal.row(LASTING, &row_key(hash, PROTECTION))?;
-        let Some(row) = row.filter(|row| row.word == Word::Ham) else {
+        let Some(row) = row.filter(|row| row.opinion == Opinion::Ham) else {
             return Ok(None);
         };
         let stands = |record: &Record| -> Result<bool, JournalError> {
@@ -154,11 +161,14 @@ impl Ledger {
             }
             let message = message_hash(&record.case, &self.shared.memory.sip);
             let row = journal.row(LASTING, &row_key(message, PROTECTED_MESSAGE))?;
-            Ok(row.is_some_and(|row| row.word == Word::Ham))
+            Ok(row.is_some_and(|row| row.opinion == Opinion::Ham))
         };
         let newest = match journal.record(row.number)? {
             Some((_, record)) if stands(&record)? => Some((row.number, record)),
-            _ => journal.newest_record(LASTING, PROTECTIONS_MAX, stands)?,
+            _ => {
+                let newest = journal.newest_record(LASTING, PROTECTIONS_MAX, stands)?;
+                newest.map(|(number, record)| (RecordNumber(number), record))
+            }
         };
         let Some((number, record)) = newest else {
             return Ok(None);
@@ -168,32 +178,31 @@ impl Ledger {
             record: id,
             reporter,
             time: rfc3339(record.time),
-            kinds: vec![signature.kind().as_str()],
+            kinds: vec![signature.kind()],
             messages: row.count,
         }))
     }
 }
 
-/// The words on a key, of the generations that count, the newest first; marks are nobody's words.
-fn rows_of(journal: &Journal, hash: Hash128) -> Result<Vec<(u64, ReporterId, Row)>, JournalError> {
+/// The opinions on a key, of the generations that count, the newest first; marks are nobody's opinions.
+fn rows_of(journal: &Journal, hash: Hash128) -> Result<Vec<KeyRow>, JournalError> {
     let mut rows = Vec::new();
     for generation in journal.live() {
         let found = journal.rows_of(generation, hash, LISTED_MAX)?.into_iter();
-        let words = found.filter(|(reporter, _)| !is_mark(*reporter));
-        rows.extend(words.map(|(reporter, row)| (generation, reporter, row)));
+        rows.extend(found.filter(|one| !is_mark(one.reporter)));
     }
     Ok(rows)
 }
 
 /// The kinds of the signatures that a message shares with a record, each once, in the message's order. Texts need not
 /// be equal to be alike.
-fn shared_kinds(case: &Case, said: &Case) -> Vec<&'static str> {
+fn shared_kinds(case: &Case, said: &Case) -> Vec<Kind> {
     let mut kinds = Vec::new();
     for signature in case.iter() {
         let is_alike = |one: SignatureRef<'_>| {
             one == signature || (one.kind() == signature.kind() && signature.kind().is_near())
         };
-        let kind = signature.kind().as_str();
+        let kind = signature.kind();
         if said.iter().any(is_alike) && !kinds.contains(&kind) {
             kinds.push(kind);
         }
@@ -210,7 +219,7 @@ fn together(signatures: &[Explanation]) -> Vec<ProtectedBy> {
                 known.messages = known.messages.max(one.messages);
                 for kind in &one.kinds {
                     if !known.kinds.contains(kind) {
-                        known.kinds.push(kind);
+                        known.kinds.push(*kind);
                     }
                 }
             }

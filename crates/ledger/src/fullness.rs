@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use seenit_signature::Kind;
 
 use crate::error::WriteError;
-use crate::growth::Fill;
 use crate::journal::LASTING;
 use crate::ledger::Ledger;
 use crate::shared::Shared;
+use crate::tally_growth::Fill;
 
 /// How long before a tally is full it is an alarm.
 const ALARM_DAYS: f64 = 7.0;
@@ -71,7 +71,8 @@ impl Shared {
 
     /// Says that records are forgotten before they expire.
     fn kept_too_short(&self) -> Option<String> {
-        let (kept, wanted) = (self.kept_generations(), self.config.record_generations);
+        let kept = self.kept_generations();
+        let wanted = self.config.record_generations;
         if kept == wanted || !self.is_kept_short.load(Relaxed) {
             return None;
         }
@@ -86,7 +87,8 @@ impl Shared {
 
     fn soon_full(&self, days: f64, fill: Fill) -> String {
         let growth = self.growth();
-        let (rate, enough) = (growth.rate(fill.now), growth.enough(fill));
+        let rate = growth.rate(fill.now);
+        let enough = growth.enough(fill);
         let when = if days < 1.0 { "less than a day".to_owned() } else { format!("about {days:.0} days") };
         format!(
             "the tally of {} signatures is full in {when}: it holds {} and gets {rate} new ones a generation; from \

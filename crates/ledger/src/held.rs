@@ -77,7 +77,8 @@ pub(crate) fn each(
     stream: &HeldStream,
     mut visit: impl FnMut(Held<'_>) -> Result<(), JournalError>,
 ) -> Result<HeldBytes, JournalError> {
-    let (mut bytes, mut at) = (HeldBytes::default(), 0);
+    let mut bytes = HeldBytes::default();
+    let mut at = 0;
     now.each(&rows::base(stream), |_, value| {
         let (sequence, block) = value.split_first_chunk::<8>().ok_or_else(|| odd(stream))?;
         at = u64::from_be_bytes(*sequence);
@@ -107,7 +108,8 @@ pub(crate) fn sizes(now: &LinkNow) -> Result<HashMap<HeldStream, HeldBytes>, Jou
 
 /// The items of a message that was checked when it came.
 fn items_of(message: &[u8]) -> Option<Vec<&[u8]>> {
-    let (mut rest, mut items) = (message.get(HEAD_BYTES..)?, Vec::new());
+    let mut rest = message.get(HEAD_BYTES..)?;
+    let mut items = Vec::new();
     while !rest.is_empty() {
         let (length, after) = rest.split_first_chunk::<4>()?;
         let (item, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
@@ -120,12 +122,14 @@ fn items_of(message: &[u8]) -> Option<Vec<&[u8]>> {
 /// All that is kept of a stream, added up, and the last delta in it.
 pub(crate) fn added_up(now: &LinkNow, stream: &HeldStream) -> Result<(u64, AddedUp), JournalError> {
     let (last, adding) = adding(now, stream)?;
-    Ok((last, adding.finish().map_err(|error| JournalError::Rows(error.to_string()))?))
+    Ok((last, adding.finish()?))
 }
 
 /// The same, before it is encoded.
 pub(crate) fn adding(now: &LinkNow, stream: &HeldStream) -> Result<(u64, AddingUp), JournalError> {
-    let (mut adding, mut blocks, mut last) = (AddingUp::default(), Vec::new(), 0);
+    let mut adding = AddingUp::default();
+    let mut blocks = Vec::new();
+    let mut last = 0;
     let mut lists = Vec::new();
     each(now, stream, |held| {
         match held {
@@ -143,7 +147,7 @@ pub(crate) fn adding(now: &LinkNow, stream: &HeldStream) -> Result<(u64, AddingU
     adding.push_base(blocks);
     for list in lists {
         let pushed = adding.push(sightings_of(stream, &list));
-        pushed.map_err(|error| JournalError::Rows(error.to_string()))?;
+        pushed?;
     }
     Ok((last, adding))
 }
@@ -151,12 +155,15 @@ pub(crate) fn adding(now: &LinkNow, stream: &HeldStream) -> Result<(u64, AddingU
 /// The sightings of a delta or block. Its site signed it: where it cannot be read it says nothing, and others do.
 pub(crate) fn sightings_of(stream: &HeldStream, bytes: &[u8]) -> Vec<Sighting> {
     decode(bytes).unwrap_or_else(|error| {
-        let (slot, incarnation) = (stream.slot.0, stream.incarnation);
+        let slot = stream.slot.0;
+        let incarnation = stream.incarnation;
         tracing::warn!(slot, %incarnation, "sightings of a site are not counted: {error}");
         Vec::new()
     })
 }
 
 fn odd(stream: &HeldStream) -> JournalError {
-    JournalError::Rows(format!("what is kept of {stream:?} is of another shape than this program writes"))
+    JournalError::Rows(
+        format!("what is kept of {stream:?} is of another shape than this program writes").into(),
+    )
 }

@@ -10,7 +10,7 @@ use seenit_filter::hash::{Fingerprint, SipKey};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::error::OpenError;
+use crate::error::{Cause, OpenError};
 use crate::private;
 use crate::seen::{SeenKey, key_at};
 
@@ -49,10 +49,10 @@ pub(crate) struct Incarnation {
 impl Incarnation {
     /// A life that nobody is told of.
     pub(crate) fn private(id: u64, first: u64) -> Self {
-        Incarnation::new(id, first, (None, Vec::new()))
+        Incarnation::new(id, first, None, Vec::new())
     }
 
-    fn new(id: u64, first: u64, (network, keys): (Option<[u8; 32]>, Vec<(u64, SeenKey)>)) -> Self {
+    fn new(id: u64, first: u64, network: Option<[u8; 32]>, keys: Vec<(u64, SeenKey)>) -> Self {
         Incarnation { id, first, last: None, named: None, sightings: Vec::new(), network, keys }
     }
 
@@ -66,6 +66,8 @@ impl Incarnation {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
     pub(crate) last: u64,
+    /// The number of the next record, the first of the incarnation that follows.
+    pub(crate) next: u64,
     pub(crate) named: Option<u64>,
     pub(crate) sightings: Vec<(u64, u64)>,
 }
@@ -160,13 +162,14 @@ impl Identity {
     pub(crate) fn read(folder: &Path) -> Result<Self, OpenError> {
         let path = folder.join(FILE);
         let bytes = fs::read(&path).map_err(OpenError::file(&path))?;
-        let damaged = |why: String| OpenError::Damaged { path: path.clone(), why };
-        let stored: Stored = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-        Identity::from_stored(&stored).map_err(damaged)
+        let damaged = |why: Cause| OpenError::Damaged { path: path.clone(), why };
+        let stored: Stored = serde_json::from_slice(&bytes).map_err(|error| damaged(Cause::new(error)))?;
+        Identity::from_stored(&stored).map_err(|why| damaged(why.into()))
     }
 
     fn random(now_secs: u64) -> io::Result<Self> {
-        let (mut signing, mut hash_key) = (Zeroizing::new([0; 32]), Zeroizing::new([0; 16]));
+        let mut signing = Zeroizing::new([0; 32]);
+        let mut hash_key = Zeroizing::new([0; 16]);
         getrandom::fill(signing.as_mut_slice()).map_err(io::Error::other)?;
         getrandom::fill(hash_key.as_mut_slice()).map_err(io::Error::other)?;
         let incarnations = vec![Incarnation::private(now_secs, 1)];
@@ -208,26 +211,25 @@ impl Identity {
         Ok(private::write(&path, &bytes.map_err(OpenError::file(&path))?)?)
     }
 
-    /// Begins a new life of the folder, of the same network as the one before, durably: records from `first` on are its
-    /// own. `last` is the last record that the journal has.
+    /// Begins a new incarnation of the folder, of the same network as the one before, durably.
     pub(crate) fn begin_incarnation(
         &mut self,
         folder: &Path,
-        (last, first): (u64, u64),
+        ending: Ending,
         now_secs: u64,
     ) -> Result<(), OpenError> {
         let Incarnation { network, keys, .. } = self.incarnation().clone();
-        let ending = Ending { last, ..Ending::default() };
-        *self = self.with_life(ending, (first, now_secs), (network, keys));
+        *self = self.with_incarnation(ending, now_secs, network, keys);
         self.save(folder)
     }
 
-    /// The identity with one more life, not saved yet.
-    pub(crate) fn with_life(
+    /// The identity with one more incarnation, not saved yet.
+    pub(crate) fn with_incarnation(
         &self,
         ending: Ending,
-        (first, now_secs): (u64, u64),
-        of: (Option<[u8; 32]>, Vec<(u64, SeenKey)>),
+        now_secs: u64,
+        network: Option<[u8; 32]>,
+        keys: Vec<(u64, SeenKey)>,
     ) -> Self {
         let mut next = self.clone();
         let id = now_secs.max(self.incarnation().id + 1);
@@ -235,7 +237,8 @@ impl Identity {
             ended.last = Some(ending.last);
             (ended.named, ended.sightings) = (ending.named, ending.sightings);
         }
-        next.incarnations.push(Incarnation::new(id, first, of));
+        assert!(id > self.incarnation().id, "a new incarnation has a higher number than all before it");
+        next.incarnations.push(Incarnation::new(id, ending.next, network, keys));
         next
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use crate::error::{OpenError, WriteError};
+use crate::error::{Cause, OpenError, WriteError};
 use crate::identity::{Ending, Identity};
 use crate::journal::{Journal, JournalError};
 use crate::own_log;
@@ -41,11 +41,13 @@ impl Writer {
         let shared = Arc::clone(&self.shared);
         let journal = self.writable(&shared)?;
         let present = shared.identity().incarnation().clone();
-        let (first, secs, sightings) = (self.next, self.calendar.secs(), Vec::new());
+        let first = self.next;
+        let secs = self.calendar.secs();
+        let sightings = Vec::new();
         let next = match change {
             IncarnationChange::Renew { records_after, sightings_after } => {
                 // What is pending is among what may be the new one's.
-                self.journal_deltas(&shared, &journal).map_err(|error| failed(&shared, &error))?;
+                self.journal_deltas(&shared, &journal).map_err(|error| failed(&shared, error))?;
                 let first = present.first.saturating_add(records_after).min(self.next);
                 let sightings = self.kept_by(present.id, &sightings_after);
                 Beginning { first, secs, sightings, network: present.network, keys: present.keys }
@@ -76,7 +78,7 @@ impl Writer {
 
     /// Takes other hash keys over; those of generations that are counted are the same.
     fn put_keys(&mut self, shared: &Shared, keys: Vec<(u64, SeenKey)>) -> Result<(), WriteError> {
-        let fresh = shared.memory.seen.new_own().map_err(no_memory)?;
+        let fresh = shared.memory.seen.new_own()?;
         let identity = shared.identity().with_keys(keys.clone());
         identity.save(&shared.folder).map_err(not_kept)?;
         put_identity(shared, identity);
@@ -104,25 +106,26 @@ impl Writer {
         journal: &Journal,
         Beginning { first, sightings, secs, network, keys }: Beginning,
     ) -> Result<(), WriteError> {
-        self.journal_deltas(shared, journal).map_err(|error| failed(shared, &error))?;
-        let fresh = shared.memory.seen.new_own().map_err(no_memory)?;
+        self.journal_deltas(shared, journal).map_err(|error| failed(shared, error))?;
+        let fresh = shared.memory.seen.new_own()?;
         let (ended, is_other) = {
             let identity = shared.identity();
             (identity.incarnation().id, identity.incarnation().network != network)
         };
         let named = (first < self.next).then_some(self.next - 1);
-        let ending = Ending { last: first - 1, named, sightings };
-        let identity = shared.identity().with_life(ending, (first, secs), (network, keys.clone()));
+        let ending = Ending { last: first - 1, next: first, named, sightings };
+        let identity = shared.identity().with_incarnation(ending, secs, network, keys.clone());
         identity.save(&shared.folder).map_err(not_kept)?;
         put_identity(shared, identity);
         let pending = shared.memory.seen.enter(keys, is_other, fresh);
         let written = self.write_deltas(shared, journal, ended, pending);
         let moved = written.and_then(|()| {
-            let (identity, mut logs) = (shared.identity(), shared.own_logs());
+            let identity = shared.identity();
+            let mut logs = shared.own_logs();
             own_log::move_unconfirmed(journal, &identity, &mut logs)
         });
         // The new one has begun all the same; the next start moves what was to be moved.
-        moved.map_err(|error| failed(shared, &error))
+        moved.map_err(|error| failed(shared, error))
     }
 }
 
@@ -130,16 +133,12 @@ fn put_identity(shared: &Shared, identity: Identity) {
     *shared.identity.write().unwrap_or_else(PoisonError::into_inner) = identity;
 }
 
-fn no_memory(error: seenit_filter::GeometryError) -> WriteError {
-    WriteError::Seen(error.to_string())
-}
-
 fn not_kept(error: OpenError) -> WriteError {
-    WriteError::Journal(error.to_string())
+    WriteError::Journal(Cause::new(error))
 }
 
-fn failed(shared: &Shared, error: &JournalError) -> WriteError {
-    let error = WriteError::Journal(error.to_string());
+fn failed(shared: &Shared, error: JournalError) -> WriteError {
+    let error = WriteError::from(error);
     shared.state().refused = Some(error.clone());
     error
 }

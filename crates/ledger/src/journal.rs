@@ -38,6 +38,7 @@ use crate::peers::table::Peers;
 use crate::record::Record;
 use crate::reporter::{Reporter, ReporterId};
 
+mod failure;
 pub(crate) mod heard;
 pub(crate) mod horizon;
 mod keys;
@@ -47,11 +48,12 @@ mod run;
 mod shares;
 pub(crate) mod sightings;
 
-pub(crate) use keys::Said;
+pub(crate) use failure::JournalError;
+use failure::{from_json, odd_row, open_error, record_of, to_json};
 use row::split_row_key;
 pub(crate) use row::{
-    FORGETTING, LASTING, MANY, MarkRow, PROTECTED_MESSAGE, PROTECTION, Row, RowKey, hash_bytes, hash_of,
-    is_mark, mark_row, row_key,
+    FORGETTING, KeyRow, LASTING, MANY, MarkRow, PROTECTED_MESSAGE, PROTECTION, RecordNumber, Row, RowKey,
+    hash_bytes, hash_of, is_mark, mark_row, row_key,
 };
 pub(crate) use shares::Added;
 
@@ -68,26 +70,6 @@ const WORKERS: usize = 1;
 /// The size of a table on disk. The first level has four of them and is merged as a whole each time: it must not be
 /// long, or sealed memory waits for it (race `server`: with 64 MiB a second of standstill).
 const TABLE_BYTES: u64 = 4 << 20;
-
-/// What the store says when it fails, or rows that make no sense.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum JournalError {
-    #[error("{}", plain(.0))]
-    Store(#[from] fjall::Error),
-    #[error("{0}")]
-    Io(#[from] std::io::Error),
-    #[error("{0}")]
-    Rows(String),
-}
-
-/// What the store says, without its own words where the system has said it.
-fn plain(error: &fjall::Error) -> String {
-    match error {
-        fjall::Error::Io(error) => error.to_string(),
-        fjall::Error::Poisoned => "an earlier write failed".into(),
-        other => other.to_string(),
-    }
-}
 
 /// One generation's keyspaces.
 #[derive(Clone)]
@@ -107,7 +89,7 @@ pub(crate) struct Journal {
     /// What was heard from peers, by generation: only those that have something of them.
     heard: RwLock<BTreeMap<u64, Keyspace>>,
     link: Keyspace,
-    /// The peers whose words count.
+    /// The peers whose opinions count.
     peers: RwLock<Arc<Peers>>,
     bulk: Keyspace,
     sightings: Keyspace,
@@ -117,7 +99,7 @@ pub(crate) struct Journal {
 }
 
 /// What is committed together.
-pub(crate) struct Batch<'a> {
+pub(crate) struct JournalBatch<'a> {
     journal: &'a Journal,
     batch: fjall::OwnedWriteBatch,
     /// The generation that was written to last.
@@ -157,7 +139,8 @@ fn log_options() -> KeyspaceCreateOptions {
 /// of them, and to read a filter from the disk takes longer than to ask it.
 fn index_options() -> KeyspaceCreateOptions {
     let bloom = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
-    let (pinned, in_pieces) = ([true, true, false], [false, false, true]);
+    let pinned = [true, true, false];
+    let in_pieces = [false, false, true];
     options()
         .filter_policy(FilterPolicy::all(bloom))
         .filter_block_partitioning_policy(PartitioningPolicy::new(in_pieces))
@@ -189,7 +172,8 @@ impl Journal {
         let (bulk, weightless) = (keyspace("bulk")?, keyspace("weightless")?);
         let sightings = keyspace("sightings")?;
         let (reporters, meta) = (keyspace("reporters")?, keyspace("meta")?);
-        let (generations, hidden_before) = (RwLock::new(generations), AtomicU64::new(0));
+        let generations = RwLock::new(generations);
+        let hidden_before = AtomicU64::new(0);
         let (link, peers) = (keyspace("link")?, RwLock::default());
         let journal = Journal {
             database,
@@ -205,7 +189,7 @@ impl Journal {
             reporters,
             meta,
         };
-        journal.read_peers().map_err(|error| OpenError::Rows(error.to_string()))?;
+        journal.read_peers()?;
         Ok(journal)
     }
 
@@ -256,9 +240,9 @@ impl Journal {
     }
 
     /// An empty batch.
-    pub(crate) fn batch(&self) -> Batch<'_> {
+    pub(crate) fn batch(&self) -> JournalBatch<'_> {
         let batch = self.database.batch().durability(Some(PersistMode::SyncData));
-        Batch { journal: self, batch, generation: None, touched: BTreeSet::new(), value: Vec::new() }
+        JournalBatch { journal: self, batch, generation: None, touched: BTreeSet::new(), value: Vec::new() }
     }
 
     /// A reporter's row on a key in one generation.
@@ -279,13 +263,31 @@ impl Journal {
         Ok(None)
     }
 
+    /// Whether a reporter has no row on a key in a generation after this one, protections apart.
+    pub(crate) fn has_no_newer_row(
+        &self,
+        generation: u64,
+        hash: Hash128,
+        reporter: ReporterId,
+    ) -> Result<bool, JournalError> {
+        let key = row_key(hash, reporter);
+        let newer: Vec<Generation> =
+            self.read().range(generation + 1..LASTING).map(|(_, keyspaces)| keyspaces.clone()).collect();
+        for keyspaces in newer {
+            if keyspaces.index.contains_key(key)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// All reporters' rows on a key in one generation, at most `most`.
     pub(crate) fn rows_of(
         &self,
         generation: u64,
         hash: Hash128,
         most: usize,
-    ) -> Result<Vec<(ReporterId, Row)>, JournalError> {
+    ) -> Result<Vec<KeyRow>, JournalError> {
         let Some(keyspaces) = self.read().get(&generation).cloned() else {
             return Ok(Vec::new());
         };
@@ -293,7 +295,7 @@ impl Journal {
         for item in keyspaces.index.prefix(hash_bytes(hash)).take(most) {
             let (key, value) = item.into_inner()?;
             let (_, reporter) = split_row_key(&key).ok_or_else(odd_row)?;
-            rows.push((reporter, decode_row(&value)?));
+            rows.push(KeyRow { generation, reporter, row: decode_row(&value)? });
         }
         Ok(rows)
     }
@@ -328,25 +330,22 @@ impl Journal {
         for item in keyspaces.log.range(from.to_be_bytes()..) {
             let (key, value) = item.into_inner()?;
             let number = number_of(&key)?;
-            let record = Record::decode(&value);
-            visit(number, record.map_err(|why| JournalError::Rows(format!("record {number}: {why}")))?)?;
+            visit(number, record_of(number, &value)?)?;
         }
         Ok(())
     }
 
     /// The record with a number, and its generation; of one that came back, the first.
-    pub(crate) fn record(&self, number: u64) -> Result<Option<(u64, Record)>, JournalError> {
-        if let Some(serial) = heard::returned_serial(number) {
+    pub(crate) fn record(&self, number: RecordNumber) -> Result<Option<(u64, Record)>, JournalError> {
+        if let Some(serial) = number.returned_serial() {
             return Ok(match self.heard(serial)? {
-                Some((_, heard::Body::Counted(record))) => Some((0, record)),
+                Some((_, heard::HeardBody::Counted(record))) => Some((0, record)),
                 _ => None,
             });
         }
         for (&generation, keyspaces) in self.read().iter().rev() {
-            if let Some(bytes) = keyspaces.log.get(number.to_be_bytes())? {
-                let record = Record::decode(&bytes);
-                let record = record.map_err(|why| JournalError::Rows(format!("record {number}: {why}")))?;
-                return Ok(Some((generation, record)));
+            if let Some(bytes) = keyspaces.log.get(number.0.to_be_bytes())? {
+                return Ok(Some((generation, record_of(number.0, &bytes)?)));
             }
         }
         Ok(None)
@@ -397,9 +396,7 @@ impl Journal {
     pub(crate) fn reporters(&self) -> Result<Vec<Reporter>, JournalError> {
         let mut reporters = Vec::new();
         for item in self.reporters.iter() {
-            let value = item.value()?;
-            let reporter = serde_json::from_slice(&value);
-            reporters.push(reporter.map_err(|error| JournalError::Rows(format!("a reporter: {error}")))?);
+            reporters.push(from_json("a reporter", &item.value()?)?);
         }
         Ok(reporters)
     }
@@ -423,7 +420,8 @@ impl Journal {
     fn seal(&self, touched: &BTreeSet<u64>) -> Result<(), JournalError> {
         let mut written =
             vec![&self.sightings, &self.bulk, &self.weightless, &self.reporters, &self.meta, &self.link];
-        let (generations, heard) = (self.read(), self.heard.read().unwrap_or_else(PoisonError::into_inner));
+        let generations = self.read();
+        let heard = self.heard.read().unwrap_or_else(PoisonError::into_inner);
         for number in touched {
             written.extend(generations.get(number).into_iter().flat_map(|one| [&one.log, &one.index]));
             written.extend(heard.get(number));
@@ -458,7 +456,7 @@ impl Journal {
     }
 }
 
-impl Batch<'_> {
+impl JournalBatch<'_> {
     pub(crate) fn record(
         &mut self,
         generation: u64,
@@ -489,8 +487,7 @@ impl Batch<'_> {
     }
 
     pub(crate) fn reporter(&mut self, reporter: &Reporter) -> Result<(), JournalError> {
-        let json = serde_json::to_vec(reporter);
-        let json = json.map_err(|error| JournalError::Rows(format!("a reporter: {error}")))?;
+        let json = to_json("a reporter", reporter)?;
         self.batch.insert(&self.journal.reporters, reporter.id.0.to_be_bytes(), json);
         Ok(())
     }
@@ -516,23 +513,11 @@ impl Batch<'_> {
     fn keyspaces(&mut self, generation: u64) -> Result<&Generation, JournalError> {
         if self.generation.as_ref().is_none_or(|(last, _)| *last != generation) {
             let keyspaces = self.journal.read().get(&generation).cloned();
-            let missing = || JournalError::Rows(format!("there is no generation {generation}"));
+            let missing = || JournalError::Rows(format!("there is no generation {generation}").into());
             self.generation = Some((generation, keyspaces.ok_or_else(missing)?));
             self.touched.insert(generation);
         }
         self.generation.as_ref().map(|(_, keyspaces)| keyspaces).ok_or_else(odd_row)
-    }
-}
-
-fn open_error(path: &Path, error: fjall::Error) -> OpenError {
-    use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
-    let path = path.to_owned();
-    match error {
-        fjall::Error::Io(why) if matches!(why.kind(), InvalidData | NotFound | UnexpectedEof) => {
-            OpenError::JournalDamaged { path, why: why.to_string() }
-        }
-        fjall::Error::Io(_) | fjall::Error::Locked => OpenError::Journal { path, error },
-        damage => OpenError::JournalDamaged { path, why: damage.to_string() },
     }
 }
 
@@ -558,8 +543,4 @@ fn number_of(key: &[u8]) -> Result<u64, JournalError> {
 
 fn decode_row(bytes: &[u8]) -> Result<Row, JournalError> {
     Row::decode(bytes).ok_or_else(odd_row)
-}
-
-fn odd_row() -> JournalError {
-    JournalError::Rows("a row of another shape than this program writes".into())
 }

@@ -27,13 +27,13 @@ use seenit_filter::hash::{Hash128, KeyHasher};
 use seenit_filter::tagged::Tags;
 use seenit_signature::{Class, Kind, Proof};
 
+use crate::anonymous::ANONYMOUS_NETWORKS_MIN;
 use crate::config::LedgerConfig;
 use crate::doubt::FilterName;
-use crate::journal::{Journal, is_mark};
+use crate::journal::{Journal, KeyRow, is_mark};
 use crate::keys::shingle_hashes;
 use crate::memory::Memory;
 use crate::signature::{Case, SignatureRef};
-use crate::strangers::STRANGER_NETWORKS_MIN;
 use crate::tally::Tally;
 use crate::trust::TRUSTED_MIN;
 use crate::verdict::{Answer, Judgement, Reason, Rule, Verdict};
@@ -74,163 +74,197 @@ fn judge_tally(tally: &Tally, kind: Kind, quorum: u32, config: &LedgerConfig) ->
     }
 }
 
-/// Whether a signature that says this by itself is bulk where many got it: not where it is known to be good.
-fn may_be_bulk(verdict: Verdict, rule: Option<Rule>) -> bool {
-    verdict == Verdict::Unknown && !rule.is_some_and(Rule::is_good)
-}
-
 /// Signatures that are looked up together: enough that one waits for memory while others are hashed, few enough that
 /// what is known of them lies on the stack.
 const TOGETHER: usize = 128;
 
-/// Judges signatures one by one, from memory alone.
-pub(crate) fn answers(
-    memory: &Memory,
-    config: &LedgerConfig,
-    generation: u64,
-    signatures: &[SignatureRef<'_>],
-    answers: &mut [Answer],
-) {
-    let mut rest = answers;
-    for run in signatures.chunk_by(|one, next| one.kind().is_near() == next.kind().is_near()) {
-        let (answers, later) = rest.split_at_mut(run.len());
-        if run.iter().any(|signature| signature.kind().is_near()) {
-            for (signature, answer) in run.iter().zip(answers) {
-                *answer = near_answer(memory, config, *signature);
+/// Judges signatures and messages by what a site remembers.
+#[derive(Clone, Copy)]
+pub(crate) struct Judge<'a> {
+    pub(crate) memory: &'a Memory,
+    pub(crate) config: &'a LedgerConfig,
+    pub(crate) generation: u64,
+    /// Where details are read, and accidents of the tally found out. Without it memory alone answers.
+    pub(crate) journal: Option<&'a Journal>,
+}
+
+/// What memory knows of a signature, by its one hash. Shingles are looked up apart.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    hash: Hash128,
+    /// Nothing, where the tally is in doubt.
+    tally: Tally,
+    /// Whether the tally says something and is in doubt.
+    is_in_doubt: bool,
+    count: Count,
+    has_bulk_mark: bool,
+}
+
+/// A signature of a message, and what is known of it.
+struct Asked<'a> {
+    signature: SignatureRef<'a>,
+    known: Known,
+}
+
+impl Judge<'_> {
+    /// Judges signatures one by one.
+    pub(crate) fn signatures(&self, signatures: &[SignatureRef<'_>], answers: &mut [Answer]) {
+        let mut rest = answers;
+        for run in signatures.chunk_by(|one, next| one.kind().is_near() == next.kind().is_near()) {
+            let (answers, later) = rest.split_at_mut(run.len());
+            rest = later;
+            if run.iter().any(|signature| signature.kind().is_near()) {
+                for (signature, answer) in run.iter().zip(answers) {
+                    *answer = self.near_answer(*signature);
+                }
+                continue;
             }
-        } else {
             for (signatures, answers) in run.chunks(TOGETHER).zip(answers.chunks_mut(TOGETHER)) {
-                together(memory, config, generation, signatures, answers);
+                let mut known = [Known::default(); TOGETHER];
+                let known = &mut known[..signatures.len()];
+                self.look_up(signatures, known);
+                for ((signature, known), answer) in signatures.iter().zip(known).zip(answers) {
+                    *answer = self.answer(signature.kind(), known);
+                }
             }
         }
-        rest = later;
     }
-}
 
-/// Judges up to [`TOGETHER`] signatures that are no shingles.
-fn together(
-    memory: &Memory,
-    config: &LedgerConfig,
-    generation: u64,
-    signatures: &[SignatureRef<'_>],
-    answers: &mut [Answer],
-) {
-    let number = signatures.len();
-    let (mut hashes, mut words) = ([Hash128::default(); TOGETHER], [0; TOGETHER]);
-    let mut tags = [Tags::default(); TOGETHER];
-    let (hashes, words, tags) = (&mut hashes[..number], &mut words[..number], &mut tags[..number]);
-    memory.sip.hash_many(signatures, hashes);
-    memory.table.get_many(hashes, words);
-    memory.bulk_many(hashes, generation, tags);
-    let mut counts = [Count::default(); TOGETHER];
-    let counts = &mut counts[..number];
-    memory.seen.count_many(signatures, hashes, counts);
-    let is_tally_in_doubt = memory.doubts.is_in_doubt(FilterName::Tally);
-    let found = words.iter().zip(tags).zip(hashes.iter().zip(counts));
-    for ((signature, answer), ((word, tags), (hash, count))) in signatures.iter().zip(answers).zip(found) {
-        let bulk = bulk_by(memory, config, *hash, *count, *tags != Tags::default());
-        *answer = match is_tally_in_doubt && *word != 0 {
-            true => Answer { verdict: Verdict::NoOpinion, ..Answer::default() },
-            false => answer_of(&Tally::unpack(*word), signature.kind(), bulk, config),
+    /// Judges a message by all its signatures.
+    pub(crate) fn message(&self, case: &Case) -> Judgement {
+        let together = case.with_razor_together();
+        let asked = self.asked(together.as_ref().unwrap_or(case));
+        if asked.is_empty() {
+            return Judgement { verdict: Verdict::NoOpinion, reasons: Vec::new() };
+        }
+        let are_texts_spam = self.are_texts_spam(&asked);
+        let reason = |asked: &Asked<'_>| match asked.signature.kind() {
+            kind if kind.is_near() => self.near_reason(asked.signature),
+            Kind::Rspamd if are_texts_spam => self.reason(asked, self.config.quorum),
+            kind => self.reason(asked, self.config.quorum_of(kind)),
         };
-    }
-}
-
-fn answer_of(tally: &Tally, kind: Kind, bulk: Bulk, config: &LedgerConfig) -> Answer {
-    let (mut verdict, rule) = judge_alone(tally, kind, config);
-    if kind.names_message() && may_be_bulk(verdict, rule) {
-        verdict = match bulk {
-            Bulk::No => verdict,
-            Bulk::Yes => Verdict::Bulk,
-            Bulk::InDoubt => Verdict::NoOpinion,
+        let mut reasons: Vec<Reason> = asked.iter().filter_map(reason).collect();
+        // All texts of a message are its text; a good one beside them is a footer that others have, too.
+        let class = |reason: &Reason| match reason.kind {
+            Kind::Rspamd if are_texts_spam && reason.verdict == Verdict::Spam => Class::Text,
+            kind => kind.class(),
         };
+        let proves = |kind: Kind| kind.proof() > Proof::None;
+        let proving = asked.iter().filter(|asked| proves(asked.signature.kind())).count();
+        let proved_good = reasons.iter().filter(|one| one.rule.is_good() && proves(one.kind)).count();
+        let believed = Believed {
+            pieces: are_pieces_believed(&asked, &reasons),
+            borrowed: proving == 0,
+            ham: proved_good == proving,
+        };
+        let verdict = verdict_of(&reasons, &class, believed);
+        // The reasons for the verdict first, of those the ones that prove most.
+        reasons.sort_by_key(|reason| (reason.verdict != verdict, class(reason)));
+        Judgement { verdict, reasons }
     }
-    Answer {
-        verdict,
-        weight: tally.spam as u16,
-        against: tally.ham as u16,
-        raw: tally.raw_spam as u16,
-        raw_against: tally.raw_ham as u16,
-        protected: tally.marks.protected,
-        good: rule.is_some_and(Rule::is_good),
-        many: tally.marks.many,
-        saturated: tally.is_saturated(),
+
+    /// The signatures of a message that could be anybody's, each looked up once.
+    fn asked<'c>(&self, case: &'c Case) -> Vec<Asked<'c>> {
+        let exact: Vec<SignatureRef<'_>> = case.iter().filter(|one| !one.kind().is_near()).collect();
+        let mut known = vec![Known::default(); exact.len()];
+        for (signatures, known) in exact.chunks(TOGETHER).zip(known.chunks_mut(TOGETHER)) {
+            self.look_up(signatures, known);
+        }
+        let mut known = known.into_iter();
+        let asked = case.iter().map(|signature| {
+            let known = if signature.kind().is_near() { None } else { known.next() };
+            Asked { signature, known: known.unwrap_or_default() }
+        });
+        asked.filter(|asked| !self.memory.degenerate.contains(&asked.known.hash)).collect()
     }
-}
 
-fn near_answer(memory: &Memory, config: &LedgerConfig, signature: SignatureRef<'_>) -> Answer {
-    let matched = memory.near.matched(&shingle_hashes(signature, &memory.sip));
-    let is_replica = matched >= memory.near.threshold(signature.kind(), config);
-    let verdict = match is_replica {
-        true if memory.doubts.is_in_doubt(FilterName::Near) => Verdict::NoOpinion,
-        true => Verdict::Spam,
-        false => Verdict::Unknown,
-    };
-    Answer { verdict, weight: matched as u16, ..Answer::default() }
-}
-
-/// Judges a message by all its signatures.
-pub(crate) fn judge(
-    memory: &Memory,
-    journal: Option<&Journal>,
-    config: &LedgerConfig,
-    generation: u64,
-    case: &Case,
-) -> Judgement {
-    if case.is_empty() {
-        return Judgement { verdict: Verdict::NoOpinion, reasons: Vec::new() };
+    /// Looks up to [`TOGETHER`] signatures up that are no shingles.
+    fn look_up(&self, signatures: &[SignatureRef<'_>], known: &mut [Known]) {
+        let memory = self.memory;
+        let number = signatures.len();
+        let mut hashes = [Hash128::default(); TOGETHER];
+        let mut tallies = [0; TOGETHER];
+        let mut tags = [Tags::default(); TOGETHER];
+        let mut counts = [Count::default(); TOGETHER];
+        let hashes = &mut hashes[..number];
+        memory.sip.hash_many(signatures, hashes);
+        memory.table.get_many(hashes, &mut tallies[..number]);
+        memory.bulk_many(hashes, self.generation, &mut tags[..number]);
+        memory.seen.count_many(signatures, hashes, &mut counts[..number]);
+        // What the journal does not confirm is not believed while the tally is in doubt.
+        let is_in_doubt = self.journal.is_none() && memory.doubts.is_in_doubt(FilterName::Tally);
+        for (place, known) in known.iter_mut().enumerate() {
+            *known = Known {
+                hash: hashes[place],
+                tally: if is_in_doubt { Tally::default() } else { Tally::unpack(tallies[place]) },
+                is_in_doubt: is_in_doubt && tallies[place] != 0,
+                count: counts[place],
+                has_bulk_mark: tags[place] != Tags::default(),
+            };
+        }
     }
-    let judging = Judging { memory, journal, config, generation };
-    let are_texts_spam = judging.are_texts_spam(case);
-    let mut reasons: Vec<Reason> = case
-        .iter()
-        .filter_map(|signature| match signature.kind() {
-            kind if kind.is_near() => near_reason(memory, config, signature),
-            Kind::Rspamd if are_texts_spam => judging.reason(signature, config.quorum),
-            kind => judging.reason(signature, config.quorum_of(kind)),
-        })
-        .collect();
-    // All texts of a message are its text; a good one beside them is a footer that others have, too.
-    let class = |reason: &Reason| match Kind::from_name(reason.kind) {
-        Some(Kind::Rspamd) if are_texts_spam && reason.verdict == Verdict::Spam => Class::Text,
-        kind => kind.map_or(Class::Label, Kind::class),
-    };
-    let proving = case.iter().filter(|signature| signature.kind().proof() > Proof::None).count();
-    let proved_good = reasons.iter().filter(|one| one.rule.is_good() && proof(one) > Proof::None).count();
-    let believed = Believed {
-        pieces: are_pieces_believed(case, &reasons),
-        borrowed: proving == 0,
-        ham: proved_good == proving,
-    };
-    let verdict = verdict_of(&reasons, &class, believed);
-    // The reasons for the verdict first, of those the ones that prove most.
-    reasons.sort_by_key(|reason| (reason.verdict != verdict, class(reason)));
-    Judgement { verdict, reasons }
-}
 
-/// What a message is judged by.
-struct Judging<'a> {
-    memory: &'a Memory,
-    journal: Option<&'a Journal>,
-    config: &'a LedgerConfig,
-    generation: u64,
-}
+    /// What one signature says, where so many points make it spam.
+    fn says(&self, kind: Kind, known: &Known, quorum: u32) -> (Verdict, Option<Rule>) {
+        let in_doubt = (Verdict::NoOpinion, Some(Rule::Overfull));
+        if known.is_in_doubt {
+            return in_doubt;
+        }
+        let (verdict, rule) = judge_tally(&known.tally, kind, quorum, self.config);
+        // Not where it is known to be good.
+        let may_be_bulk = verdict == Verdict::Unknown && !rule.is_some_and(Rule::is_good);
+        match may_be_bulk && kind.names_message() {
+            true => match self.bulk(known) {
+                Bulk::No => (verdict, rule),
+                Bulk::Yes => (Verdict::Bulk, Some(Rule::Seen)),
+                Bulk::InDoubt => in_doubt,
+            },
+            false => (verdict, rule),
+        }
+    }
 
-/// Who got a message: recipients, and networks of strangers where they are not few.
-#[derive(Default)]
-struct Counted {
-    seen: u64,
-    stranger_networks: Option<u32>,
-}
+    /// The one rule of what is bulk: many were counted, here and by other sites, or it is marked. A count is known
+    /// before its mark is durable, and what others saw is marked by nobody.
+    fn bulk(&self, known: &Known) -> Bulk {
+        let threshold = self.config.bulk_threshold;
+        let is_counted = known.count.value >= threshold && self.recipients(known) >= threshold;
+        let believed = |is: bool, filter: FilterName| is && !self.memory.doubts.is_in_doubt(filter);
+        if believed(is_counted, FilterName::Seen) || believed(known.has_bulk_mark, FilterName::Bulk) {
+            Bulk::Yes
+        } else if is_counted || known.has_bulk_mark {
+            Bulk::InDoubt
+        } else {
+            Bulk::No
+        }
+    }
 
-impl Judging<'_> {
+    /// Recipients that were counted, less those that were forgotten.
+    fn recipients(&self, known: &Known) -> u64 {
+        known.count.value.saturating_sub(self.memory.forgotten_count(known.hash))
+    }
+
+    fn answer(&self, kind: Kind, known: &Known) -> Answer {
+        let (verdict, rule) = self.says(kind, known, self.config.quorum_of(kind));
+        let tally = &known.tally;
+        Answer {
+            verdict,
+            weight: tally.spam as u16,
+            against: tally.ham as u16,
+            raw: tally.raw_spam as u16,
+            raw_against: tally.raw_ham as u16,
+            protected: tally.marks.protected,
+            good: rule.is_some_and(Rule::is_good),
+            many: tally.marks.many,
+            saturated: tally.is_saturated(),
+        }
+    }
+
     /// Whether the texts of a message, as rspamd knows them, were reported by the quorum of one that names it: all but
     /// those that are known to be good.
-    fn are_texts_spam(&self, case: &Case) -> bool {
+    fn are_texts_spam(&self, asked: &[Asked<'_>]) -> bool {
         let mut is_any = false;
-        for text in case.iter().filter(|signature| signature.kind() == Kind::Rspamd) {
-            let tally = self.tally(self.memory.sip.hash(&text));
-            match judge_tally(&tally, Kind::Rspamd, self.config.quorum, self.config) {
+        for text in asked.iter().filter(|asked| asked.signature.kind() == Kind::Rspamd) {
+            match judge_tally(&text.known.tally, Kind::Rspamd, self.config.quorum, self.config) {
                 (Verdict::Spam, _) => is_any = true,
                 (_, Some(rule)) if rule.is_good() => {}
                 _ => return false,
@@ -239,49 +273,21 @@ impl Judging<'_> {
         is_any
     }
 
-    /// What the journal does not confirm is not believed while the tally is in doubt.
-    fn is_tally_believed(&self) -> bool {
-        self.journal.is_some() || !self.memory.doubts.is_in_doubt(FilterName::Tally)
-    }
-
-    fn tally(&self, hash: Hash128) -> Tally {
-        if self.is_tally_believed() { self.memory.tally(hash) } else { Tally::default() }
-    }
-
-    /// Who got a message with this signature, where that is counted.
-    fn counted(&self, signature: SignatureRef<'_>, hash: Hash128) -> Counted {
-        if !signature.kind().is_exact() {
-            return Counted::default();
-        }
-        let networks = self.memory.strangers.networks(self.generation, hash);
-        Counted {
-            seen: self.memory.believed_count(signature, hash),
-            stranger_networks: Some(networks).filter(|&networks| networks >= STRANGER_NETWORKS_MIN),
-        }
-    }
-
     /// What a signature says where so many points make it spam, with the details that the journal has.
-    fn reason(&self, signature: SignatureRef<'_>, quorum: u32) -> Option<Reason> {
-        let Judging { memory, journal, config, generation } = *self;
-        let (kind, hash) = (signature.kind(), memory.sip.hash(&signature));
-        let tally = self.tally(hash);
-        let (mut verdict, mut rule) = judge_tally(&tally, kind, quorum, config);
-        let in_doubt = (Verdict::NoOpinion, Some(Rule::Overfull));
-        if !self.is_tally_believed() && memory.tally(hash) != Tally::default() {
-            (verdict, rule) = in_doubt;
+    fn reason(&self, asked: &Asked<'_>, quorum: u32) -> Option<Reason> {
+        let Asked { signature, known } = asked;
+        let kind = signature.kind();
+        let tally = &known.tally;
+        let (verdict, mut rule) = self.says(kind, known, quorum);
+        let mut seen = None;
+        let mut anonymous_networks = None;
+        if kind.is_exact() {
+            let is_believed = !self.memory.doubts.is_in_doubt(FilterName::Seen);
+            seen = is_believed.then(|| self.recipients(known)).filter(|&seen| seen > 0);
+            let networks = self.memory.anonymous.networks(self.generation, known.hash);
+            anonymous_networks = Some(networks).filter(|&networks| networks >= ANONYMOUS_NETWORKS_MIN);
         }
-        let Counted { seen, stranger_networks } = self.counted(signature, hash);
-        if kind.names_message() && may_be_bulk(verdict, rule) {
-            match bulk_of(memory, config, generation, (signature, hash)) {
-                Bulk::No => {}
-                Bulk::Yes => (verdict, rule) = (Verdict::Bulk, Some(Rule::Seen)),
-                Bulk::InDoubt => (verdict, rule) = in_doubt,
-            }
-        }
-        if seen > 0 {
-            rule = rule.or(Some(Rule::Seen));
-        }
-        rule = rule.or(stranger_networks.map(|_| Rule::SeenByStrangers));
+        rule = rule.or(seen.map(|_| Rule::Seen)).or(anonymous_networks.map(|_| Rule::SeenByAnonymous));
         let mut reason = Reason {
             digest: Some(hex::encode(signature.digest())),
             weight: tally.spam,
@@ -290,24 +296,62 @@ impl Judging<'_> {
             raw: tally.raw_spam.into(),
             raw_against: tally.raw_ham.into(),
             saturated: tally.is_saturated(),
-            seen: Some(seen).filter(|&seen| seen > 0),
-            stranger_networks,
+            seen,
+            anonymous_networks,
             ..Reason::new(kind, verdict, rule?)
         };
-        let journal = journal.filter(|_| tally != Tally::default());
-        match journal.map(|journal| details(journal, hash, &tally)) {
-            // The tally mistook a stranger for a signature it holds: the journal knows nothing of it.
+        let journal = self.journal.filter(|_| *tally != Tally::default());
+        match journal.map(|journal| details(journal, known.hash, tally)) {
+            // The tally mistook an absent key for a signature it holds: the journal knows nothing of it.
             Some(Ok(None))
-                if !memory.has_lost_records && !matches!(rule, Some(Rule::Seen | Rule::Overfull)) =>
+                if !self.memory.has_lost_records && !matches!(reason.rule, Rule::Seen | Rule::Overfull) =>
             {
                 None
             }
-            Some(Ok(Some((reporters, newest)))) => {
-                (reason.reporters, reason.generation) = (Some(reporters), newest);
+            Some(Ok(Some(details))) => {
+                reason.reporters = Some(details.reporters);
+                reason.generation = details.newest;
                 Some(reason)
             }
             _ => Some(reason),
         }
+    }
+
+    /// How many shingles of a text are known, and how many make a replica.
+    fn shingles(&self, signature: SignatureRef<'_>) -> Shingles {
+        let near = &self.memory.near;
+        Shingles {
+            known: near.matched(&shingle_hashes(signature, &self.memory.sip)),
+            needed: near.threshold(signature.kind(), self.config),
+        }
+    }
+
+    fn near_answer(&self, signature: SignatureRef<'_>) -> Answer {
+        let shingles = self.shingles(signature);
+        let verdict = match shingles.known >= shingles.needed {
+            true if self.memory.doubts.is_in_doubt(FilterName::Near) => Verdict::NoOpinion,
+            true => Verdict::Spam,
+            false => Verdict::Unknown,
+        };
+        Answer { verdict, weight: shingles.known as u16, ..Answer::default() }
+    }
+
+    fn near_reason(&self, signature: SignatureRef<'_>) -> Option<Reason> {
+        let shingles = self.shingles(signature);
+        let (verdict, rule) = match shingles.known {
+            // Half a replica decides as well, beside a link or a part.
+            _ if shingles.are_half() && self.memory.doubts.is_in_doubt(FilterName::Near) => {
+                (Verdict::NoOpinion, Rule::Overfull)
+            }
+            known if known >= shingles.needed => (Verdict::Spam, Rule::Replica),
+            RESEMBLES_MIN.. => (Verdict::Unknown, Rule::Resembles),
+            _ => return None,
+        };
+        Some(Reason {
+            shingles: Some(shingles.known),
+            shingles_needed: Some(shingles.needed),
+            ..Reason::new(signature.kind(), verdict, rule)
+        })
     }
 }
 
@@ -319,48 +363,47 @@ enum Bulk {
     InDoubt,
 }
 
-fn bulk_of(
-    memory: &Memory,
-    config: &LedgerConfig,
-    generation: u64,
-    (signature, hash): (SignatureRef<'_>, Hash128),
-) -> Bulk {
-    let is_marked = memory.has_bulk_mark(generation, hash);
-    bulk_by(memory, config, hash, memory.seen.count(signature, hash), is_marked)
+/// What the journal knows beside the numbers of a tally.
+struct Details {
+    /// Reporters with an opinion.
+    reporters: u32,
+    /// The newest generation of one.
+    newest: Option<u64>,
 }
 
-/// The one rule of what is bulk, whether a message is asked about or a signature: many were counted, here and by other
-/// sites, or it is marked. A count is known before its mark is durable, and what others saw is marked by nobody.
-fn bulk_by(memory: &Memory, config: &LedgerConfig, hash: Hash128, count: Count, is_marked: bool) -> Bulk {
-    let threshold = config.bulk_threshold;
-    let is_counted =
-        count.value >= threshold && count.value.saturating_sub(memory.forgotten_count(hash)) >= threshold;
-    let believed = |is: bool, filter: FilterName| is && !memory.doubts.is_in_doubt(filter);
-    if believed(is_counted, FilterName::Seen) || believed(is_marked, FilterName::Bulk) {
-        Bulk::Yes
-    } else if is_counted || is_marked {
-        Bulk::InDoubt
-    } else {
-        Bulk::No
+/// The shingles of a text that are known, and how many make a replica.
+#[derive(Clone, Copy)]
+struct Shingles {
+    known: u32,
+    needed: u32,
+}
+
+impl Shingles {
+    /// Whether they are half of those that make a replica.
+    fn are_half(self) -> bool {
+        2 * self.known >= self.needed
     }
 }
 
-/// Reporters with a word, and the newest generation of one; `None` where nobody ever said anything.
+/// The details of a tally; `None` where nobody ever said anything.
 fn details(
     journal: &Journal,
     hash: Hash128,
     tally: &Tally,
-) -> Result<Option<(u32, Option<u64>)>, crate::journal::JournalError> {
-    let (mut spoken, mut newest, mut weight, mut is_any) = (Vec::new(), None, 0, false);
+) -> Result<Option<Details>, crate::journal::JournalError> {
+    let mut spoken = Vec::new();
+    let mut newest = None;
+    let mut weight = 0;
+    let mut is_any = false;
     for generation in journal.live() {
-        for (reporter, row) in journal.rows_of(generation, hash, DETAIL_ROWS_MAX)? {
+        for KeyRow { reporter, row, .. } in journal.rows_of(generation, hash, DETAIL_ROWS_MAX)? {
             is_any = true;
             if is_mark(reporter) || spoken.contains(&reporter) {
                 continue;
             }
             spoken.push(reporter);
             newest = newest.or(Some(generation));
-            // Peers' words count up to a cap: what they weigh does not say that all were read.
+            // Peers' opinions count up to a cap: what they weigh does not say that all were read.
             weight += if reporter.slot().is_none() { u32::from(row.weight) } else { 0 };
         }
         let is_all = is_any && weight >= tally.spam + tally.ham;
@@ -368,41 +411,18 @@ fn details(
             break;
         }
     }
-    Ok(is_any.then_some((spoken.len() as u32, newest)))
-}
-
-fn near_reason(memory: &Memory, config: &LedgerConfig, signature: SignatureRef<'_>) -> Option<Reason> {
-    let matched = memory.near.matched(&shingle_hashes(signature, &memory.sip));
-    let needed = memory.near.threshold(signature.kind(), config);
-    let (verdict, rule) = match matched {
-        // Half a replica decides as well, beside a link or a part.
-        _ if is_half(matched, needed) && memory.doubts.is_in_doubt(FilterName::Near) => {
-            (Verdict::NoOpinion, Rule::Overfull)
-        }
-        _ if matched >= needed => (Verdict::Spam, Rule::Replica),
-        RESEMBLES_MIN.. => (Verdict::Unknown, Rule::Resembles),
-        _ => return None,
-    };
-    Some(Reason {
-        shingles: Some(matched),
-        shingles_needed: Some(needed),
-        ..Reason::new(signature.kind(), verdict, rule)
-    })
-}
-
-/// Whether so many known shingles are half of those that make a replica.
-fn is_half(known: u32, needed: u32) -> bool {
-    2 * known >= needed
+    Ok(is_any.then_some(Details { reporters: spoken.len() as u32, newest }))
 }
 
 /// Whether parts and links may make a message spam: its text is half a replica. Who asks about pieces alone is told of
 /// them.
-fn are_pieces_believed(case: &Case, reasons: &[Reason]) -> bool {
+fn are_pieces_believed(asked: &[Asked<'_>], reasons: &[Reason]) -> bool {
     let is_half_a_replica = |reason: &Reason| {
         let shingles = reason.shingles.zip(reason.shingles_needed);
-        reason.rule == Rule::Resembles && shingles.is_some_and(|(known, needed)| is_half(known, needed))
+        let are_half = shingles.is_some_and(|(known, needed)| Shingles { known, needed }.are_half());
+        reason.rule == Rule::Resembles && are_half
     };
-    let are_all_pieces = case.iter().all(|signature| signature.kind().class().is_piece());
+    let are_all_pieces = asked.iter().all(|asked| asked.signature.kind().class().is_piece());
     are_all_pieces || reasons.iter().any(is_half_a_replica)
 }
 
@@ -416,17 +436,12 @@ struct Believed {
     ham: bool,
 }
 
-/// How far what a reason is about proves which message it is.
-fn proof(reason: &Reason) -> Proof {
-    Kind::from_name(reason.kind).map_or(Proof::None, Kind::proof)
-}
-
 /// The verdict of a message: classes that prove more decide first.
 fn verdict_of(reasons: &[Reason], class: &impl Fn(&Reason) -> Class, believed: Believed) -> Verdict {
     for decides in [Class::Whole, Class::AllParts, Class::Text, Class::Part, Class::Shared] {
         let any = |is: &dyn Fn(&Reason) -> bool| reasons.iter().any(|one| class(one) == decides && is(one));
         let is_good = any(&|one| {
-            let is_believed = believed.borrowed || decides != Class::Whole || proof(one) > Proof::None;
+            let is_believed = believed.borrowed || decides != Class::Whole || one.kind.proof() > Proof::None;
             is_believed && one.rule.is_good()
         });
         let is_spam = (believed.pieces || !decides.is_piece()) && any(&|one| one.verdict == Verdict::Spam);

@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use seenit_filter::hash::KeyHasher;
+use seenit_filter::hash::{Hash128, KeyHasher};
 use seenit_signature::Kind;
 
+use crate::anonymous::ClientNetwork;
 use crate::answers::{Receipt, Sightings, Stats, Write};
 use crate::appoint::Appointment;
 use crate::clock::Clock;
@@ -18,8 +19,8 @@ use crate::config::LedgerConfig;
 use crate::doubt::FilterName;
 use crate::error::{OpenError, WriteError};
 use crate::identity::FolderLock;
+use crate::journal::RecordNumber;
 use crate::journal::heard::Uncounted;
-use crate::judge::{answers, judge};
 use crate::open::{self, Tallies};
 use crate::probe::{self, Prober};
 use crate::record::{RecordId, Verb};
@@ -27,7 +28,6 @@ use crate::reporter::{OPERATOR, Reporter, ReporterId, Standing};
 use crate::seen::{NoRoom, RECIPIENTS_MAX};
 use crate::shared::Shared;
 use crate::signature::{Case, SignatureRef};
-use crate::strangers::ClientNetwork;
 use crate::verdict::{Answer, Judgement};
 use crate::writer::{Job, QUEUE_MAX, Reply, free_bytes};
 
@@ -85,7 +85,8 @@ impl Ledger {
         prober.round(&shared.memory, shared.generation());
         let thread = std::thread::Builder::new().name("ledger".into()).spawn(move || writer.run());
         let thread = thread.map_err(OpenError::file(folder))?;
-        let (writer, prober) = (Mutex::new(Some(thread)), Mutex::new(prober));
+        let writer = Mutex::new(Some(thread));
+        let prober = Mutex::new(prober);
         Ok(Ledger { shared, jobs: sender, writer, prober, _lock: lock })
     }
 
@@ -97,16 +98,12 @@ impl Ledger {
 
     /// Judges a message by all its signatures; the journal is asked for details of what is known.
     pub fn check(&self, case: &Case) -> Judgement {
-        let (shared, journal) = (&*self.shared, self.shared.journal());
-        let case = shared.usable(Cow::Borrowed(case));
-        judge(&shared.memory, journal.as_deref(), &shared.config, shared.generation(), &case)
+        self.shared.judge(self.shared.journal().as_deref()).message(case)
     }
 
     /// The same from memory alone: nothing waits for the disk. The reasons do not say how many reporters there are.
     pub fn check_in_memory(&self, case: &Case) -> Judgement {
-        let shared = &*self.shared;
-        let case = shared.usable(Cow::Borrowed(case));
-        judge(&shared.memory, None, &shared.config, shared.generation(), &case)
+        self.shared.judge(None).message(case)
     }
 
     /// Judges signatures one by one, from memory alone.
@@ -115,8 +112,7 @@ impl Ledger {
     /// When `given` is not as long as `signatures`.
     pub fn check_many(&self, signatures: &[SignatureRef<'_>], given: &mut [Answer]) {
         assert_eq!(signatures.len(), given.len(), "one answer a signature");
-        let shared = &*self.shared;
-        answers(&shared.memory, &shared.config, shared.generation(), signatures, given);
+        self.shared.judge(None).signatures(signatures, given);
     }
 
     /// Counts that `recipients` more got these messages. Accepted, not yet durable: a crash costs at most the
@@ -134,39 +130,40 @@ impl Ledger {
     /// The same of one signature, and says how many got it by now, these included.
     pub fn see_one(&self, signature: SignatureRef<'_>, recipients: u64) -> Result<u64, WriteError> {
         self.writable()?;
-        self.count(signature, recipients).map_err(|no_room| seen_full(no_room, 1, 1))
+        let hash = self.shared.memory.sip.hash(&signature);
+        self.count(signature, hash, recipients).map_err(|no_room| seen_full(no_room, 1, 1))
     }
 
     fn count_case(&self, case: &Case, recipients: u64) -> Result<(), NoRoom> {
         let (shared, generation) = (&*self.shared, self.shared.generation());
-        let counted = || case.iter().filter(|one| one.kind().is_exact());
-        for signature in counted() {
-            let hash = shared.memory.sip.hash(&signature);
-            shared.memory.seen.check(generation, signature, hash)?;
-        }
-        counted().try_for_each(|signature| self.count(signature, recipients).map(|_| ()))
+        let counted: Vec<(SignatureRef<'_>, Hash128)> = {
+            let exact = case.iter().filter(|one| one.kind().is_exact());
+            exact.map(|signature| (signature, shared.memory.sip.hash(&signature))).collect()
+        };
+        counted.iter().try_for_each(|(one, hash)| shared.memory.seen.check(generation, *one, *hash))?;
+        counted.iter().try_for_each(|(one, hash)| self.count(*one, *hash, recipients).map(|_| ()))
     }
 
     /// Somebody of a network without an account says that they got these messages. It is a reason and counts nobody.
-    pub fn see_by_stranger<'a>(
+    pub fn see_by_anonymous<'a>(
         &self,
         signatures: impl Iterator<Item = SignatureRef<'a>>,
         network: ClientNetwork,
     ) {
-        let (memory, generation) = (&self.shared.memory, self.shared.generation());
+        let memory = &self.shared.memory;
+        let generation = self.shared.generation();
         for signature in signatures.filter(|one| one.kind().is_exact()) {
             let hash = memory.sip.hash(&signature);
-            if !self.shared.degenerate.contains(&hash) {
-                memory.strangers.see(&memory.sip, generation, hash, network);
+            if !memory.degenerate.contains(&hash) {
+                memory.anonymous.see(&memory.sip, generation, hash, network);
             }
         }
     }
 
     /// Counts recipients. Digests of nothing are not counted.
-    fn count(&self, signature: SignatureRef<'_>, recipients: u64) -> Result<u64, NoRoom> {
+    fn count(&self, signature: SignatureRef<'_>, hash: Hash128, recipients: u64) -> Result<u64, NoRoom> {
         let (shared, generation) = (&*self.shared, self.shared.generation());
-        let hash = shared.memory.sip.hash(&signature);
-        if shared.degenerate.contains(&hash) {
+        if shared.memory.degenerate.contains(&hash) {
             return Ok(0);
         }
         let recipients = recipients.min(RECIPIENTS_MAX);
@@ -198,8 +195,8 @@ impl Ledger {
     }
 
     /// Asks for a bulk mark, once. When too many wait it is asked for by the next who sees it.
-    fn promote(&self, signature: SignatureRef<'_>, hash: seenit_filter::hash::Hash128) {
-        // Beyond its capacity the filter would take strangers for bulk; the count still says what was seen.
+    fn promote(&self, signature: SignatureRef<'_>, hash: Hash128) {
+        // Beyond its capacity the filter would take absent keys for bulk; the count still says what was seen.
         if self.shared.promoted.load(Relaxed) >= self.shared.config.bulk_capacity {
             return;
         }
@@ -251,7 +248,7 @@ impl Ledger {
         {
             return None;
         }
-        let (_, record) = shared.journal()?.record(id.number).ok()??;
+        let (_, record) = shared.journal()?.record(RecordNumber(id.number)).ok()??;
         let mut keys = shared.memory.keys_of(&record.case);
         keys.retain(|key| !key.is_shingle());
         let is_known = |key: &&crate::keys::Key| shared.memory.is_known(**key);
@@ -313,7 +310,7 @@ impl Ledger {
             recovery: state.recovery.clone(),
         };
         stats.alarms = fullness.alarms;
-        stats.alarms.extend(alarms(&stats, config, (shared.promoted.load(Relaxed), shared.texts())));
+        stats.alarms.extend(alarms(&stats, config, shared.promoted.load(Relaxed), shared.texts()));
         stats.alarms.extend(stats.filters.iter().filter_map(probe::alarm).collect::<Vec<_>>());
         stats.alarms.extend(self.uncounted_sightings());
         stats.alarms.extend(shared.memory.has_lost_records.then(|| LOST_RECORDS.to_owned()));
@@ -327,7 +324,8 @@ impl Ledger {
 
     /// Says that sightings find no room.
     fn uncounted_sightings(&self) -> Vec<String> {
-        let (seen, generation) = (&self.shared.memory.seen, self.shared.generation());
+        let seen = &self.shared.memory.seen;
+        let generation = self.shared.generation();
         let mut alarms = Vec::new();
         match seen.refused(generation) {
             0 => {}
@@ -366,7 +364,7 @@ impl Ledger {
         self.reporters().into_iter().find(|reporter| reporter.name == name)
     }
 
-    /// What a reporter's word weighs; nothing where there is no such reporter.
+    /// What a reporter's opinion weighs; nothing where there is no such reporter.
     pub fn weight_of(&self, reporter: ReporterId) -> u8 {
         self.shared.reporter(reporter).map_or(0, |reporter| reporter.weight)
     }
@@ -394,7 +392,7 @@ impl Ledger {
         self.appoint(name, weight.map_or(Appointment::ByHand, Appointment::Fixed))
     }
 
-    /// Adds a stranger, whose word weighs nothing until the operator says otherwise. Durable when it returns. An
+    /// Adds a stranger, whose opinion weighs nothing until the operator says otherwise. Durable when it returns. An
     /// existing reporter stays as it is.
     pub fn admit_reporter(&self, name: &str) -> Result<Reporter, WriteError> {
         self.appoint(name, Appointment::Newcomer)
@@ -409,8 +407,8 @@ impl Ledger {
         self.ask_and_wait(|reply| Job::PutReporter { name: name.to_owned(), appointment, reply })
     }
 
-    /// Takes back everything a reporter said, and gives its word no weight from now on; the operator keeps its weight.
-    /// Returns the number of records that were taken back.
+    /// Takes back everything a reporter said, and gives its opinion no weight from now on; the operator keeps its
+    /// weight. Returns the number of records that were taken back.
     pub fn undo_reporter(&self, name: &str) -> Result<u64, WriteError> {
         let reporter = self.reporter(name).ok_or_else(|| WriteError::Reporter(name.to_owned()))?;
         if reporter.id != OPERATOR {
@@ -418,7 +416,8 @@ impl Ledger {
         }
         let journal =
             self.shared.journal().ok_or_else(|| WriteError::Journal("it is being opened".into()))?;
-        let (mut cases, mut undone) = (Vec::new(), 0);
+        let mut cases = Vec::new();
+        let mut undone = 0;
         for generation in journal.generations() {
             let read = journal.each_record(generation, 0, |_, record| {
                 if record.reporter == reporter.id && matches!(record.verb, Verb::Report | Verb::Revoke) {
@@ -429,7 +428,7 @@ impl Ledger {
                 }
                 Ok(())
             });
-            read.map_err(|error| WriteError::Journal(error.to_string()))?;
+            read?;
         }
         Ok(undone + self.withdraw(reporter.id, cases)?)
     }
@@ -500,11 +499,11 @@ fn seen_full(no_room: NoRoom, refused: usize, messages: usize) -> WriteError {
 }
 
 fn broken(error: WriteError) -> crate::journal::JournalError {
-    crate::journal::JournalError::Rows(error.to_string())
+    crate::journal::JournalError::rows(error)
 }
 
 /// What an operator should look at, before a promise is broken.
-fn alarms(stats: &Stats, config: &LedgerConfig, (promoted, texts): (u64, u64)) -> Vec<String> {
+fn alarms(stats: &Stats, config: &LedgerConfig, promoted: u64, texts: u64) -> Vec<String> {
     let mut alarms = Vec::new();
     let mut fill = |what: &str, held: u64, capacity: u64, remedy: &str| {
         if held as f64 > FILL_ALARM * capacity as f64 {
@@ -531,7 +530,7 @@ fn alarms(stats: &Stats, config: &LedgerConfig, (promoted, texts): (u64, u64)) -
     if stats.seen_rate > config.rate {
         let (rate, promise) = (stats.seen_rate, config.rate);
         alarms.push(format!(
-            "seen counts are wrong for {rate:.1e} of strangers, more than the promised {promise:.1e}"
+            "the false-positive rate of seen counts is {rate:.1e}, more than the promised {promise:.1e}"
         ));
     }
     let uncounted = [

@@ -45,6 +45,7 @@
 
 mod adding;
 mod age;
+mod anonymous;
 mod answers;
 mod appoint;
 pub mod clock;
@@ -52,10 +53,9 @@ pub mod config;
 mod date;
 mod doubt;
 pub mod error;
-mod exact;
 mod explain;
+mod follow;
 mod fullness;
-mod growth;
 mod held;
 pub mod identity;
 mod incarnations;
@@ -65,10 +65,11 @@ mod judge;
 mod keys;
 pub mod ledger;
 mod local;
-mod mapped;
+pub mod mapped;
 mod memory;
 mod migrate;
 mod near;
+pub mod new_file;
 mod open;
 mod open_reporters;
 mod own_chain;
@@ -77,10 +78,8 @@ mod peers;
 pub mod private;
 mod probe;
 mod protection;
-mod pulse;
 mod rebuild;
 pub mod record;
-mod replay;
 pub mod reporter;
 mod restore;
 mod salvage;
@@ -91,14 +90,17 @@ pub mod signature;
 mod snapshot;
 mod stage;
 mod store;
-mod strangers;
+mod sum;
 mod tally;
+mod tally_growth;
 #[cfg(test)]
 mod testing;
 pub mod trust;
 pub mod verdict;
 mod writer;
+mod writer_progress;
 
+pub use anonymous::{ANONYMOUS_NETWORKS_MIN, ClientNetwork};
 pub use answers::{
     Explanation, MessageExplanation, ProtectedBy, ProtectionReceipt, Receipt, Sightings, SiteReceipt, Spoken,
     Statement, Stats, Write,
@@ -117,5 +119,4 @@ pub use restore::{Restored, restore, restore_in_place};
 pub use seen::RECIPIENTS_MAX;
 pub use seenit_filter::sightings::Structure;
 pub use signature::{Case, SignatureRef};
-pub use strangers::{ClientNetwork, STRANGER_NETWORKS_MIN};
 pub use verdict::{Answer, Judgement, Reason, Verdict};

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use crate::config::LedgerConfig;
-use crate::error::OpenError;
+use crate::error::{Cause, OpenError};
 use crate::identity::Identity;
-use crate::judge::judge;
+use crate::judge::Judge;
 use crate::memory::{BULK_GENERATIONS, Memory};
 use crate::migrate;
 use crate::open::restore;
 use crate::private;
 use crate::signature::Case;
-use crate::snapshot::{FILES, Snapshot};
+use crate::snapshot::{FILES, Snapshot, SnapshotError};
 use crate::verdict::Judgement;
 
 /// A site's memory as its last snapshot has it. It knows no journal: reasons have no reporters and no counts of
@@ -29,25 +29,28 @@ impl Local {
         private::check_private(folder)?;
         let identity = Identity::read(folder)?;
         let path = folder.join(FILES[0]);
-        let damaged = |why: String| OpenError::Damaged { path: path.clone(), why };
-        let snapshot = Snapshot::open(&path).map_err(|error| damaged(error.to_string()))?;
+        let damaged = |why: Cause| OpenError::Damaged { path: path.clone(), why };
+        let unreadable = |error: SnapshotError| damaged(Cause::new(error));
+        let snapshot = Snapshot::open(&path).map_err(unreadable)?;
         let snapshot = snapshot.ok_or_else(|| damaged("there is no snapshot yet".into()))?;
         let config = snapshot.head.config.clone();
-        let memory = restore(&snapshot, &config, &identity).map_err(|error| damaged(error.to_string()))?;
-        migrate::put_snapshot(&memory, &snapshot, &identity).map_err(|error| damaged(error.to_string()))?;
+        let memory = restore(&snapshot, &config, &identity).map_err(unreadable)?;
+        migrate::put_snapshot(&memory, &snapshot, &identity).map_err(unreadable)?;
         let head = &snapshot.head;
-        for (generation, hash) in snapshot.bulk().map_err(|error| damaged(error.to_string()))? {
+        for (generation, hash) in snapshot.bulk().map_err(unreadable)? {
             if generation <= head.generation && generation + BULK_GENERATIONS > head.generation {
                 memory.promote(generation, hash);
             }
         }
-        let (generation, time) = (head.generation, head.time);
+        let generation = head.generation;
+        let time = head.time;
         Ok(Local { memory, config, generation, time })
     }
 
     /// Judges a message.
     pub fn check(&self, case: &Case) -> Judgement {
-        judge(&self.memory, None, &self.config, self.generation, case)
+        let Local { memory, config, generation, .. } = self;
+        Judge { memory, config, generation: *generation, journal: None }.message(case)
     }
 
     /// When the snapshot was taken, in seconds since the Unix epoch.

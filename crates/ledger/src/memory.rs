@@ -1,24 +1,25 @@
 //! What a site holds in memory: everything a verdict needs, in fixed size.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{PoisonError, RwLock};
 
-use seenit_filter::hash::{Hash128, SipKey};
+use seenit_filter::hash::{Hash128, KeyHasher, SipKey};
 use seenit_filter::table::Table;
 use seenit_filter::tagged::{self, TaggedFilter, Tags};
 use seenit_filter::{GeometryError, HugePages, LayoutName, Promise};
+use seenit_signature::razor::Ep4;
 
+use crate::anonymous::AnonymousSightings;
 use crate::config::LedgerConfig;
 use crate::doubt::{Doubts, FilterName};
-use crate::exact::Exact;
+use crate::follow::Mark;
 use crate::keys::{Key, keys_of};
 use crate::near::Near;
-use crate::record::{Before, Record, Verb, Word};
 use crate::salvage::Lost;
 use crate::seen::Seen;
-use crate::signature::SignatureRef;
-use crate::strangers::Strangers;
-use crate::tally::{Change, Marks, Tally};
+use crate::signature::{Case, SignatureRef};
+use crate::sum::SignatureSum;
+use crate::tally::{Change, Forgotten, Tally};
 
 /// Tags of the bulk filter: a month of days, and one that is being cleared.
 pub(crate) const BULK_TAGS: u32 = 32;
@@ -35,10 +36,12 @@ pub(crate) struct Memory {
     pub(crate) table: Table,
     pub(crate) near: Near,
     pub(crate) seen: Seen,
-    pub(crate) strangers: Strangers,
+    pub(crate) anonymous: AnonymousSightings,
+    /// Digests of nothing: no case keeps them.
+    pub(crate) degenerate: HashSet<Hash128>,
     bulk: TaggedFilter,
-    /// Seen counts that were forgotten: in which generation, and what later answers subtract.
-    forgotten: RwLock<HashMap<Hash128, (u64, u64)>>,
+    /// Seen counts that were forgotten.
+    forgotten: RwLock<HashMap<Hash128, Forgotten>>,
     /// Signatures that only opinions of no weight were about when the first came, and its generation: they take no room
     /// in the tally, and whoever is vouched for settles them all the same. When that generation goes, the next such
     /// opinion is a first one again. `share` bounds how many there are since the horizon, and none are older.
@@ -49,54 +52,6 @@ pub(crate) struct Memory {
     bulk_rate: f64,
     /// Tallies know records that the journal has lost: see `salvage`.
     pub(crate) has_lost_records: bool,
-}
-
-/// What a record does to the tally of one key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Effect {
-    pub(crate) before: (Word, u8),
-    pub(crate) now: (Word, u8),
-    pub(crate) raw: (i32, i32),
-}
-
-impl Effect {
-    /// Of a record on one of its keys.
-    pub(crate) fn of(record: &Record, before: Before, is_shingle: bool) -> Self {
-        let weight = match is_shingle {
-            _ if before.void => 0,
-            true => units_of(record),
-            false => record.weight,
-        };
-        let now = match record.verb {
-            Verb::Report => (Word::Spam, weight),
-            Verb::Revoke => (Word::Ham, weight),
-            // Of a signature a protection is a mark; its shingles are good ones, by the weightiest who said so.
-            Verb::Protect if is_shingle => {
-                let known = if before.word == Word::Ham { before.weight } else { 0 };
-                (Word::Ham, weight.max(known))
-            }
-            _ => (Word::None, 0),
-        };
-        let one = i32::from(before.counted);
-        let raw = match record.verb {
-            Verb::Report => (one, 0),
-            Verb::Revoke => (0, one),
-            _ => (0, 0),
-        };
-        Effect { before: (before.word, before.weight), now, raw }
-    }
-
-    pub(crate) fn change(&self) -> Change {
-        let weight =
-            |(word, weight): (Word, u8), side: Word| if word == side { i32::from(weight) } else { 0 };
-        let net = |side: Word| weight(self.now, side) - weight(self.before, side);
-        Change { spam: net(Word::Spam), ham: net(Word::Ham), raw_spam: self.raw.0, raw_ham: self.raw.1 }
-    }
-}
-
-/// A record keeps the points of its reporter; what they are in units of shingles follows from them and from who it is.
-pub(crate) fn units_of(record: &Record) -> u8 {
-    crate::trust::shingle_units(record.reporter, record.weight)
 }
 
 impl Memory {
@@ -118,11 +73,12 @@ impl Memory {
         let layout = tagged::layout_sized(LayoutName::Paged, BULK_TAGS, promise)?;
         let bulk = TaggedFilter::new(layout, BULK_TAGS, HugePages::Default)?;
         Ok(Memory {
+            degenerate: degenerate(&SipKey::new(hash_key)),
             sip: SipKey::new(hash_key),
             table,
             near,
             seen: Seen::new(config, hash_key),
-            strangers: Strangers::new(),
+            anonymous: AnonymousSightings::new(),
             bulk,
             forgotten: RwLock::default(),
             weightless: RwLock::default(),
@@ -142,7 +98,7 @@ impl Memory {
     }
 
     /// The keys of a case.
-    pub(crate) fn keys_of(&self, case: &crate::signature::Case) -> Vec<Key> {
+    pub(crate) fn keys_of(&self, case: &Case) -> Vec<Key> {
         keys_of(case, &self.sip)
     }
 
@@ -188,45 +144,46 @@ impl Memory {
         Tally::unpack(self.table.get(hash))
     }
 
-    /// Changes what is tallied of a key. False where the bits do not tell, because a count is full: then nothing has
-    /// changed, and the tally must be taken from the journal (`put_exact`), which knows this effect and all others.
+    /// Changes the tally of a signature. False where the bits do not tell, because a count is full: then nothing has
+    /// changed, and the tally must be taken from the journal, which knows this change and all others.
     #[must_use]
-    pub(crate) fn apply(&self, key: Key, effect: Effect) -> bool {
-        if key.is_shingle() {
-            self.near.change(key, effect.before, effect.now);
-            return true;
-        }
-        let Some(changed) = self.tally(key.hash).changed(effect.change()) else {
-            return false;
-        };
-        self.put(key.hash, changed);
-        true
+    pub(crate) fn change(&self, hash: Hash128, change: Change) -> bool {
+        let changed = self.tally(hash).changed(change);
+        changed.map(|tally| self.put(hash, tally)).is_some()
     }
 
     /// Puts all that the journal knows of a signature, marks included, and what only lost records said of it.
-    pub(crate) fn put_exact(&self, hash: Hash128, exact: &Exact, lost: Lost) {
+    pub(crate) fn put_sum(&self, hash: Hash128, sum: &SignatureSum, lost: Lost) {
         let tally = match self.has_lost_records {
-            true => lost.with(&self.tally(hash), &exact.tally),
-            false => exact.tally,
+            true => lost.with(&self.tally(hash), &sum.tally),
+            false => sum.tally,
         };
         self.put(hash, tally);
-        match exact.forgotten {
-            Some((generation, count)) => self.forget(hash, generation, count),
+        match sum.forgotten {
+            Some(forgotten) => self.forget(hash, forgotten),
             None if tally.marks.forgotten => {}
-            None => self.forget(hash, 0, 0),
+            None => self.forget(hash, Forgotten { generation: 0, count: 0 }),
         }
     }
 
     /// Sets or takes away a mark.
-    pub(crate) fn mark(&self, hash: Hash128, change: impl FnOnce(&mut Marks)) {
+    pub(crate) fn mark(&self, hash: Hash128, mark: Mark) {
         let mut tally = self.tally(hash);
-        change(&mut tally.marks);
+        match mark {
+            Mark::Protected(is_protected) => tally.marks.protected = is_protected,
+            Mark::Many => tally.marks.many = true,
+            Mark::Forgotten(forgotten) => {
+                (tally.marks.forgotten, tally.marks.many) = (true, false);
+                self.forget(hash, forgotten);
+            }
+            Mark::Bulk { generation } => return self.promote(generation, hash),
+        }
         self.put(hash, tally);
     }
 
     /// Puts a tally. There is one writer, so nothing came in between. A table that is full refuses new keys; writes of
     /// new keys are refused before, so what is lost is at most what a replay found beyond the capacity.
-    fn put(&self, hash: Hash128, tally: Tally) {
+    pub(crate) fn put(&self, hash: Hash128, tally: Tally) {
         let _ = self.table.update(hash, |_| tally.pack());
     }
 
@@ -300,32 +257,32 @@ impl Memory {
     /// What was forgotten of a key, for as long as it is in the counts.
     pub(crate) fn forgotten_count(&self, hash: Hash128) -> u64 {
         let forgotten = self.forgotten.read().unwrap_or_else(PoisonError::into_inner);
-        let known = forgotten.get(&hash).filter(|(generation, _)| self.seen.counts_of(*generation));
-        known.map_or(0, |(_, count)| *count)
+        let known = forgotten.get(&hash).filter(|known| self.seen.counts_of(known.generation));
+        known.map_or(0, |known| known.count)
     }
 
-    /// Subtracts `count` from later answers; 0 forgets that, too.
-    pub(crate) fn forget(&self, hash: Hash128, generation: u64, count: u64) {
+    /// Subtracts a count from later answers; 0 forgets that, too.
+    pub(crate) fn forget(&self, hash: Hash128, counted: Forgotten) {
         let mut forgotten = self.forgotten.write().unwrap_or_else(PoisonError::into_inner);
-        match count {
+        match counted.count {
             0 => forgotten.remove(&hash),
-            _ => forgotten.insert(hash, (generation, count)),
+            _ => forgotten.insert(hash, counted),
         };
     }
 
-    /// Seen counts that were forgotten: generation and count of each.
-    pub(crate) fn forgotten(&self) -> HashMap<Hash128, (u64, u64)> {
+    /// Seen counts that were forgotten.
+    pub(crate) fn forgotten(&self) -> HashMap<Hash128, Forgotten> {
         self.forgotten.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Bytes that all of it takes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let forgotten = self.forgotten.read().unwrap_or_else(PoisonError::into_inner).capacity();
-        let entry = size_of::<(Hash128, (u64, u64))>();
+        let entry = size_of::<(Hash128, Forgotten)>();
         let weightless = self.weightless.read().unwrap_or_else(PoisonError::into_inner).capacity();
         let weightless = weightless * size_of::<(Hash128, u64)>();
         let filters = self.near.memory_bytes() + self.seen.memory_bytes() + self.bulk.memory_bytes();
-        let filters = filters + self.strangers.memory_bytes();
+        let filters = filters + self.anonymous.memory_bytes();
         self.table.memory_bytes() + filters + (forgotten * entry + weightless) as u64
     }
 }
@@ -338,6 +295,29 @@ fn tag_of(generation: u64) -> u32 {
 fn spare(newest: u64) -> u64 {
     (BULK_GENERATIONS..u64::from(BULK_TAGS))
         .fold(0, |spare, age| spare | 1 << tag_of((newest + u64::from(BULK_TAGS)).wrapping_sub(age)))
+}
+
+/// The signatures of messages that say nothing: everybody sends them.
+fn degenerate(sip: &SipKey) -> HashSet<Hash128> {
+    const NOTHING: [&[u8]; 5] = [
+        b"",
+        b"\r\n",
+        b"Subject: \r\n\r\n",
+        b"Content-Type: text/html\r\n\r\n<html><body></body></html>\r\n",
+        b"Content-Type: text/plain\r\n\r\n\r\n\r\n",
+    ];
+    let mut hashes = HashSet::new();
+    for mail in NOTHING {
+        for signature in seenit_signature::sign(mail, &Ep4::default()) {
+            let mut case = Case::new();
+            if case.push(signature.kind, &signature.digest.to_bytes()).is_ok() {
+                // Of texts this short there are no shingles: whoever judges looks them up by other hashes.
+                assert!(!signature.kind.is_near(), "a digest of nothing is no text");
+                hashes.extend(case.iter().map(|signature| sip.hash(&signature)));
+            }
+        }
+    }
+    hashes
 }
 
 #[cfg(test)]
@@ -370,7 +350,9 @@ mod tests {
         }
         let memory = Memory::new(&small, [7; 16]).expect("fits");
         let before = memory.memory_bytes();
-        (0..1000).for_each(|number| memory.forget(Hash128 { lo: number, hi: 0 }, 1, 5));
+        (0..1000).for_each(|number| {
+            memory.forget(Hash128 { lo: number, hi: 0 }, Forgotten { generation: 1, count: 5 })
+        });
         assert!(memory.memory_bytes() >= before + 32_000, "forgotten counts");
     }
 }

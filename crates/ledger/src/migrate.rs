@@ -28,9 +28,8 @@ use seenit_sites::number::{Incarnation, Sequence};
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
 use crate::identity::Identity;
-use crate::journal::{Batch, Journal, JournalError};
+use crate::journal::{Journal, JournalBatch, JournalError};
 use crate::memory::Memory;
-use crate::open::rows;
 use crate::private;
 use crate::seen::Counts;
 use crate::snapshot::{FILES, Snapshot, SnapshotError};
@@ -50,19 +49,21 @@ type Followers = BTreeMap<(u64, u64), Follower<Refined, AnyLayout, SplitCells>>;
 
 /// Makes a folder new, once; `now` is the present generation.
 pub(crate) fn migrate(
-    (folder, config, now): (&Path, &LedgerConfig, u64),
+    folder: &Path,
+    config: &LedgerConfig,
+    now: u64,
     identity: &Identity,
     journal: &Journal,
     recovery: &mut Vec<String>,
 ) -> Result<(), OpenError> {
-    let gains = journal.old_keyspace(GAINS).map_err(rows)?;
-    if journal.number(DONE).map_err(rows)?.is_none() {
+    let gains = journal.old_keyspace(GAINS)?;
+    if journal.number(DONE)?.is_none() {
         files(folder).into_iter().for_each(|(_, path)| drop(fs::remove_file(path)));
         let old = cells::incarnations(folder).map_err(|why| damaged(folder, why))?;
         let mut folding = Folding { followers: Followers::new(), old, config, identity, lost: None };
         let taken_in = folding.add_snapshot(folder);
         if let Some(gains) = &gains {
-            folding.add_gains(gains, taken_in).map_err(rows)?;
+            folding.add_gains(gains, taken_in)?;
         }
         recovery.extend(folding.lost.take().map(|why| format!("seen counts are not complete: {why}")));
         let written = write_files(folder, folding.counts(), now + 1, config.seen_generations)?;
@@ -72,15 +73,15 @@ pub(crate) fn migrate(
             ));
         }
         let mut batch = journal.batch();
-        convert(journal, &mut batch).map_err(rows)?;
+        convert(journal, &mut batch)?;
         batch.number(DONE, 1);
-        batch.commit().map_err(rows)?;
+        batch.commit()?;
     }
-    gains.map_or(Ok(()), |gains| journal.drop_keyspace(gains)).map_err(rows)
+    gains.map_or(Ok(()), |gains| Ok(journal.drop_keyspace(gains)?))
 }
 
 fn damaged(folder: &Path, why: String) -> OpenError {
-    OpenError::Damaged { path: folder.to_owned(), why }
+    OpenError::Damaged { path: folder.to_owned(), why: why.into() }
 }
 
 struct Folding<'a> {
@@ -170,15 +171,19 @@ struct Cut {
 
 /// The seen counts of a snapshot that has any.
 fn of_snapshot(snapshot: &Snapshot) -> Result<Vec<Cut>, SnapshotError> {
-    let (head, mut all) = (&snapshot.head, Vec::new());
+    let head = &snapshot.head;
+    let mut all = Vec::new();
     for of in &head.frozen {
-        let (incarnation, generation, sequence) = (of.incarnation, of.generation, of.sequence);
+        let incarnation = of.incarnation;
+        let generation = of.generation;
+        let sequence = of.sequence;
         all.push(Cut { incarnation, generation, sequence, counts: snapshot.frozen(of)? });
     }
     for &(generation, sequence) in &head.seen {
         let others = snapshot.others(generation)?;
         all.extend(others.map(|counts| Cut { incarnation: EARLIER, generation, sequence: 0, counts }));
-        let (incarnation, counts) = (head.incarnation, snapshot.seen(generation)?);
+        let incarnation = head.incarnation;
+        let counts = snapshot.seen(generation)?;
         all.push(Cut { incarnation, generation, sequence, counts });
     }
     Ok(all)
@@ -250,7 +255,7 @@ pub(crate) fn forget_before(folder: &Path, oldest: u64) {
 }
 
 /// Gives the link's rows their present keys, and deletes what is of cells.
-fn convert(journal: &Journal, batch: &mut Batch<'_>) -> Result<(), JournalError> {
+fn convert(journal: &Journal, batch: &mut JournalBatch<'_>) -> Result<(), JournalError> {
     for first in [b'k', b'c', b'f', b'l', b'b'] {
         journal.link_rows(&[first], &[], &mut |key, value| {
             match converted(key, value) {

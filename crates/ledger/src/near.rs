@@ -18,8 +18,8 @@ use seenit_signature::Kind;
 use seenit_signature::near::SHINGLES;
 
 use crate::config::LedgerConfig;
-use crate::keys::{Hashed, Key};
-use crate::record::Word;
+use crate::keys::Hashed;
+use crate::record::{Opinion, WeighedOpinion};
 use crate::trust::SHINGLE_UNITS_MIN;
 
 /// How likely a text that shares nothing with any spam may be taken for a replica, by the accidents of the filters.
@@ -62,6 +62,44 @@ pub(crate) struct Near {
 /// Texts of spam and of ham.
 type Texts = [AtomicU64; 2];
 
+/// What opinions give a shingle: as spam, and as ham.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Units([SideUnits; 2]);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct SideUnits {
+    units: u32,
+    /// Texts are counted by their first shingle, as often as an opinion on it weighs something.
+    texts: u32,
+}
+
+impl Units {
+    /// Those of one opinion.
+    pub(crate) fn of(said: WeighedOpinion, is_text: bool) -> Self {
+        Units([Opinion::Spam, Opinion::Ham].map(|side| {
+            let units = u32::from(said.on(side));
+            SideUnits { units, texts: u32::from(is_text && units > 0) }
+        }))
+    }
+
+    pub(crate) fn add(&mut self, more: Units) {
+        for (side, more) in self.0.iter_mut().zip(more.0) {
+            side.units = side.units.saturating_add(more.units);
+            side.texts = side.texts.saturating_add(more.texts);
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn units(&self) -> [u32; 2] {
+        self.0.map(|side| side.units)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn texts(&self) -> [u32; 2] {
+        self.0.map(|side| side.texts)
+    }
+}
+
 impl Near {
     pub(crate) fn new(config: &LedgerConfig, fingerprint: Fingerprint) -> Result<Self, GeometryError> {
         let filter = || -> Result<Filter, GeometryError> { Ok(empty(config, fingerprint)?.share()) };
@@ -81,38 +119,24 @@ impl Near {
         self.promised_rate
     }
 
-    fn of(&self, word: Word) -> Option<&Filter> {
-        match word {
-            Word::None => None,
-            Word::Spam => Some(&self.spam),
-            Word::Ham => Some(&self.ham),
-        }
-    }
-
     /// Whether anybody ever said anything of a shingle; accidents say yes.
     pub(crate) fn is_known(&self, hash: Hash128) -> bool {
         self.spam.count(hash).value > 0 || self.ham.count(hash).value > 0
     }
 
-    /// A word with so many units now stands where another stood before. Texts are counted by their first shingle, and
-    /// only for words that weigh something.
-    pub(crate) fn change(&self, key: Key, before: (Word, u8), now: (Word, u8)) {
-        if before == now {
-            return;
-        }
-        let hash = key.hash;
-        if key.is_text {
-            let side = |(word, units): (Word, u8)| if units > 0 { word } else { Word::None };
-            let texts = self.texts_of(key.kind);
-            count_text(texts, side(before), -1);
-            count_text(texts, side(now), 1);
-        }
-        if let Some(filter) = self.of(now.0).filter(|_| now.1 > 0) {
-            filter.insert_weighted(hash, now.1.into());
-        }
-        if let Some(filter) = self.of(before.0).filter(|_| before.1 > 0) {
-            // What was counted can be taken back: the journal says that it was.
-            let _ = filter.remove_weighted(hash, before.1.into());
+    /// Units of a shingle take the place of others.
+    pub(crate) fn change(&self, hash: Hash128, kind: Kind, before: Units, now: Units) {
+        let sides = before.0.into_iter().zip(now.0).zip(self.filters().into_iter().zip(self.texts_of(kind)));
+        for ((before, now), (filter, texts)) in sides {
+            let more_texts = i64::from(now.texts) - i64::from(before.texts);
+            let _ =
+                texts.fetch_update(Relaxed, Relaxed, |texts| Some(texts.saturating_add_signed(more_texts)));
+            match now.units.checked_sub(before.units) {
+                Some(0) => {}
+                Some(more) => filter.insert_weighted(hash, more.into()),
+                // What was counted can be taken back: the journal says that it was.
+                None => drop(filter.remove_weighted(hash, (before.units - now.units).into())),
+            }
         }
     }
 
@@ -128,7 +152,8 @@ impl Near {
 
     /// How many of a text's shingles are known from spam.
     pub(crate) fn matched(&self, hashes: &[Hash128; SHINGLES]) -> u32 {
-        let (mut spam, mut ham) = ([Count::default(); SHINGLES], [Count::default(); SHINGLES]);
+        let mut spam = [Count::default(); SHINGLES];
+        let mut ham = [Count::default(); SHINGLES];
         self.spam.count_many(&Hashed, hashes, &mut spam);
         if spam.iter().all(|spam| spam.value < SHINGLE_UNITS_MIN) {
             return 0;
@@ -205,16 +230,6 @@ impl Near {
     }
 }
 
-/// A text came or went on one side.
-fn count_text(texts: &Texts, word: Word, by: i64) {
-    let side = match word {
-        Word::None => return,
-        Word::Spam => 0,
-        Word::Ham => 1,
-    };
-    let _ = texts[side].fetch_update(Relaxed, Relaxed, |texts| Some(texts.saturating_add_signed(by)));
-}
-
 /// The shape of the filters, and the rate that it promises of one shingle.
 fn choice(config: &LedgerConfig) -> Result<Choice, GeometryError> {
     let split = Split::new(LOW_BITS, CHUNKS)?;
@@ -237,7 +252,8 @@ fn empty(
     config: &LedgerConfig,
     fingerprint: Fingerprint,
 ) -> Result<CountingFilter<Intuitive, AnyLayout, SplitCells>, GeometryError> {
-    let (split, layout) = (Split::new(LOW_BITS, CHUNKS)?, choice(config)?.layout);
+    let split = Split::new(LOW_BITS, CHUNKS)?;
+    let layout = choice(config)?.layout;
     let cells = SplitCells::zeroed(split, layout.bits(), HugePages::Default)?;
     CountingFilter::new(layout, cells, None, fingerprint)
 }

@@ -15,10 +15,9 @@ use crate::age;
 use crate::clock::{Calendar, Clock};
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
-use crate::exact::exact;
-use crate::growth::Growth;
+use crate::follow::{self, Following, Unsettled};
 use crate::held::{self, Held, HeldBytes};
-use crate::identity::{FolderLock, HighMark, Identity};
+use crate::identity::{Ending, FolderLock, HighMark, Identity};
 use crate::journal::horizon::{Horizon, MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError, LASTING};
 use crate::memory::Memory;
@@ -28,13 +27,13 @@ use crate::peers::change;
 use crate::peers::table::Peers;
 use crate::private;
 use crate::protection;
-use crate::pulse::Pulse;
-use crate::replay::Replay;
 use crate::salvage::{self, Salvage};
 use crate::share::Shares;
-use crate::shared::{Shared, State, degenerate};
+use crate::shared::{LedgerState, Shared};
 use crate::snapshot::{self, FILES, Head, Snapshot, SnapshotError};
+use crate::tally_growth::TallyGrowth;
 use crate::writer::{Job, TALLIES_ANEW, Writer, count_sightings};
+use crate::writer_progress::WriterProgress;
 
 /// Where the journal lies in the data folder.
 pub(crate) const JOURNAL_FOLDER: &str = "journal";
@@ -48,13 +47,22 @@ pub(crate) enum Tallies {
     Anew,
 }
 
+/// How memory is to be made.
+#[derive(Clone, Copy)]
+struct Opening<'a> {
+    config: &'a LedgerConfig,
+    tallies: Tallies,
+    /// The numbers after those that the journal has.
+    next: NextNumbers,
+}
+
 /// Memory, and how far it is.
 struct Opened {
     memory: Memory,
     hidden_before: u64,
     /// The heads of the snapshots that are whole, the newest first.
     heads: [Option<Head>; 2],
-    growth: Growth,
+    growth: TallyGrowth,
     /// Whether generations are hidden that have not expired, because the tally has no room for them.
     is_early: bool,
     /// Whether the tallies know records that the journal has lost.
@@ -79,20 +87,21 @@ pub(crate) fn open(
     private::all_in(&journal_folder)?;
     let journal = Journal::open(&journal_folder)?;
     check_slices(folder, &journal, &config)?;
-    let kept_secs = journal.number("high").map_err(rows)?;
+    let kept_secs = journal.number("high")?;
     let mut calendar = Calendar::new(&*clock, kept_secs, config.generation_secs);
     calendar.tick(&*clock);
     let now = calendar.generation();
-    journal.ensure(now).map_err(rows)?;
-    journal.ensure(LASTING).map_err(rows)?;
+    journal.ensure(now)?;
+    journal.ensure(LASTING)?;
 
-    if age::is_reindexing(&journal).map_err(rows)? {
+    if age::is_reindexing(&journal)? {
         let why = "a rebuild was cut off: run `seenit rebuild` again".into();
         return Err(OpenError::Damaged { path: folder.to_owned(), why });
     }
-    change::finish(&journal).map_err(rows)?;
-    let undone = protection::count_once(&journal, &SipKey::new(identity.hash_key())).map_err(rows)?;
-    let (last, last_heard) = (journal.last_number().map_err(rows)?, journal.last_heard().map_err(rows)?);
+    change::finish(&journal)?;
+    let undone = protection::count_once(&journal, &SipKey::new(identity.hash_key()))?;
+    let last = journal.last_number()?;
+    let last_heard = journal.last_heard()?;
     let mut recovery = Vec::new();
     if undone > 0 {
         recovery.push(format!(
@@ -100,9 +109,10 @@ pub(crate) fn open(
              have no effect any more; undo the whole message (`seenit explain` says which) where that is not wanted"
         ));
     }
-    migrate::migrate((folder, &config, now), &identity, &journal, &mut recovery)?;
-    let opened =
-        memory(folder, (&config, tallies), &identity, (&journal, [last, last_heard]), now, &mut recovery)?;
+    migrate::migrate(folder, &config, now, &identity, &journal, &mut recovery)?;
+    let next = NextNumbers { own: last + 1, heard: last_heard + 1 };
+    let opening = Opening { config: &config, tallies, next };
+    let opened = memory(folder, opening, &identity, &journal, now, &mut recovery)?;
     let mark = HighMark::open(folder)?;
     let position = opened.heads.iter().flatten().map(|head| head.position).fold(mark.number(), u64::max);
     if position > last && position >= identity.incarnation().first {
@@ -110,7 +120,8 @@ pub(crate) fn open(
             "the journal ends at record {last}, but record {position} was acknowledged: it is an older copy, or the \
              disk lost its end; a new incarnation begins"
         ));
-        identity.begin_incarnation(folder, (last, position + 1), clock.now_secs())?;
+        let ending = Ending { last, next: position + 1, ..Ending::default() };
+        identity.begin_incarnation(folder, ending, clock.now_secs())?;
     }
     let own_logs = sightings(&opened.memory, &identity, &journal, now, &mut recovery)?;
     if let Some(unknown) = own_logs.keys().map(|stream| stream.incarnation).max()
@@ -120,7 +131,8 @@ pub(crate) fn open(
             "the identity does not know incarnation {unknown}: it is an older copy; a new incarnation begins"
         ));
         let end = last.max(position);
-        identity.begin_incarnation(folder, (end, end + 1), clock.now_secs().max(unknown + 1))?;
+        let ending = Ending { last: end, next: end + 1, ..Ending::default() };
+        identity.begin_incarnation(folder, ending, clock.now_secs().max(unknown + 1))?;
     }
     migrate::load(folder, &opened.memory, &identity, &mut recovery);
     let reporters = crate::open_reporters::reporters(&journal, &config)?;
@@ -130,18 +142,18 @@ pub(crate) fn open(
     let is_snapshot_due = memory.has_lost_records;
     let next = last.max(position) + 1;
     let next_heard = heads.iter().flatten().map(|head| head.heard).fold(last_heard, u64::max) + 1;
-    let marks = BulkMarks::count(&journal, now, config.bulk_threshold).map_err(rows)?;
+    let marks = BulkMarks::count(&journal, now, config.bulk_threshold)?;
     let numbers = NextNumbers { own: next, heard: next_heard };
     // After a new incarnation has begun: the numbers that it keeps are what tells that one is due.
-    salvage.keep(&journal, numbers).map_err(rows)?;
+    salvage.keep(&journal, numbers)?;
     let to = MoveTo { before: hidden_before, capacity: config.capacity, is_early };
-    let horizon = horizon(&journal, to, numbers, &heads).map_err(rows)?;
-    let (peers, shares) = (journal.peers(), journal.shares(horizon.before).map_err(rows)?);
-    let first_kept = journal.first_number().map_err(rows)?.unwrap_or(next);
-    memory.put_weightless(journal.weightless_since(horizon.before).map_err(rows)?);
+    let horizon = horizon(&journal, to, numbers, &heads)?;
+    let peers = journal.peers();
+    let shares = journal.shares(horizon.before)?;
+    let first_kept = journal.first_number()?.unwrap_or(next);
+    memory.put_weightless(journal.weightless_since(horizon.before)?);
     let snapshot_secs = heads[0].as_ref().map(|head| head.time);
     let shared = Shared {
-        degenerate: degenerate(&memory),
         config,
         folder: folder.to_owned(),
         clock,
@@ -158,11 +170,11 @@ pub(crate) fn open(
         is_kept_short: AtomicBool::new(horizon.is_early),
         growth: Mutex::new(growth),
         promoting: Mutex::default(),
-        state: Mutex::new(State { recovery, snapshot_secs, ..State::default() }),
+        state: Mutex::new(LedgerState { recovery, snapshot_secs, ..LedgerState::default() }),
         own_logs: Mutex::new(own_logs),
         first_kept: AtomicU64::new(first_kept),
         chains: Mutex::default(),
-        pulse: Pulse::default(),
+        progress: WriterProgress::default(),
         on_growth: OnceLock::new(),
     };
     let held = held_sightings(&shared, &peers)?;
@@ -189,7 +201,7 @@ pub(crate) fn open(
             held,
             is_rebuild_due: false,
             is_unsure: false,
-            unsettled: HashMap::new(),
+            unsettled: Unsettled::default(),
             is_snapshot_due,
         },
     ))
@@ -207,7 +219,7 @@ fn sightings(
     seen.enter(identity.incarnation().keys.clone(), false, seen.new_own()?);
     seen.advance(now)?;
     let mut logs = own_log::load(memory, identity, journal, recovery)?;
-    own_log::move_unconfirmed(journal, identity, &mut logs).map_err(rows)?;
+    own_log::move_unconfirmed(journal, identity, &mut logs)?;
     Ok(logs)
 }
 
@@ -217,53 +229,56 @@ fn held_sightings(shared: &Shared, peers: &Peers) -> Result<HashMap<HeldStream, 
         return Ok(HashMap::new());
     };
     let now = journal.link_now();
-    for stream in held::streams(&now).map_err(rows)? {
+    for stream in held::streams(&now)? {
         let read = held::each(&now, &stream, |held| {
             let (Held::Block(_, bytes) | Held::Delta(_, bytes)) = held;
             let sightings = held::sightings_of(&stream, bytes);
             let counted = count_sightings(shared, peers, &stream, &sightings);
-            counted.map_err(|error| JournalError::Rows(error.to_string()))
+            counted.map_err(JournalError::from)
         });
-        all.insert(stream, read.map_err(rows)?);
+        all.insert(stream, read?);
     }
     Ok(all)
 }
 
 /// Generations are numbered by their length: with another length the numbers in the journal mean other days.
 fn check_slices(folder: &Path, journal: &Journal, config: &LedgerConfig) -> Result<(), OpenError> {
-    match journal.number("generation_secs").map_err(rows)? {
+    match journal.number("generation_secs")? {
         Some(secs) if secs != config.generation_secs => {
             let why = format!(
                 "its generations have {secs} s, so generation_secs cannot be {}",
                 config.generation_secs
             );
-            Err(OpenError::Damaged { path: folder.to_owned(), why })
+            Err(OpenError::Damaged { path: folder.to_owned(), why: why.into() })
         }
         Some(_) => Ok(()),
         None => {
             let mut batch = journal.batch();
             batch.number("generation_secs", config.generation_secs);
-            batch.commit().map_err(rows)
+            Ok(batch.commit()?)
         }
     }
 }
 
 fn memory(
     folder: &Path,
-    (config, tallies): (&LedgerConfig, Tallies),
+    opening: Opening<'_>,
     identity: &Identity,
-    (journal, [last, last_heard]): (&Journal, [u64; 2]),
+    journal: &Journal,
     now: u64,
     recovery: &mut Vec<String>,
 ) -> Result<Opened, OpenError> {
-    let horizon = journal.horizon().map_err(rows)?;
+    let Opening { config, tallies, next } = opening;
+    let last = next.own - 1;
+    let last_heard = next.heard - 1;
+    let horizon = journal.horizon()?;
     let expired = (now + 1).saturating_sub(config.record_generations);
     let mut least = expired.max(horizon.least(config.capacity));
     let mut hidden_before = least;
-    let next = NextNumbers { own: last + 1, heard: last_heard + 1 };
-    let (mut heads, mut memory) = ([None, None], None);
-    let mut salvage = Salvage::read(journal, now, config.record_generations).map_err(rows)?;
-    let is_anew = journal.number(TALLIES_ANEW).map_err(rows)?.is_some_and(|mark| mark > 0);
+    let mut heads = [None, None];
+    let mut memory = None;
+    let mut salvage = Salvage::read(journal, now, config.record_generations)?;
+    let is_anew = journal.number(TALLIES_ANEW)?.is_some_and(|mark| mark > 0);
     let tallies = if salvage == Salvage::Over || is_anew { Tallies::Anew } else { tallies };
     let is_unprotected = journal.has_no_records(LASTING);
     for (name, head) in FILES.into_iter().zip(&mut heads) {
@@ -305,9 +320,9 @@ fn memory(
             // What was hidden stays so, even if records are now kept for longer.
             hidden_before = hidden_before.max(head.hidden_before);
             least = hidden_before;
-            let when = (now, config.bulk_threshold);
-            let (held, mut growth) = (memory.table.len(), Growth::known(head.added.iter().copied()));
-            let replayed = catch_up(&memory, when, &head, journal, hidden_before).map_err(rows)?;
+            let held = memory.table.len();
+            let mut growth = TallyGrowth::known(head.added.iter().copied());
+            let replayed = catch_up(&memory, &head, journal, hidden_before)?;
             if replayed > 0 {
                 recovery.push(format!("{replayed} records were replayed after the last snapshot"));
             }
@@ -319,7 +334,7 @@ fn memory(
                 Some((memory, _)) => memory,
                 None => Memory::new(config, identity.hash_key())?,
             };
-            let growth = made_anew(&mut memory, config, journal, (&mut hidden_before, now), recovery)?;
+            let growth = made_anew(&mut memory, config, journal, &mut hidden_before, now, recovery)?;
             if let Salvage::Since(_) = salvage {
                 recovery.push("verdicts about messages whose records were lost earlier are gone".into());
             }
@@ -327,7 +342,7 @@ fn memory(
             (memory, growth)
         }
     };
-    age::fold_bulk(&memory, journal, now, config.bulk_threshold).map_err(rows)?;
+    age::fold_bulk(&memory, journal, now, config.bulk_threshold)?;
     let is_early = hidden_before > least;
     Ok(Opened { memory, hidden_before, heads, growth, is_early, salvage })
 }
@@ -338,24 +353,25 @@ fn made_anew(
     memory: &mut Memory,
     config: &LedgerConfig,
     journal: &Journal,
-    (hidden_before, now): (&mut u64, u64),
+    hidden_before: &mut u64,
+    now: u64,
     recovery: &mut Vec<String>,
-) -> Result<Growth, OpenError> {
+) -> Result<TallyGrowth, OpenError> {
     let mut folded = 0u64;
     journal.hide_before(*hidden_before);
-    let mut ages = age::fold(memory, journal, || folded += 1).map_err(rows)?;
+    let mut ages = age::fold(memory, journal, || folded += 1)?;
     let first = ages.first_that_fits(config.capacity, now);
     if first > *hidden_before {
         *hidden_before = first;
         folded = 0;
         memory.clear_tallies(config)?;
         journal.hide_before(first);
-        ages = age::fold(memory, journal, || folded += 1).map_err(rows)?;
+        ages = age::fold(memory, journal, || folded += 1)?;
     }
     if folded > 0 {
         recovery.push(format!("the tallies were made anew from {folded} rows of the journal"));
     }
-    Ok(Growth::known(ages.by_generation().filter(|(generation, _)| *generation != LASTING)))
+    Ok(TallyGrowth::known(ages.by_generation().filter(|(generation, _)| *generation != LASTING)))
 }
 
 /// The horizon as it is now, durable before any record is written under it.
@@ -365,7 +381,8 @@ fn horizon(
     next: NextNumbers,
     heads: &[Option<Head>; 2],
 ) -> Result<Horizon, JournalError> {
-    let (kept, mut batch) = (journal.horizon()?, journal.batch());
+    let kept = journal.horizon()?;
+    let mut batch = journal.batch();
     // Earlier releases kept them until they expired.
     batch.forget_weightless(to.before)?;
     if journal.number(TALLIES_ANEW)?.is_some() {
@@ -411,8 +428,8 @@ pub(crate) fn restore(
     let hash_key = identity.hash_key();
     let table = snapshot.table(config, &SipKey::new(hash_key))?;
     let memory = Memory::of(config, hash_key, table, snapshot.near(config)?)?;
-    for (hash, generation, count) in snapshot.forgotten()? {
-        memory.forget(hash, generation, count);
+    for (hash, forgotten) in snapshot.forgotten()? {
+        memory.forget(hash, forgotten);
     }
     Ok(memory)
 }
@@ -420,33 +437,32 @@ pub(crate) fn restore(
 /// Applies the records after a snapshot, and hides what has become too old since.
 fn catch_up(
     memory: &Memory,
-    (now, bulk_threshold): (u64, u64),
     head: &Head,
     journal: &Journal,
     hidden_before: u64,
 ) -> Result<u64, JournalError> {
     journal.hide_before(head.hidden_before);
-    let (mut replayed, mut replay) = (0, Replay::new(memory, journal, now, bulk_threshold));
+    let mut replayed = 0;
+    let mut unsettled = Unsettled::default();
+    let mut following = Following::new(memory, journal.peers(), &mut unsettled);
     for generation in journal.generations() {
         journal.each_heard(generation, head.heard + 1, |_, _, body| {
-            replay.heard(generation, &body);
+            following.replay_heard(generation, &body);
             replayed += 1;
             Ok(())
         })?;
     }
     for generation in journal.generations() {
         journal.each_record(generation, head.position + 1, |_, record| {
-            replay.own(generation, &record);
+            following.replay(generation, &record);
             replayed += 1;
             Ok(())
         })?;
     }
-    for (hash, lost) in replay.unsettled() {
-        memory.put_exact(hash, &exact(journal, hash)?, lost.or_kept(memory, journal, hash)?);
-    }
+    unsettled.settle(memory, journal)?;
     for generation in journal.generations() {
         if (head.hidden_before..hidden_before).contains(&generation) {
-            age::hide(memory, journal, generation)?;
+            follow::hide(memory, journal, generation)?;
         }
     }
     journal.hide_before(hidden_before);
@@ -483,8 +499,4 @@ fn remove_litter(folder: &Path) {
             let _ = fs::remove_file(entry.path());
         }
     }
-}
-
-pub(crate) fn rows(error: JournalError) -> OpenError {
-    OpenError::Rows(error.to_string())
 }

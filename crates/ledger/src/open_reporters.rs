@@ -3,7 +3,6 @@
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
 use crate::journal::Journal;
-use crate::open::rows;
 use crate::reporter::{LOCAL, LOCAL_WEIGHT, OPERATOR, Reporter, Standing};
 use crate::trust::{POINTS_MAX, standing_of_fixed};
 
@@ -22,7 +21,7 @@ const REGISTERED_BEFORE: &str = "razor.";
 
 /// The reporters of the journal, the built-in ones among them.
 pub(crate) fn reporters(journal: &Journal, config: &LedgerConfig) -> Result<Vec<Reporter>, OpenError> {
-    let mut reporters = journal.reporters().map_err(rows)?;
+    let mut reporters = journal.reporters()?;
     let mut batch = journal.batch();
     for (id, name, standing, weight) in [
         (LOCAL, "local", Standing::Stranger, LOCAL_WEIGHT),
@@ -30,27 +29,27 @@ pub(crate) fn reporters(journal: &Journal, config: &LedgerConfig) -> Result<Vec<
     ] {
         if !reporters.iter().any(|reporter| reporter.id == id) {
             let new = Reporter { fixed: true, ..Reporter::new(id, name, standing, weight) };
-            batch.reporter(&new).map_err(rows)?;
+            batch.reporter(&new)?;
             reporters.push(new);
         }
     }
-    if journal.number(LOCAL_IS_WEIGHED).map_err(rows)?.is_none() {
+    if journal.number(LOCAL_IS_WEIGHED)?.is_none() {
         // Another weight than the default was somebody's choice, and stays.
         let local = reporters.iter_mut().find(|one| one.id == LOCAL && one.weight == LOCAL_WEIGHT_BEFORE);
         if let Some(local) = local {
             local.weight = LOCAL_WEIGHT;
-            batch.reporter(local).map_err(rows)?;
+            batch.reporter(local)?;
         }
         batch.number(LOCAL_IS_WEIGHED, 1);
     }
-    if journal.number(HAVE_STANDINGS).map_err(rows)?.is_none() {
+    if journal.number(HAVE_STANDINGS)?.is_none() {
         for reporter in &mut reporters {
             give_standing(reporter);
-            batch.reporter(reporter).map_err(rows)?;
+            batch.reporter(reporter)?;
         }
         batch.number(HAVE_STANDINGS, 1);
     }
-    batch.commit().map_err(rows)?;
+    batch.commit()?;
     reporters.iter_mut().for_each(|reporter| limit(reporter, config));
     Ok(reporters)
 }

@@ -85,7 +85,9 @@ impl OwnChain {
         let Some(start) = self.start(journal, after)? else {
             return Ok((run, None));
         };
-        let (mut chain, mut bytes, mut gap) = (start, 0, None);
+        let mut chain = start;
+        let mut bytes = 0;
+        let mut gap = None;
         let mut at = start;
         self.each(journal, start.sequence.0 + 1, |sequence, item| {
             if sequence != chain.sequence.0 + 1 {

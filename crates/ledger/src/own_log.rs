@@ -11,9 +11,8 @@ use seenit_sites::number::{Generation, Incarnation, Sequence};
 use crate::error::OpenError;
 use crate::identity::Identity;
 use crate::journal::sightings::{OwnStreamKey, SightingsRow};
-use crate::journal::{Batch, Journal, JournalError};
+use crate::journal::{Journal, JournalBatch, JournalError};
 use crate::memory::Memory;
-use crate::open::rows as unreadable;
 
 /// How far a stream is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +46,9 @@ pub(crate) fn load(
     journal: &Journal,
     recovery: &mut Vec<String>,
 ) -> Result<OwnLogs, OpenError> {
-    let (mut logs, mut lost, mut own) = (OwnLogs::new(), None, None);
+    let mut logs = OwnLogs::new();
+    let mut lost = None;
+    let mut own = None;
     let read = journal.each_sightings(|row, bytes| {
         let SightingsRow { stream, sequence, chunk } = row;
         let log = logs.entry(stream).or_default();
@@ -71,14 +72,14 @@ pub(crate) fn load(
             None => {
                 let key = identity.seen_key(stream.incarnation, stream.generation);
                 let counts = memory.seen.own_of(stream.generation, key);
-                counts.map_err(|error| JournalError::Rows(error.to_string()))?
+                counts?
             }
         };
         counted.iter().for_each(|one| counts.load(one.fingerprint, one.increment));
         own = Some((stream, counts));
         Ok(())
     });
-    read.map_err(unreadable)?;
+    read?;
     recovery.extend(lost.map(|why| format!("seen counts are not complete: {why}")));
     Ok(logs)
 }
@@ -93,7 +94,8 @@ pub(crate) fn move_unconfirmed(
     let [.., ended, present] = identity.incarnations() else {
         return Ok(());
     };
-    let (mut moved, mut batch) = (logs.clone(), journal.batch());
+    let mut moved = logs.clone();
+    let mut batch = journal.batch();
     for &(generation, kept) in &ended.sightings {
         let from = OwnStreamKey { incarnation: ended.id, generation };
         let to = OwnStreamKey { incarnation: present.id, generation };
@@ -128,13 +130,14 @@ pub(crate) fn move_unconfirmed(
 /// Deletes values of an own chain after a sequence: its items are another stream's now.
 fn forget_chain(
     journal: &Journal,
-    batch: &mut Batch<'_>,
+    batch: &mut JournalBatch<'_>,
     incarnation: u64,
     stream: Stream,
     kept: u64,
 ) -> Result<(), JournalError> {
     let key = |sequence| rows::checkpoint(Incarnation(incarnation), stream, Sequence(sequence));
-    let (first, last) = (key(kept + 1), key(u64::MAX));
+    let first = key(kept + 1);
+    let last = key(u64::MAX);
     let prefix = &first[..first.len() - 8];
     let mut gone = Vec::new();
     journal.link_rows(prefix, &first, &mut |key, _| {

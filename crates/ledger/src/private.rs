@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use seenit_filter::readable;
 
+use crate::new_file::NewFile;
+
 /// The rights of group and others.
 const OTHERS: u32 = 0o077;
 
@@ -79,8 +81,8 @@ pub(crate) fn all_in(path: &Path) -> Result<(), PrivateError> {
 fn tighten(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let (entry, is_folder) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?.is_dir())))?;
-        let (permissions, mode) =
-            (fs::metadata(&entry)?.permissions(), if is_folder { 0o700 } else { 0o600 });
+        let permissions = fs::metadata(&entry)?.permissions();
+        let mode = if is_folder { 0o700 } else { 0o600 };
         if permissions.mode() & OTHERS != 0 {
             fs::set_permissions(&entry, Permissions::from_mode(mode))?;
         }
@@ -121,28 +123,12 @@ pub fn write_locked(path: &Path, bytes: &[u8]) -> Result<File, PrivateError> {
 }
 
 fn replace(path: &Path, bytes: &[u8], is_locked: bool) -> io::Result<File> {
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut file = unnamed(folder)?;
+    let mut file = NewFile::private(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
     if is_locked {
         file.as_file().try_lock()?;
     }
     file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    let file = file.persist(path)?;
-    sync_folder(folder)?;
-    Ok(file)
-}
-
-/// A file of mode 0600 that has no name of its own yet. One that a killed process left behind is removed when the
-/// folder is opened (`remove_litter`).
-pub(crate) fn unnamed(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    // `tempfile` makes files that only their owner may read.
-    tempfile::Builder::new().prefix(".seenit-").suffix(".tmp").tempfile_in(folder)
-}
-
-/// Makes the names in a folder durable.
-pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
+    file.put(path)
 }
 
 /// The variable with the folder in which systemd puts the files that it hands to a service.

@@ -72,7 +72,8 @@ impl Round {
         if self.probes == 0 {
             return [0.0, 1.0];
         }
-        let (rate, enough) = (self.rate(), -ERROR.ln() / self.probes as f64);
+        let rate = self.rate();
+        let enough = -ERROR.ln() / self.probes as f64;
         let end = |mut inside: f64, mut outside: f64| {
             for _ in 0..HALVINGS {
                 let middle = (inside + outside) / 2.0;
@@ -121,7 +122,8 @@ impl Prober {
         let sum =
             |sum: Round, one: &Round| Round { probes: sum.probes + one.probes, hits: sum.hits + one.hits };
         let all = self.rounds[filter as usize].iter().fold(Round::default(), sum);
-        let (promised_rate, interval) = (memory.promised_rate(filter), all.interval());
+        let promised_rate = memory.promised_rate(filter);
+        let interval = all.interval();
         FilterRate {
             name: filter.as_str(),
             promised_rate,
@@ -191,8 +193,8 @@ impl Ledger {
 mod tests {
     use super::*;
     use crate::config::LedgerConfig;
-    use crate::keys::Key;
-    use crate::record::Word;
+    use crate::near::Units;
+    use crate::record::{Opinion, WeighedOpinion};
     use seenit_filter::sightings::Structure;
     use seenit_signature::Kind;
 
@@ -222,8 +224,9 @@ mod tests {
     /// Texts of 32 shingles each, of two units.
     fn add_texts(memory: &Memory, texts: u64, random: &mut SplitMix) {
         for shingle in 0..texts * SHINGLES as u64 {
-            let key = Key { hash: random.hash(), kind: Kind::Near1, is_text: shingle % SHINGLES as u64 == 0 };
-            memory.near.change(key, (Word::None, 0), (Word::Spam, 2));
+            let said = WeighedOpinion::new(Opinion::Spam, 2);
+            let units = Units::of(said, shingle % SHINGLES as u64 == 0);
+            memory.near.change(random.hash(), Kind::Near1, Units::default(), units);
         }
     }
 

@@ -9,10 +9,11 @@ use std::collections::HashMap;
 use seenit_filter::hash::{Hash128, SipKey};
 use seenit_signature::Kind;
 
-use crate::journal::{Journal, JournalError, LASTING, PROTECTED_MESSAGE, PROTECTION, Row, RowKey, row_key};
+use crate::journal::{
+    Journal, JournalError, LASTING, PROTECTED_MESSAGE, PROTECTION, RecordNumber, Row, RowKey, row_key,
+};
 use crate::keys::{Key, keys_of};
-use crate::memory::Effect;
-use crate::record::{Before, Record, Verb, Word};
+use crate::record::{Before, Opinion, Record, Verb};
 use crate::signature::{Case, SignatureRef};
 
 /// Where `meta` says that the rows of protections are counts, and that messages have keys without Razor's parts.
@@ -63,12 +64,13 @@ pub(crate) fn message_hash(case: &Case, sip: &SipKey) -> Hash128 {
 /// Works out what a record changes. `read` gives a row of the generation that does not age, as it was before.
 pub(crate) fn follow(
     record: &Record,
-    number: u64,
-    (message, keys): (Hash128, &[Key]),
+    number: RecordNumber,
+    message: Hash128,
+    keys: &[Key],
     mut read: impl FnMut(&RowKey) -> Result<Option<Row>, JournalError>,
 ) -> Result<Changes, JournalError> {
     let message = row_key(message, PROTECTED_MESSAGE);
-    let is_protected = read(&message)?.is_some_and(|row| row.word == Word::Ham);
+    let is_protected = read(&message)?.is_some_and(|row| row.opinion == Opinion::Ham);
     let turn = match (record.verb, is_protected) {
         (Verb::Protect, false) => Turn::Begins,
         (Verb::Unprotect, true) => Turn::Ends,
@@ -76,8 +78,8 @@ pub(crate) fn follow(
     };
     let mut rows = HashMap::new();
     if turn != Turn::Stays {
-        let word = if turn == Turn::Begins { Word::Ham } else { Word::None };
-        rows.insert(message, Row { word, number, ..Row::default() });
+        let opinion = if turn == Turn::Begins { Opinion::Ham } else { Opinion::None };
+        rows.insert(message, Row { opinion, number, ..Row::default() });
     }
     let mut befores = Vec::with_capacity(keys.len());
     for &key in keys {
@@ -86,10 +88,10 @@ pub(crate) fn follow(
             Some(row) => Some(*row),
             None => read(&row_key)?,
         };
-        let (row, before) = row_after(today.unwrap_or_default(), record, key, (number, turn));
+        let (row, before) = row_after(today.unwrap_or_default(), record, key, number, turn);
         befores.push(before);
         // Where nothing was and nothing is, there is no row.
-        if today.is_some() || row.word != Word::None {
+        if today.is_some() || row.opinion != Opinion::None {
             rows.insert(row_key, row);
         }
     }
@@ -97,10 +99,10 @@ pub(crate) fn follow(
 }
 
 /// The row of a key after a record, and what the record keeps of the time before.
-fn row_after(today: Row, record: &Record, key: Key, (number, turn): (u64, Turn)) -> (Row, Before) {
+fn row_after(today: Row, record: &Record, key: Key, number: RecordNumber, turn: Turn) -> (Row, Before) {
     let is_shingle = key.is_shingle();
     let none = Before::default();
-    let before = Before { word: today.word, weight: today.weight, ..none };
+    let before = Before { opinion: today.opinion, weight: today.weight, ..none };
     // A count that could be full would have to stay so: 2^64 messages are never protected.
     let count = match turn {
         Turn::Begins => today.count.saturating_add(1),
@@ -108,8 +110,8 @@ fn row_after(today: Row, record: &Record, key: Key, (number, turn): (u64, Turn))
         Turn::Stays => today.count,
     };
     if record.verb == Verb::Protect {
-        let weight = if is_shingle { Effect::of(record, before, true).now.1 } else { 0 };
-        let row = Row { word: Word::Ham, weight, number, count, ..row_of(key) };
+        let weight = if is_shingle { record.says_of(true, before).weight } else { 0 };
+        let row = Row { opinion: Opinion::Ham, weight, number, count, ..row_of(key) };
         return (row, if is_shingle { before } else { none });
     }
     let is_ended = turn == Turn::Ends && count == 0;
@@ -117,7 +119,7 @@ fn row_after(today: Row, record: &Record, key: Key, (number, turn): (u64, Turn))
     let before = match (is_shingle, is_ended) {
         (true, true) => before,
         (true, false) => none,
-        (false, _) => Before { word: row.word, ..none },
+        (false, _) => Before { opinion: row.opinion, ..none },
     };
     (row, before)
 }
@@ -151,13 +153,16 @@ pub(crate) fn index(
     mut progress: impl FnMut(),
 ) -> Result<u64, JournalError> {
     let mut rows: HashMap<RowKey, Row> = HashMap::new();
-    let (mut records, mut without_effect) = (0, 0);
+    let mut records = 0;
+    let mut without_effect = 0;
     journal.each_record(LASTING, 0, |number, record| {
         progress();
-        let case = (message_hash(&record.case, sip), &*keys_of(&record.case, sip));
-        let changes = follow(&record, number, case, |key| match rows.get(key) {
-            Some(row) => Ok(Some(*row)),
-            None => journal.row(LASTING, key),
+        let message = message_hash(&record.case, sip);
+        let changes = follow(&record, RecordNumber(number), message, &keys_of(&record.case, sip), |key| {
+            match rows.get(key) {
+                Some(row) => Ok(Some(*row)),
+                None => journal.row(LASTING, key),
+            }
         })?;
         rows.extend(changes.rows);
         records += 1;

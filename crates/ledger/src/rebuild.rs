@@ -7,12 +7,12 @@ use crate::age;
 use crate::answers::Stats;
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
-use crate::error::OpenError;
+use crate::error::{Cause, OpenError};
 use crate::identity::{FolderLock, Identity};
 use crate::journal::Journal;
 use crate::ledger::Ledger;
 use crate::memory::Memory;
-use crate::open::{JOURNAL_FOLDER, rows};
+use crate::open::JOURNAL_FOLDER;
 use crate::private;
 
 /// Makes the index from the log and the tallies from the index, with the sizes of `config`, and takes a snapshot.
@@ -31,9 +31,9 @@ pub fn rebuild(
         let journal = Journal::open(&folder.join(JOURNAL_FOLDER))?;
         // Only its hash key is needed.
         let memory = Memory::new(&LedgerConfig { capacity: 1000, ..config.clone() }, identity.hash_key())?;
-        age::reindex(&memory, &journal, config.raw_max, progress).map_err(rows)?;
+        age::reindex(&memory, &journal, config.raw_max, progress)?;
     }
     let ledger = Ledger::open_anew(folder, config, clock)?;
-    ledger.snapshot().map_err(|error| OpenError::Rows(error.to_string()))?;
+    ledger.snapshot().map_err(|error| OpenError::Rows(Cause::new(error)))?;
     Ok(ledger.stats())
 }

@@ -8,13 +8,13 @@
 //! time        8 bytes: seconds since the Unix epoch, by the ledger's clock
 //! count       8 bytes: of a forget, the seen count that later answers subtract; else 0
 //! signatures  4 bytes: how many bytes of them, then they (see `signature`)
-//! befores     for each key of the case, in order, 2 bytes: the reporter's word before (128 added where this
+//! befores     for each key of the case, in order, 2 bytes: the reporter's opinion before (128 added where this
 //!             record is beyond the limit of raw totals, 64 where it is void on this key), and what it weighed. Of an
 //!             unprotect: on a signature, ham where other messages still protect it; on a shingle, what is taken back
 //! ```
 //!
 //! Numbers have their lowest byte first. A signature has one key, `near1` and `rspamd-near` one for each shingle. With
-//! the word before beside the new one a record says all that it changes, so the tally of a snapshot is brought up to
+//! the opinion before beside the new one a record says all that it changes, so the tally of a snapshot is brought up to
 //! date by the records after it alone.
 
 use std::fmt;
@@ -24,9 +24,10 @@ use serde::{Serialize, Serializer};
 
 use seenit_signature::near::SHINGLES;
 
+use crate::error::SignatureError;
 use crate::reporter::{REMOTE_MAX, ReporterId};
 use crate::signature::Case;
-use crate::trust::POINTS_MAX;
+use crate::trust::{POINTS_MAX, shingle_units};
 
 /// What is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -36,7 +37,7 @@ pub enum Verb {
     Report,
     /// It is good mail.
     Revoke,
-    /// The reporter's own word is taken back.
+    /// The reporter's own opinion is taken back.
     Withdraw,
     /// It is known to be good, whatever anybody reports.
     Protect,
@@ -138,10 +139,10 @@ impl Serialize for RecordId {
     }
 }
 
-/// A reporter's word on one key.
+/// A reporter's opinion on one key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Word {
+pub enum Opinion {
     /// Nothing, or taken back.
     #[default]
     None,
@@ -151,42 +152,62 @@ pub enum Word {
     Ham,
 }
 
-impl Word {
+impl Opinion {
     /// What contradicts it.
     pub(crate) fn opposite(self) -> Self {
         match self {
-            Word::None => Word::None,
-            Word::Spam => Word::Ham,
-            Word::Ham => Word::Spam,
+            Opinion::None => Opinion::None,
+            Opinion::Spam => Opinion::Ham,
+            Opinion::Ham => Opinion::Spam,
         }
     }
 }
 
-impl Word {
+impl Opinion {
     pub(crate) fn code(self) -> u8 {
         match self {
-            Word::None => 0,
-            Word::Spam => 1,
-            Word::Ham => 2,
+            Opinion::None => 0,
+            Opinion::Spam => 1,
+            Opinion::Ham => 2,
         }
     }
 
     pub(crate) fn from_code(code: u8) -> Option<Self> {
-        [Word::None, Word::Spam, Word::Ham].get(usize::from(code)).copied()
+        [Opinion::None, Opinion::Spam, Opinion::Ham].get(usize::from(code)).copied()
     }
 }
 
-/// A reporter's word on one key before a record, and what the record itself is worth on that key.
+/// An opinion and what it weighs: points of a signature, units of a shingle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WeighedOpinion {
+    pub(crate) opinion: Opinion,
+    pub(crate) weight: u8,
+}
+
+impl WeighedOpinion {
+    pub(crate) const NONE: Self = WeighedOpinion { opinion: Opinion::None, weight: 0 };
+
+    pub(crate) fn new(opinion: Opinion, weight: u8) -> Self {
+        WeighedOpinion { opinion, weight }
+    }
+
+    /// What it weighs on one side.
+    pub(crate) fn on(self, side: Opinion) -> u8 {
+        if self.opinion == side { self.weight } else { 0 }
+    }
+}
+
+/// A reporter's opinion on one key before a record, and what the record itself is worth on that key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Before {
-    /// The word.
-    pub word: Word,
+    /// The opinion.
+    pub opinion: Opinion,
     /// What it weighed: points of a signature, units of a shingle.
     pub weight: u8,
     /// Whether the record counts in raw totals.
     pub counted: bool,
     /// Whether the record weighs nothing on this key, whatever it weighs on others: the operator said the opposite, or
-    /// the tally may count this very word already, from a record that was lost.
+    /// the tally may count this very opinion already, from a record that was lost.
     pub void: bool,
 }
 
@@ -205,19 +226,85 @@ pub struct Record {
     pub count: u64,
     /// Of what.
     pub case: Case,
-    /// For each key of the case the reporter's word before.
+    /// For each key of the case the reporter's opinion before.
     pub befores: Vec<Before>,
+}
+
+impl Before {
+    pub(crate) fn weighed(&self) -> WeighedOpinion {
+        WeighedOpinion::new(self.opinion, self.weight)
+    }
+}
+
+/// Bytes that are no record, or none that a site may send.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// They end too early.
+    #[error("a record is cut off")]
+    Cut,
+    /// Another version's.
+    #[error("a record of version {0}: this program reads version {VERSION}")]
+    Version(u8),
+    /// A number nobody gave to a verb.
+    #[error("a record with verb {0}")]
+    Verb(u8),
+    /// Its case.
+    #[error(transparent)]
+    Case(#[from] SignatureError),
+    /// One byte where an opinion has two.
+    #[error("a record with half an opinion at its end")]
+    HalfOpinion,
+    /// A number nobody gave to an opinion.
+    #[error("a record with opinion {0}")]
+    Opinion(u8),
+    /// A number that no account of a site has.
+    #[error("a record of reporter {0}: there are {REMOTE_MAX} at most")]
+    Reporter(u32),
+    /// More than anybody's opinion weighs.
+    #[error("a record of {0} points: there are {POINTS_MAX} at most")]
+    Points(u8),
+    /// What only its own site knows.
+    #[error("a record that says what it changed at its own site")]
+    Changes,
+    /// More than one count.
+    #[error("a forget of {0} signatures: each has a count of its own")]
+    Forget(usize),
 }
 
 const VERSION: u8 = 1;
 
-/// The bit of a word that says: beyond the limit of raw totals.
+/// The bit of an opinion that says: beyond the limit of raw totals.
 const BEYOND: u8 = 0x80;
 
-/// The bit of a word that says: the record is void on this key.
+/// The bit of an opinion that says: the record is void on this key.
 const VOID: u8 = 0x40;
 
 impl Record {
+    /// What it says of one of its keys, where the reporter said something else before.
+    pub(crate) fn says_of(&self, is_shingle: bool, before: Before) -> WeighedOpinion {
+        let weight = match is_shingle {
+            _ if before.void => 0,
+            true => self.shingle_units(),
+            false => self.weight,
+        };
+        match self.verb {
+            Verb::Report => WeighedOpinion::new(Opinion::Spam, weight),
+            Verb::Revoke => WeighedOpinion::new(Opinion::Ham, weight),
+            // Of a signature a protection is a mark; its shingles are good ones, by the weightiest who said so.
+            Verb::Protect if is_shingle => {
+                WeighedOpinion::new(Opinion::Ham, weight.max(before.weighed().on(Opinion::Ham)))
+            }
+            _ => WeighedOpinion::NONE,
+        }
+    }
+
+    /// A record keeps the points of its reporter; what they are in units of shingles follows from them and from who it
+    /// is.
+    pub(crate) fn shingle_units(&self) -> u8 {
+        shingle_units(self.reporter, self.weight)
+    }
+
     /// Appends its bytes in the journal.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         let signatures = self.case.bytes();
@@ -231,40 +318,42 @@ impl Record {
         for before in &self.befores {
             let beyond = if before.counted { 0 } else { BEYOND };
             let void = if before.void { VOID } else { 0 };
-            bytes.extend([before.word.code() | beyond | void, before.weight]);
+            bytes.extend([before.opinion.code() | beyond | void, before.weight]);
         }
     }
 
     /// Reads a record.
-    pub fn decode(bytes: &[u8]) -> Result<Self, String> {
+    pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
         let mut rest = bytes;
-        let mut take = |count: usize| -> Result<&[u8], String> {
-            let (taken, after) = rest.split_at_checked(count).ok_or("a record is cut off")?;
+        let mut take = |count: usize| -> Result<&[u8], RecordError> {
+            let (taken, after) = rest.split_at_checked(count).ok_or(RecordError::Cut)?;
             rest = after;
             Ok(taken)
         };
         let version = take(1)?[0];
         if version != VERSION {
-            return Err(format!("a record of version {version}: this program reads version {VERSION}"));
+            return Err(RecordError::Version(version));
         }
         let code = take(1)?[0];
-        let verb = Verb::from_code(code).ok_or_else(|| format!("a record with verb {code}"))?;
+        let verb = Verb::from_code(code).ok_or(RecordError::Verb(code))?;
         let reporter = ReporterId(u32::from_le_bytes(fixed(take(4)?)));
         let weight = take(1)?[0];
         let time = u64::from_le_bytes(fixed(take(8)?));
         let count = u64::from_le_bytes(fixed(take(8)?));
         let signature_bytes = u32::from_le_bytes(fixed(take(4)?)) as usize;
-        let case = Case::decode(take(signature_bytes)?).map_err(|error| error.to_string())?;
+        let case = Case::decode(take(signature_bytes)?)?;
         let (pairs, []) = rest.as_chunks::<2>() else {
-            return Err("a record with half a word at its end".into());
+            return Err(RecordError::HalfOpinion);
         };
-        let befores = pairs.iter().map(|&[word, weight]| match Word::from_code(word & !(BEYOND | VOID)) {
-            Some(known) => {
-                let (counted, void) = (word & BEYOND == 0, word & VOID != 0);
-                Ok(Before { word: known, weight, counted, void })
-            }
-            None => Err(format!("a record with word {word}")),
-        });
+        let befores =
+            pairs.iter().map(|&[opinion, weight]| match Opinion::from_code(opinion & !(BEYOND | VOID)) {
+                Some(known) => {
+                    let counted = opinion & BEYOND == 0;
+                    let void = opinion & VOID != 0;
+                    Ok(Before { opinion: known, weight, counted, void })
+                }
+                None => Err(RecordError::Opinion(opinion)),
+            });
         let befores = befores.collect::<Result<_, _>>()?;
         Ok(Record { verb, reporter, weight, time, count, case, befores })
     }
@@ -286,7 +375,8 @@ impl Record {
         if !self.befores.iter().any(|before| before.void) {
             return self;
         }
-        let (mut believed, mut befores) = (Case::new(), self.befores.iter());
+        let mut believed = Case::new();
+        let mut befores = self.befores.iter();
         for signature in self.case.iter() {
             let keys = if signature.kind().is_near() { SHINGLES } else { 1 };
             // All of them are read, so that the next signature finds its own.
@@ -305,11 +395,12 @@ impl Record {
     /// others protect all of them, it is said once more that they are protected. Shingles may go along: other sites
     /// count a protected one and one that is protected no longer alike, as nothing.
     fn of_unprotected(self) -> Self {
-        let (mut ended, mut befores) = (Case::new(), self.befores.iter());
+        let mut ended = Case::new();
+        let mut befores = self.befores.iter();
         for signature in self.case.iter() {
             let is_near = signature.kind().is_near();
             let before = befores.nth(if is_near { SHINGLES - 1 } else { 0 });
-            if is_near || before.is_none_or(|before| before.word != Word::Ham) {
+            if is_near || before.is_none_or(|before| before.opinion != Opinion::Ham) {
                 // It was in a case: it fits into one.
                 let _ = ended.add(signature);
             }
@@ -322,26 +413,26 @@ impl Record {
 
     /// Reads a record of this site's own that others hold and this site has lost: it is its own reporter's. A
     /// protection comes back as a revocation: which messages it protects is lost.
-    pub(crate) fn returned(bytes: &[u8]) -> Result<Self, String> {
+    pub(crate) fn returned(bytes: &[u8]) -> Result<Self, RecordError> {
         let record = Record::heard(bytes, 1)?;
         Ok(Record { reporter: ReporterId(record.reporter.remote()), ..record })
     }
 
     /// Reads the record of a peer, as it is counted here: by a reporter under the peer's slot.
-    pub fn heard(bytes: &[u8], slot: u16) -> Result<Self, String> {
+    pub fn heard(bytes: &[u8], slot: u16) -> Result<Self, RecordError> {
         let record = Record::decode(bytes)?;
         let remote = record.reporter.0;
         if remote >= REMOTE_MAX {
-            return Err(format!("a record of reporter {remote}: there are {REMOTE_MAX} at most"));
+            return Err(RecordError::Reporter(remote));
         }
         if record.weight > POINTS_MAX {
-            return Err(format!("a record of {} points: there are {POINTS_MAX} at most", record.weight));
+            return Err(RecordError::Points(record.weight));
         }
         if record.count > 0 || !record.befores.is_empty() {
-            return Err("a record that says what it changed at its own site".into());
+            return Err(RecordError::Changes);
         }
         if record.verb == Verb::Forget && record.case.len() != 1 {
-            return Err(format!("a forget of {} signatures: each has a count of its own", record.case.len()));
+            return Err(RecordError::Forget(record.case.len()));
         }
         let verb = match record.verb {
             // A veto holds at the site whose operator gave it.
@@ -378,7 +469,7 @@ mod tests {
             time: 1_700_000_000,
             count: 0,
             case,
-            befores: vec![Before { word: Word::Spam, weight: 5, counted: false, void: false }],
+            befores: vec![Before { opinion: Opinion::Spam, weight: 5, counted: false, void: false }],
         }
     }
 

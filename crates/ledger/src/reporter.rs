@@ -1,4 +1,4 @@
-//! Reporters: who says something, and what their word weighs.
+//! Reporters: who says something, and what their opinion weighs.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub const OPERATOR: ReporterId = ReporterId(2);
 /// list anything (`quorum`); and four times as much (`ratio`) is less than a quorum, so that it cannot unlist anything.
 pub const LOCAL_WEIGHT: u8 = 2;
 
-/// How a reporter stands with the operator. What its word may do, and what it can reach, follows from this: see
+/// How a reporter stands with the operator. What its opinion may do, and what it can reach, follows from this: see
 /// `trust`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -47,7 +47,7 @@ pub struct Reporter {
     pub id: ReporterId,
     /// Its name.
     pub name: String,
-    /// Points that its word weighs.
+    /// Points that its opinion weighs.
     pub weight: u8,
     /// Whether an operator chose the weight, and no rule changes it.
     pub fixed: bool,
@@ -114,17 +114,17 @@ impl ReporterId {
         ReporterId(u32::from(slot) << REMOTE_BITS | remote)
     }
 
-    /// Whose word a peer's is on a shingle: all its reporters have one voice together.
+    /// Whose opinion a peer's is on a shingle: all its reporters have one voice together.
     pub(crate) fn voice_of(slot: u16) -> Self {
         ReporterId::of_peer(slot, 0)
     }
 
-    /// Whose word a peer's MANY is.
+    /// Whose opinion a peer's MANY is.
     pub(crate) fn many_of(slot: u16) -> Self {
         ReporterId::of_peer(slot, REMOTE_MAX + 1)
     }
 
-    /// Whose word a peer's forget is.
+    /// Whose opinion a peer's forget is.
     pub(crate) fn forgetting_of(slot: u16) -> Self {
         ReporterId::of_peer(slot, REMOTE_MAX)
     }

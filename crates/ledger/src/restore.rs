@@ -13,11 +13,11 @@ use std::sync::Arc;
 use crate::answers::Stats;
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
-use crate::error::OpenError;
+use crate::error::{Cause, OpenError};
 use crate::identity::Identity;
 use crate::incarnations::IncarnationChange;
 use crate::ledger::Ledger;
-use crate::private::sync_folder;
+use crate::new_file::sync_folder;
 use crate::writer::Job;
 
 /// What a restored folder is.
@@ -43,7 +43,7 @@ pub fn restore(
         let name = folder.display();
         let why =
             format!("there is data in it already: move it away first, for example `mv {name} {name}.old`");
-        return Err(OpenError::Damaged { path: folder.to_owned(), why });
+        return Err(OpenError::Damaged { path: folder.to_owned(), why: why.into() });
     }
     let parent = match folder.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -72,7 +72,7 @@ pub fn restore_in_place(
     let ledger = Ledger::open(folder, config, clock)?;
     let begun = ledger.ask_and_wait(|reply| Job::ChangeIncarnation(IncarnationChange::Restored, reply));
     let begun = begun.and_then(|()| ledger.snapshot());
-    begun.map_err(|error| OpenError::Rows(error.to_string()))?;
+    begun.map_err(|error| OpenError::Rows(Cause::new(error)))?;
     Ok(Restored { incarnation_before, stats: ledger.stats() })
 }
 
@@ -92,7 +92,8 @@ fn unused(folder: &Path) -> Result<Option<File>, OpenError> {
 fn copy_all(from: &Path, to: &Path) -> Result<(), OpenError> {
     for entry in fs::read_dir(from).map_err(OpenError::file(from))? {
         let entry = entry.map_err(OpenError::file(from))?;
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let source = entry.path();
+        let target = to.join(entry.file_name());
         if entry.file_name().to_string_lossy().starts_with(".seenit-") {
             continue;
         }

@@ -2,18 +2,18 @@
 //!
 //! Flipped bits or a lost file can make the journal end before a snapshot that is whole. Then the tallies of the
 //! snapshot are all that is left of those records. They go on counting until the last of them would have expired. What
-//! only records tell is gone: `explain` does not know who spoke, nobody's words can be taken back one by one, and
-//! generations of lost records do not age out one by one. A word of full weight ([`POINTS_MAX`]), as the operator has
-//! and nobody can earn, replaces such a tally where it contradicts it.
+//! only records tell is gone: `explain` does not know who spoke, nobody's opinions can be taken back one by one, and
+//! generations of lost records do not age out one by one. An opinion of full weight ([`POINTS_MAX`]), as the operator
+//! has and nobody can earn, replaces such a tally where it contradicts it.
 //!
 //! So while there are lost records, a tally that is taken from the journal is the journal's and what it had
-//! beyond that before ([`Lost`]): else the first word of a peer would erase what the operator said.
+//! beyond that before ([`Lost`]): else the first opinion of a peer would erase what the operator said.
 
-use crate::exact::Exact;
 use crate::journal::horizon::NextNumbers;
 use crate::journal::{Journal, JournalError};
-use crate::memory::{Effect, Memory};
-use crate::record::Word;
+use crate::memory::Memory;
+use crate::record::{Opinion, WeighedOpinion};
+use crate::sum::SignatureSum;
 use crate::tally::Tally;
 use crate::trust::POINTS_MAX;
 use seenit_filter::hash::Hash128;
@@ -72,7 +72,7 @@ pub(crate) enum Lost {
 impl Lost {
     /// What a tally has beyond `before`: all that the journal knew of the signature when both were of one
     /// moment.
-    pub(crate) fn beyond(memory: &Memory, hash: Hash128, before: &Exact) -> Self {
+    pub(crate) fn beyond(memory: &Memory, hash: Hash128, before: &SignatureSum) -> Self {
         Lost::Known(memory.tally(hash).beyond(&before.tally))
     }
 
@@ -113,15 +113,15 @@ pub(crate) fn told(last: u64, position: u64) -> String {
     )
 }
 
-/// Whether a tally is to be taken from the journal because an effect contradicts what lost records said.
-pub(crate) fn is_contradicted(memory: &Memory, hash: Hash128, effect: &Effect) -> bool {
-    if !memory.has_lost_records || effect.now.1 < POINTS_MAX {
+/// Whether a tally is to be taken from the journal because an opinion contradicts what lost records said.
+pub(crate) fn is_contradicted(memory: &Memory, hash: Hash128, said: WeighedOpinion) -> bool {
+    if !memory.has_lost_records || said.weight < POINTS_MAX {
         return false;
     }
     let tally = memory.tally(hash);
-    match effect.now.0 {
-        Word::Spam => tally.ham > 0,
-        Word::Ham => tally.spam > 0,
-        Word::None => false,
+    match said.opinion {
+        Opinion::Spam => tally.ham > 0,
+        Opinion::Ham => tally.spam > 0,
+        Opinion::None => false,
     }
 }

@@ -7,26 +7,25 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use seenit_filter::hash::Hash128;
-use seenit_signature::razor::Ep4;
 
 use crate::answers::{Receipt, SiteReceipt};
 use crate::clock::Clock;
 use crate::config::LedgerConfig;
 use crate::error::WriteError;
-use crate::growth::Growth;
 use crate::identity::Identity;
-use crate::journal::Journal;
-use crate::journal::heard::{Body, Origin, Uncounted, returned_serial};
-use crate::judge::judge_alone;
+use crate::journal::heard::{HeardBody, Origin, Uncounted};
+use crate::journal::{Journal, RecordNumber};
+use crate::judge::{Judge, judge_alone};
 use crate::keys::Key;
 use crate::memory::Memory;
 use crate::own_chain::Chains;
 use crate::own_log::OwnLogs;
-use crate::pulse::{Pulse, Step};
 use crate::record::{Record, RecordId, Verb};
 use crate::reporter::{Reporter, ReporterId};
 use crate::signature::{Case, SignatureRef};
+use crate::tally_growth::TallyGrowth;
 use crate::verdict::Verdict;
+use crate::writer_progress::{WriterProgress, WriterStep};
 
 /// Memory, journal, and how they are doing.
 pub(crate) struct Shared {
@@ -39,8 +38,6 @@ pub(crate) struct Shared {
     /// `None` while it is opened again after a failure.
     pub(crate) journal: RwLock<Option<Arc<Journal>>>,
     pub(crate) reporters: RwLock<HashMap<ReporterId, Reporter>>,
-    /// Digests of nothing: no case keeps them.
-    pub(crate) degenerate: HashSet<Hash128>,
     pub(crate) generation: AtomicU64,
     /// The number of the last record.
     pub(crate) last: AtomicU64,
@@ -51,28 +48,28 @@ pub(crate) struct Shared {
     /// Whether that is later than records expire, because the tally was full.
     pub(crate) is_kept_short: AtomicBool,
     /// How fast the tally fills.
-    pub(crate) growth: Mutex<Growth>,
+    pub(crate) growth: Mutex<TallyGrowth>,
     /// Signatures that became bulk in this generation.
     pub(crate) promoted: AtomicU64,
     /// Bulk marks of all generations that are kept, each signature once a generation.
     pub(crate) bulk: AtomicU64,
     /// Signatures whose promotion waits to be written.
     pub(crate) promoting: Mutex<HashSet<Hash128>>,
-    pub(crate) state: Mutex<State>,
+    pub(crate) state: Mutex<LedgerState>,
     /// How far the log of own sightings is.
     pub(crate) own_logs: Mutex<OwnLogs>,
     /// The first own record that is kept, without those that do not age.
     pub(crate) first_kept: AtomicU64,
     /// Values of own chains that were asked for last.
     pub(crate) chains: Mutex<Chains>,
-    pub(crate) pulse: Pulse,
+    pub(crate) progress: WriterProgress,
     /// What is called when the log of own records or of own sightings has grown.
     pub(crate) on_growth: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 /// How the ledger is doing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct LedgerState {
     /// Why writes are refused. The writer sets it and takes it back.
     pub(crate) refused: Option<WriteError>,
     /// The ledger was closed, or is being closed: for good, whatever the writer still does.
@@ -120,7 +117,7 @@ impl UncountedNow {
     }
 }
 
-impl State {
+impl LedgerState {
     /// Why writes are refused, where they are.
     pub(crate) fn refusal(&self) -> Option<WriteError> {
         if self.is_closed { Some(WriteError::Closed) } else { self.refused.clone() }
@@ -136,7 +133,7 @@ impl Shared {
         self.identity.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, LedgerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -151,7 +148,7 @@ impl Shared {
         self.own_logs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn growth(&self) -> MutexGuard<'_, Growth> {
+    pub(crate) fn growth(&self) -> MutexGuard<'_, TallyGrowth> {
         self.growth.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -160,13 +157,18 @@ impl Shared {
     }
 
     /// The writer begins a step.
-    pub(crate) fn begin(&self, step: Step) {
-        self.pulse.begin(step, self.clock.steady_secs());
+    pub(crate) fn begin(&self, step: WriterStep) {
+        self.progress.begin(step, self.clock.steady_secs());
     }
 
     /// What the writer is stuck in, where it is.
     pub(crate) fn stuck(&self) -> Option<WriteError> {
-        self.pulse.stuck(self.clock.steady_secs())
+        self.progress.stuck(self.clock.steady_secs())
+    }
+
+    /// Who judges by what is known now: by memory alone, where the journal is not to be asked.
+    pub(crate) fn judge<'a>(&'a self, journal: Option<&'a Journal>) -> Judge<'a> {
+        Judge { memory: &self.memory, config: &self.config, generation: self.generation(), journal }
     }
 
     pub(crate) fn reporter(&self, id: ReporterId) -> Option<Reporter> {
@@ -190,13 +192,13 @@ impl Shared {
         &self,
         journal: &Journal,
         reporter: ReporterId,
-        number: u64,
+        number: RecordNumber,
     ) -> Option<(String, RecordId, Record)> {
         let Some(slot) = reporter.slot() else {
             let name = self.reporter(reporter).map_or_else(|| reporter.0.to_string(), |one| one.name);
             let (_, record) = journal.record(number).ok()??;
-            let Some(serial) = returned_serial(number) else {
-                return Some((name, self.record_id(number), record));
+            let Some(serial) = number.returned_serial() else {
+                return Some((name, self.record_id(number.0), record));
             };
             let (Origin { incarnation, sequence, .. }, _) = journal.heard(serial).ok()??;
             let identity = self.identity();
@@ -205,8 +207,8 @@ impl Shared {
             return Some((name, RecordId { site, incarnation, number: first + sequence - 1 }, record));
         };
         let peers = journal.peers();
-        let (peer, (origin, body)) = peers.get(slot).zip(journal.heard(number).ok()?)?;
-        let Body::Counted(record) = body else {
+        let (peer, (origin, body)) = peers.get(slot).zip(journal.heard(number.0).ok()?)?;
+        let HeardBody::Counted(record) = body else {
             return None;
         };
         let Origin { incarnation, sequence, .. } = origin;
@@ -220,7 +222,7 @@ impl Shared {
         use seenit_filter::hash::KeyHasher;
         let is_usable = |signature: &SignatureRef<'_>| {
             let hash = self.memory.sip.hash(signature);
-            !self.degenerate.contains(&hash)
+            !self.memory.degenerate.contains(&hash)
         };
         if case.iter().all(|signature| is_usable(&signature)) {
             return case;
@@ -263,26 +265,4 @@ impl Shared {
 /// The half of a site's key that names it in records.
 fn short_site(site: [u8; 32]) -> u128 {
     u128::from_be_bytes(std::array::from_fn(|index| site[index]))
-}
-
-/// The signatures of messages that say nothing: everybody sends them.
-pub(crate) fn degenerate(memory: &Memory) -> HashSet<Hash128> {
-    use seenit_filter::hash::KeyHasher;
-    const NOTHING: [&[u8]; 5] = [
-        b"",
-        b"\r\n",
-        b"Subject: \r\n\r\n",
-        b"Content-Type: text/html\r\n\r\n<html><body></body></html>\r\n",
-        b"Content-Type: text/plain\r\n\r\n\r\n\r\n",
-    ];
-    let mut hashes = HashSet::new();
-    for mail in NOTHING {
-        for signature in seenit_signature::sign(mail, &Ep4::default()) {
-            let mut case = Case::new();
-            if case.push(signature.kind, &signature.digest.to_bytes()).is_ok() {
-                hashes.extend(case.iter().map(|signature| memory.sip.hash(&signature)));
-            }
-        }
-    }
-    hashes
 }

@@ -132,7 +132,8 @@ impl Case {
 
     /// Reads signatures that follow each other to the end of `bytes`.
     pub fn decode(bytes: &[u8]) -> Result<Self, SignatureError> {
-        let (mut case, mut rest) = (Case::new(), bytes);
+        let mut case = Case::new();
+        let mut rest = bytes;
         while !rest.is_empty() {
             let (signature, after) = SignatureRef::split(rest)?;
             case.add(signature)?;

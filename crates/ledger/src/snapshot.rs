@@ -18,11 +18,10 @@
 //! `seen-G`, and `frozen-I-G` of incarnation I or `others-G` of all incarnations before the present one. `migrate`
 //! reads those.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use memmap2::Mmap;
 use seenit_filter::cells::SplitCells;
 use seenit_filter::counting::{CountingFilter, Rule};
 use seenit_filter::file::FileView;
@@ -32,11 +31,14 @@ use seenit_filter::{AnyLayout, HugePages};
 use serde::{Deserialize, Serialize};
 
 use crate::config::LedgerConfig;
+use crate::error::Cause;
 use crate::journal::{hash_bytes, hash_of};
+use crate::mapped::Mapped;
 use crate::memory::Memory;
 use crate::near::Near;
-use crate::private::{sync_folder, unnamed};
+use crate::new_file::NewFile;
 use crate::seen::Counts;
+use crate::tally::Forgotten;
 
 const MAGIC: &[u8; 16] = b"seenit snapshot\n";
 /// What is written; what was written before is read, too.
@@ -123,7 +125,7 @@ pub(crate) enum SnapshotError {
     #[error("{0}")]
     Io(#[from] io::Error),
     #[error("{0}")]
-    Damaged(String),
+    Damaged(#[source] Cause),
     #[error("{0}")]
     Geometry(#[from] seenit_filter::GeometryError),
 }
@@ -177,7 +179,7 @@ impl Contents {
 
     /// Copies memory into a file of no name yet. Nobody may change memory meanwhile.
     pub(crate) fn copy(self, folder: &Path, memory: &Memory) -> Result<Copied, SnapshotError> {
-        let file = unnamed(folder)?;
+        let file = NewFile::private(folder)?;
         let mut sections =
             Sections { out: io::BufWriter::with_capacity(1 << 20, file), at: 0, done: Vec::new() };
         sections.skip(HEAD_BYTES_MAX)?;
@@ -192,7 +194,7 @@ impl Contents {
             sections.add(name, |out| seenit_filter::file::write(&filter, out))?;
         }
         sections.add("forgotten", |out| {
-            for (hash, (generation, count)) in memory.forgotten() {
+            for (hash, Forgotten { generation, count }) in memory.forgotten() {
                 out.write_all(&hash_bytes(hash))?;
                 out.write_all(&generation.to_be_bytes())?;
                 out.write_all(&count.to_be_bytes())?;
@@ -222,19 +224,19 @@ impl Copied {
 }
 
 /// Gives a written snapshot its name, durably.
-fn publish(folder: &Path, file: tempfile::NamedTempFile) -> Result<(), SnapshotError> {
+fn publish(folder: &Path, file: NewFile) -> Result<(), SnapshotError> {
     file.as_file().sync_all()?;
     let [name, previous] = FILES.map(|name| folder.join(name));
     match fs::rename(&name, previous) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
-    file.persist(name).map_err(|error| error.error)?;
-    Ok(sync_folder(folder)?)
+    file.put(&name)?;
+    Ok(())
 }
 
 struct Sections {
-    out: io::BufWriter<tempfile::NamedTempFile>,
+    out: io::BufWriter<NewFile>,
     at: usize,
     done: Vec<Section>,
 }
@@ -253,7 +255,8 @@ impl Sections {
     ) -> io::Result<()> {
         let mut out = Digesting { out: &mut self.out, hasher: blake3::Hasher::new(), bytes: 0 };
         write(&mut out)?;
-        let (bytes, blake3) = (out.bytes, out.hasher.finalize().to_hex().to_string());
+        let bytes = out.bytes;
+        let blake3 = out.hasher.finalize().to_hex().to_string();
         self.done.push(Section {
             name: name.to_owned(),
             offset: self.at as u64,
@@ -266,7 +269,7 @@ impl Sections {
 }
 
 struct Digesting<'a> {
-    out: &'a mut io::BufWriter<tempfile::NamedTempFile>,
+    out: &'a mut io::BufWriter<NewFile>,
     hasher: blake3::Hasher,
     bytes: usize,
 }
@@ -284,7 +287,7 @@ impl Write for Digesting<'_> {
     }
 }
 
-fn put_head(file: &tempfile::NamedTempFile, head: &Head) -> Result<(), SnapshotError> {
+fn put_head(file: &NewFile, head: &Head) -> Result<(), SnapshotError> {
     use std::os::unix::fs::FileExt;
     let json = serde_json::to_vec(head).map_err(io::Error::other)?;
     let mut bytes = Vec::with_capacity(json.len() + 64);
@@ -295,32 +298,31 @@ fn put_head(file: &tempfile::NamedTempFile, head: &Head) -> Result<(), SnapshotE
     let check = blake3::hash(&bytes);
     bytes.extend(check.as_bytes());
     if bytes.len() > HEAD_BYTES_MAX {
-        return Err(SnapshotError::Damaged(format!("a head of {} bytes", bytes.len())));
+        return Err(SnapshotError::Damaged(format!("a head of {} bytes", bytes.len()).into()));
     }
     Ok(file.as_file().write_all_at(&bytes, 0)?)
 }
 
 /// A snapshot that was opened: its head is checked, its sections are checked as they are taken out.
 pub(crate) struct Snapshot {
-    map: Mmap,
+    map: Mapped,
     pub(crate) head: Head,
 }
 
 impl Snapshot {
     /// Opens a snapshot; `None` where there is none.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, SnapshotError> {
-        let file = match File::open(path) {
-            Ok(file) => file,
+        let map = match Mapped::open(path) {
+            Ok(map) => map,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let map = crate::mapped::map(&file)?;
         let head = head_of(&map)?;
         Ok(Some(Snapshot { map, head }))
     }
 
     fn section(&self, name: &str) -> Result<&[u8], SnapshotError> {
-        let damaged = |why: &str| SnapshotError::Damaged(format!("its section {name} {why}"));
+        let damaged = |why: &str| SnapshotError::Damaged(format!("its section {name} {why}").into());
         let section = self.head.sections.iter().find(|section| section.name == name);
         let section = section.ok_or_else(|| damaged("is missing"))?;
         let range = usize::try_from(section.offset).ok().zip(usize::try_from(section.bytes).ok());
@@ -339,7 +341,7 @@ impl Snapshot {
         };
         let words = words.iter().map(|word| u64::from_le_bytes(*word));
         let table = Table::from_words(config.capacity, sip.fingerprint(), words, HugePages::Default);
-        table.map_err(|error| SnapshotError::Damaged(error.to_string()))
+        table.map_err(|error| SnapshotError::Damaged(Cause::new(error)))
     }
 
     /// The tallies of shingles.
@@ -376,13 +378,13 @@ impl Snapshot {
         })
     }
 
-    /// Seen counts that were forgotten: hash, generation and count.
-    pub(crate) fn forgotten(&self) -> Result<Vec<(Hash128, u64, u64)>, SnapshotError> {
+    /// Seen counts that were forgotten.
+    pub(crate) fn forgotten(&self) -> Result<Vec<(Hash128, Forgotten)>, SnapshotError> {
         self.entries("forgotten", |entry: &[u8; 32]| {
             let (hash, numbers) = entry.split_first_chunk::<16>()?;
             let (generation, count) = numbers.split_first_chunk::<8>()?;
             let count = u64::from_be_bytes(count.try_into().ok()?);
-            Some((hash_of(*hash), u64::from_be_bytes(*generation), count))
+            Some((hash_of(*hash), Forgotten { generation: u64::from_be_bytes(*generation), count }))
         })
     }
 
@@ -391,7 +393,7 @@ impl Snapshot {
         name: &str,
         entry: impl Fn(&[u8; N]) -> Option<T>,
     ) -> Result<Vec<T>, SnapshotError> {
-        let damaged = || SnapshotError::Damaged(format!("its section {name} ends within an entry"));
+        let damaged = || SnapshotError::Damaged(format!("its section {name} ends within an entry").into());
         let (entries, []) = self.section(name)?.as_chunks::<N>() else {
             return Err(damaged());
         };
@@ -400,7 +402,7 @@ impl Snapshot {
 
     fn counts<R: Rule>(&self, name: &str) -> Result<CountingFilter<R, AnyLayout, SplitCells>, SnapshotError> {
         let damaged = |error: seenit_filter::FormatError| {
-            SnapshotError::Damaged(format!("its section {name}: {error}"))
+            SnapshotError::Damaged(format!("its section {name}: {error}").into())
         };
         let view = FileView::open(self.section(name)?).map_err(damaged)?;
         view.to_split(HugePages::Default).map_err(damaged)
@@ -408,7 +410,7 @@ impl Snapshot {
 }
 
 fn head_of(bytes: &[u8]) -> Result<Head, SnapshotError> {
-    let damaged = |why: String| SnapshotError::Damaged(why);
+    let damaged = |why: String| SnapshotError::Damaged(why.into());
     let start = bytes.get(..24).filter(|start| start.starts_with(MAGIC));
     let start = start.ok_or_else(|| damaged("it is no snapshot".into()))?;
     let number = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| start[at + index]));

@@ -11,19 +11,21 @@ use seenit_signature::Kind;
 
 use crate::answers::ProtectionReceipt;
 use crate::config::LedgerConfig;
-use crate::journal::heard::Body;
+use crate::follow::{Following, KeyChange, Unsettled};
+use crate::journal::heard::HeardBody;
+use crate::journal::horizon::NextNumbers;
 use crate::journal::{
-    Batch, FORGETTING, Journal, JournalError, LASTING, MANY, Row, RowKey, is_mark, row_key,
+    FORGETTING, Journal, JournalBatch, JournalError, KeyRow, LASTING, MANY, RecordNumber, Row, RowKey,
+    is_mark, row_key,
 };
 use crate::keys::{Key, shingle_hashes};
-use crate::memory::{Effect, Memory, units_of};
+use crate::memory::Memory;
 use crate::peers::table::Peers;
-use crate::record::{Before, Record, Verb, Word};
+use crate::record::{Before, Opinion, Record, Verb, WeighedOpinion};
 use crate::reporter::{Reporter, ReporterId};
-use crate::salvage;
 use crate::share;
 use crate::signature::Case;
-use crate::trust::TRUSTED_MIN;
+use crate::trust::{POINTS_MAX, TRUSTED_MIN};
 
 mod heard;
 mod protect;
@@ -31,19 +33,10 @@ mod rows;
 mod settle;
 mod texts;
 
-use heard::{Heard, Hearing};
+use heard::{HeardOutcome, Hearing};
 
 /// Records whose cases a revocation takes along.
 const CASES_MAX: usize = 32;
-
-/// What a mark of memory becomes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Mark {
-    Protected(bool),
-    Many,
-    Forgotten(u64),
-    Bulk,
-}
 
 /// What came of one write.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +52,13 @@ pub(crate) struct Staged {
     pub(crate) protection: Option<ProtectionReceipt>,
 }
 
+/// When a batch is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) generation: u64,
+    pub(crate) secs: u64,
+}
+
 /// A batch of writes in the making.
 pub(crate) struct Stage<'a> {
     pub(crate) journal: &'a Journal,
@@ -68,17 +68,16 @@ pub(crate) struct Stage<'a> {
     pub(crate) time: u64,
     /// The number of the next record.
     pub(crate) next: u64,
-    pub(crate) batch: Batch<'a>,
+    pub(crate) batch: JournalBatch<'a>,
     reporters: HashMap<ReporterId, Reporter>,
     rows: HashMap<RowKey, (u64, Row)>,
     /// Rows of keys that were read for this batch.
-    journalled: HashMap<Hash128, Vec<(u64, ReporterId, Row)>>,
+    journalled: HashMap<Hash128, Vec<KeyRow>>,
     /// The links, hosts and parts of this batch's records, which cannot be read yet.
-    pieces: HashMap<u64, HashSet<Hash128>>,
+    pieces: HashMap<RecordNumber, HashSet<Hash128>>,
     /// Who spoke of a signature in this batch.
     speakers: HashMap<Hash128, Vec<ReporterId>>,
-    effects: Vec<(Key, Effect)>,
-    marks: Vec<(Hash128, Mark)>,
+    changes: Vec<KeyChange>,
     good_texts: Vec<u32>,
     /// Signatures that only opinions of no weight are about.
     weightless: HashSet<Hash128>,
@@ -96,38 +95,38 @@ pub(crate) struct Outcome {
     pub(crate) next: u64,
     pub(crate) reporters: HashMap<ReporterId, Reporter>,
     generation: u64,
-    effects: Vec<(Key, Effect)>,
-    marks: Vec<(Hash128, Mark)>,
+    changes: Vec<KeyChange>,
     good_texts: Vec<u32>,
     weightless: HashSet<Hash128>,
-    pub(crate) heard: Heard,
+    pub(crate) heard: HeardOutcome,
 }
 
 impl<'a> Stage<'a> {
     pub(crate) fn new(
-        (journal, memory, config): (&'a Journal, &'a Memory, &'a LedgerConfig),
-        (generation, time): (u64, u64),
-        (next, next_heard): (u64, u64),
+        journal: &'a Journal,
+        memory: &'a Memory,
+        config: &'a LedgerConfig,
+        moment: Moment,
+        next: NextNumbers,
     ) -> Self {
         Stage {
             journal,
             memory,
             config,
-            generation,
-            time,
-            next,
+            generation: moment.generation,
+            time: moment.secs,
+            next: next.own,
             batch: journal.batch(),
             reporters: HashMap::new(),
             rows: HashMap::new(),
             journalled: HashMap::new(),
             pieces: HashMap::new(),
             speakers: HashMap::new(),
-            effects: Vec::new(),
-            marks: Vec::new(),
+            changes: Vec::new(),
             good_texts: Vec::new(),
             weightless: HashSet::new(),
             fresh: HashSet::new(),
-            hearing: Hearing::new(journal.peers(), next_heard),
+            hearing: Hearing::new(journal.peers(), next.heard),
             text_room: None,
             texts_added: 0,
         }
@@ -208,7 +207,11 @@ impl<'a> Stage<'a> {
             self.void_texts(verb, reporter, &keys, &mut voids)?;
             // An earlier case of this write may have cost its reporter some weight.
             let weight = self.reporters.get(&id).unwrap_or(reporter).weight;
-            self.record(verb, (id, weight), case, (&keys, &voids), &mut staged)?;
+            let count = if verb == Verb::Forget { self.seen_count(&case) } else { 0 };
+            let time = self.time;
+            let befores = Vec::new();
+            let record = Record { verb, reporter: id, weight, time, count, case, befores };
+            self.record(record, &keys, &voids, &mut staged)?;
         }
         if !matches!(verb, Verb::Promote) {
             let entry = self.reporters.entry(reporter.id).or_insert_with(|| reporter.clone());
@@ -229,18 +232,17 @@ impl<'a> Stage<'a> {
 
     fn record(
         &mut self,
-        verb: Verb,
-        (id, weight): (ReporterId, u8),
-        case: Case,
-        (keys, voids): (&[Key], &[bool]),
+        mut record: Record,
+        keys: &[Key],
+        voids: &[bool],
         staged: &mut Staged,
     ) -> Result<(), JournalError> {
-        let (number, generation) = (self.next, self.generation_of(verb));
-        let count = if verb == Verb::Forget { self.seen_count(&case) } else { 0 };
-        let mut record =
-            Record { verb, reporter: id, weight, time: self.time, count, case, befores: Vec::new() };
+        debug_assert!(record.weight <= POINTS_MAX, "an opinion weighs 0 to 10 points");
+        let verb = record.verb;
+        let number = RecordNumber(self.next);
+        let generation = self.generation_of(verb);
         let is_text_void = keys.iter().zip(voids).any(|(key, is_void)| key.is_shingle() && *is_void);
-        if matches!(verb, Verb::Revoke | Verb::Protect) && units_of(&record) > 0 && !is_text_void {
+        if matches!(verb, Verb::Revoke | Verb::Protect) && record.shingle_units() > 0 && !is_text_void {
             self.note_good_texts(&record.case);
         }
         let protection = self.protection(&record, number, keys, staged)?;
@@ -249,22 +251,20 @@ impl<'a> Stage<'a> {
             staged.matched += u64::from(is_known && !key.is_shingle());
             let before = match protection.get(place) {
                 Some(before) => *before,
-                None => self.row(&record, key, is_void, (number, generation))?,
+                None => self.row(&record, key, is_void, number, generation)?,
             };
             record.befores.push(before);
-            let effect = Effect::of(&record, before, key.is_shingle());
             if !key.is_shingle() {
                 if let Some((row_key, row)) = many_taken_back(&record, key, number) {
                     self.batch.row(generation, &row_key, &row)?;
                     self.rows.insert(row_key, (generation, row));
                 }
-                self.marks.extend(mark_of(&record, before).map(|mark| (key.hash, mark)));
-                self.hearing.note_own(verb, key.hash);
                 staged.keys.push(key);
             }
-            self.effects.push((key, effect));
+            // A protection lies in the generation that does not age, and is a mark of any.
+            self.changes.push(KeyChange::of(self.generation, &record, key, before));
         }
-        self.batch.record(generation, number, &record)?;
+        self.batch.record(generation, number.0, &record)?;
         self.pieces.insert(number, settle::pieces_of(keys));
         self.next += 1;
         staged.records += 1;
@@ -277,9 +277,11 @@ impl<'a> Stage<'a> {
         record: &Record,
         key: Key,
         is_void: bool,
-        (number, generation): (u64, u64),
+        number: RecordNumber,
+        generation: u64,
     ) -> Result<Before, JournalError> {
-        let (verb, is_known) = (record.verb, self.memory.is_known(key));
+        let verb = record.verb;
+        let is_known = self.memory.is_known(key);
         if verb == Verb::Promote {
             self.batch.bulk(self.generation, key.hash, 0);
             return Ok(Before::default());
@@ -299,7 +301,7 @@ impl<'a> Stage<'a> {
             self.batch.weightless(generation, key.hash);
             self.weightless.insert(key.hash);
         }
-        let before = known.map_or((Word::None, 0), |(_, row)| (row.word, row.weight));
+        let before = known.map_or(WeighedOpinion::NONE, |(_, row)| row.weighed());
         let today = known.filter(|(known, _)| *known == generation).map(|(_, row)| row);
         // What weighs nothing is not counted, either: else it would take room in the tally.
         let raw_max = if takes_room { self.config.raw_max } else { 0 };
@@ -311,8 +313,8 @@ impl<'a> Stage<'a> {
         }
         // What a mark was before is no weight of a signature.
         let is_mark = is_mark(whose) && !key.is_shingle();
-        let (word, weight) = if is_mark { (Word::None, 0) } else { before };
-        Ok(Before { word, weight, counted, void: is_void })
+        let WeighedOpinion { opinion, weight } = if is_mark { WeighedOpinion::NONE } else { before };
+        Ok(Before { opinion, weight, counted, void: is_void })
     }
 
     /// A forget subtracts what the signature counts now.
@@ -348,9 +350,9 @@ impl<'a> Stage<'a> {
         let mut numbers = HashSet::new();
         for key in self.memory.keys_of(&case) {
             if binds(key.kind) && self.memory.is_known(key) {
-                for (_, reporter, row) in self.earlier_rows(key.hash, me)? {
+                for KeyRow { reporter, row, .. } in self.earlier_rows(key.hash, me)? {
                     let is_bound = counts(reporter, &row) && !is_mark(reporter);
-                    if is_bound && row.word == Word::Spam && numbers.len() < CASES_MAX {
+                    if is_bound && row.opinion == Opinion::Spam && numbers.len() < CASES_MAX {
                         numbers.insert((reporter.slot().is_some(), row.number));
                     }
                 }
@@ -372,12 +374,12 @@ impl<'a> Stage<'a> {
     }
 
     /// The case of a record, of this site's own or one that was heard.
-    fn case_of(&self, is_heard: bool, number: u64) -> Result<Option<Case>, JournalError> {
+    fn case_of(&self, is_heard: bool, number: RecordNumber) -> Result<Option<Case>, JournalError> {
         if !is_heard {
             return Ok(self.journal.record(number)?.map(|(_, record)| record.case));
         }
-        Ok(match self.journal.heard(number)? {
-            Some((_, Body::Counted(record))) => Some(record.case),
+        Ok(match self.journal.heard(number.0)? {
+            Some((_, HeardBody::Counted(record))) => Some(record.case),
             _ => None,
         })
     }
@@ -394,8 +396,7 @@ impl<'a> Stage<'a> {
             next: self.next,
             reporters: self.reporters,
             generation: self.generation,
-            effects: self.effects,
-            marks: self.marks,
+            changes: self.changes,
             good_texts: self.good_texts,
             weightless: self.weightless,
             heard: self.hearing.heard,
@@ -404,25 +405,15 @@ impl<'a> Stage<'a> {
 }
 
 impl Outcome {
-    /// Memory follows the journal, but for signatures whose tallies the journal must be asked for now: those.
-    #[must_use]
-    pub(crate) fn apply(&self, memory: &Memory) -> HashSet<Hash128> {
-        let mut unsettled = self.heard.exact.clone();
-        for &(key, effect) in &self.effects {
-            let is_asked = !key.is_shingle() && salvage::is_contradicted(memory, key.hash, &effect);
-            if !unsettled.contains(&key.hash) && (is_asked || !memory.apply(key, effect)) {
-                unsettled.insert(key.hash);
-            }
-        }
-        for &(hash, mark) in &self.marks {
-            apply_mark(memory, self.generation, hash, mark);
-        }
+    /// Memory follows the journal, but for signatures whose tallies the journal must be asked for now.
+    pub(crate) fn apply(&self, memory: &Memory, peers: Arc<Peers>, unsettled: &mut Unsettled) {
+        let mut following = Following::new(memory, peers, unsettled);
+        self.changes.iter().for_each(|change| following.change(change));
         self.good_texts.iter().for_each(|&matched| memory.near.note_ham(matched));
         self.weightless.iter().for_each(|&hash| memory.note_weightless(self.generation, hash));
         for &(generation, hash) in &self.heard.promoted {
             memory.promote(generation, hash);
         }
-        unsettled
     }
 }
 
@@ -436,32 +427,8 @@ fn is_revoked_whole(
     peers: &Peers,
 ) -> bool {
     match whose.slot() {
-        Some(slot) => peers.cap(slot, Word::Spam).min(row.weight.into()) >= TRUSTED_MIN.into(),
+        Some(slot) => peers.cap(slot, Opinion::Spam).min(row.weight.into()) >= TRUSTED_MIN.into(),
         None => known.get(&whose).is_some_and(Reporter::is_vouched),
-    }
-}
-
-/// The mark that a record sets on a signature of its case. What another message protects stays protected.
-pub(crate) fn mark_of(record: &Record, before: Before) -> Option<Mark> {
-    match record.verb {
-        Verb::Protect => Some(Mark::Protected(true)),
-        Verb::Unprotect => Some(Mark::Protected(before.word == Word::Ham)),
-        Verb::Many => Some(Mark::Many),
-        Verb::Forget => Some(Mark::Forgotten(record.count)),
-        Verb::Promote => Some(Mark::Bulk),
-        Verb::Report | Verb::Revoke | Verb::Withdraw => None,
-    }
-}
-
-pub(crate) fn apply_mark(memory: &Memory, generation: u64, hash: Hash128, mark: Mark) {
-    match mark {
-        Mark::Protected(is_protected) => memory.mark(hash, |marks| marks.protected = is_protected),
-        Mark::Many => memory.mark(hash, |marks| marks.many = true),
-        Mark::Forgotten(count) => {
-            memory.mark(hash, |marks| (marks.forgotten, marks.many) = (true, false));
-            memory.forget(hash, generation, count);
-        }
-        Mark::Bulk => memory.promote(generation, hash),
     }
 }
 
@@ -472,18 +439,24 @@ pub(crate) fn row_after(
     record: &Record,
     key: Key,
     is_void: bool,
-    number: u64,
+    number: RecordNumber,
     raw_max: u32,
 ) -> (Row, bool) {
-    let mut row = today.unwrap_or_default();
     let before = Before { void: is_void, ..Before::default() };
-    (row.word, row.weight) = match record.verb {
-        Verb::Many | Verb::Forget if !key.is_shingle() => (Word::Ham, 0),
-        _ => Effect::of(record, before, key.is_shingle()).now,
+    let said = match record.verb {
+        Verb::Many | Verb::Forget if !key.is_shingle() => WeighedOpinion::new(Opinion::Ham, 0),
+        _ => record.says_of(key.is_shingle(), before),
     };
-    (row.is_shingle, row.is_text) = (key.is_shingle(), key.is_text);
-    row.is_rspamd = key.kind == Kind::RspamdNear;
-    (row.number, row.count) = (number, record.count);
+    let mut row = Row {
+        opinion: said.opinion,
+        weight: said.weight,
+        is_shingle: key.is_shingle(),
+        is_text: key.is_text,
+        is_rspamd: key.kind == Kind::RspamdNear,
+        number,
+        count: record.count,
+        ..today.unwrap_or_default()
+    };
     let raw = match record.verb {
         Verb::Report => &mut row.raw_spam,
         Verb::Revoke => &mut row.raw_ham,
@@ -495,7 +468,7 @@ pub(crate) fn row_after(
 }
 
 /// A forgotten count begins at zero, so a forget takes its site's MANY back as well: the row that says so.
-pub(crate) fn many_taken_back(record: &Record, key: Key, number: u64) -> Option<(RowKey, Row)> {
+pub(crate) fn many_taken_back(record: &Record, key: Key, number: RecordNumber) -> Option<(RowKey, Row)> {
     let is_taken_back = record.verb == Verb::Forget && !key.is_shingle();
     let many = whose(Verb::Many, record.reporter, false);
     is_taken_back.then(|| (row_key(key.hash, many), Row { number, ..Row::default() }))

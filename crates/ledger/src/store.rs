@@ -66,11 +66,13 @@ impl Ledger {
     }
 
     fn agree(&self, terms: &NetworkTerms) -> Result<(), WriteError> {
-        let (found, own) = (terms.generation_secs, self.shared.config.generation_secs);
+        let found = terms.generation_secs;
+        let own = self.shared.config.generation_secs;
         if found != own {
-            return Err(WriteError::Link(format!(
-                "the network's generations have {found} s, and ledger.generation_secs is {own} here"
-            )));
+            return Err(WriteError::Link(
+                format!("the network's generations have {found} s, and ledger.generation_secs is {own} here")
+                    .into(),
+            ));
         }
         let keys = terms.keys.iter().map(|(first, key)| (first.0, key.to_bytes())).collect();
         self.change_incarnation(IncarnationChange::Agree { network: terms.network.to_bytes(), keys })
@@ -95,7 +97,8 @@ impl Ledger {
         let Some(network) = identity.incarnation().network else {
             return Vec::new();
         };
-        let (last, first_kept) = (shared.last.load(Relaxed), shared.first_kept.load(Relaxed));
+        let last = shared.last.load(Relaxed);
+        let first_kept = shared.first_kept.load(Relaxed);
         let present = identity.incarnation().id;
         let mut streams = Vec::new();
         for life in identity.incarnations().iter().filter(|life| life.network == Some(network)) {
@@ -112,7 +115,8 @@ impl Ledger {
                 let is_published = life.key_at(stream.generation).is_some();
                 if is_published && shared.memory.seen.counts_of(stream.generation) {
                     let generation = Generation(stream.generation);
-                    let (stream, last) = (Stream::Sightings { generation }, Sequence(log.last));
+                    let stream = Stream::Sightings { generation };
+                    let last = Sequence(log.last);
                     streams.push(OwnStream { incarnation, stream, last });
                 }
             }
@@ -121,7 +125,8 @@ impl Ledger {
     }
 
     fn sightings_alarms(&self) -> Vec<String> {
-        let (state, now) = (self.shared.state(), self.shared.clock.steady_secs());
+        let state = self.shared.state();
+        let now = self.shared.clock.steady_secs();
         let mut alarms = state.contradictions.clone();
         if let Some(secs) = state.rebuilding_since.map(|since| now.saturating_sub(since))
             && secs > REBUILD_SECS
@@ -176,7 +181,8 @@ impl Ledger {
                 Ok(ReadDone::Own(run))
             }
             Read::Held { stream, after, messages_max } => {
-                let (mut messages, from) = (Vec::new(), rows::message(&stream, after.next()));
+                let mut messages = Vec::new();
+                let from = rows::message(&stream, after.next());
                 journal.link_rows(&rows::messages(&stream), &from, &mut |_, message| {
                     if messages.len() < messages_max {
                         messages.push(message.to_vec());
@@ -198,7 +204,8 @@ impl Ledger {
 
 impl Store for Ledger {
     fn load(&self) -> Result<Loaded, StoreError> {
-        let (journal, mut found) = (self.readable()?, Vec::new());
+        let journal = self.readable()?;
+        let mut found = Vec::new();
         let mut firsts = rows::STATE.to_vec();
         firsts.sort_unstable();
         for first in firsts {

@@ -7,7 +7,7 @@
 //! A field that is full means "at least"; what it means exactly, the journal knows.
 
 use crate::journal::Row;
-use crate::record::Word;
+use crate::record::{Opinion, WeighedOpinion};
 use crate::trust::POINTS_MAX;
 
 const SPAM_BITS: u32 = 9;
@@ -36,6 +36,13 @@ pub(crate) struct Marks {
     pub(crate) forgotten: bool,
 }
 
+/// A seen count that was forgotten: in which generation, and what later answers subtract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Forgotten {
+    pub(crate) generation: u64,
+    pub(crate) count: u64,
+}
+
 /// What a record changes in a tally.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
@@ -43,6 +50,24 @@ pub(crate) struct Change {
     pub(crate) ham: i32,
     pub(crate) raw_spam: i32,
     pub(crate) raw_ham: i32,
+}
+
+impl Change {
+    /// One opinion takes the place of another, and counts in raw totals or not.
+    pub(crate) fn of(before: WeighedOpinion, now: WeighedOpinion, is_counted: bool) -> Self {
+        let net = |side| i32::from(now.on(side)) - i32::from(before.on(side));
+        let raw = |side| i32::from(is_counted && now.opinion == side);
+        let spam = Opinion::Spam;
+        let ham = Opinion::Ham;
+        Change { spam: net(spam), ham: net(ham), raw_spam: raw(spam), raw_ham: raw(ham) }
+    }
+
+    /// A row is taken back, and the opinion that it gave.
+    pub(crate) fn back(given: WeighedOpinion, row: &Row) -> Self {
+        let raw_spam = -i32::from(row.raw_spam);
+        let raw_ham = -i32::from(row.raw_ham);
+        Change { raw_spam, raw_ham, ..Change::of(given, WeighedOpinion::NONE, false) }
+    }
 }
 
 const fn most(bits: u32) -> u32 {
@@ -58,8 +83,10 @@ impl Tally {
             field
         };
         let marks = take(4);
-        let (raw_ham, raw_spam) = (take(RAW_HAM_BITS), take(RAW_SPAM_BITS));
-        let (ham, spam) = (take(HAM_BITS), take(SPAM_BITS));
+        let raw_ham = take(RAW_HAM_BITS);
+        let raw_spam = take(RAW_SPAM_BITS);
+        let ham = take(HAM_BITS);
+        let spam = take(SPAM_BITS);
         let marks = Marks { protected: marks & 1 != 0, many: marks & 2 != 0, forgotten: marks & 4 != 0 };
         Tally { spam, ham, raw_spam, raw_ham, marks }
     }
@@ -121,12 +148,8 @@ impl Tally {
     /// Whether a row of the journal is all that is in it: then no other reporter spoke, and this one in no other
     /// generation. It saves looking for them.
     pub(crate) fn is_all_of(&self, row: &Row) -> bool {
-        let (spam, ham) = match row.word {
-            Word::Spam => (row.weight, 0),
-            Word::Ham => (0, row.weight),
-            Word::None => (0, 0),
-        };
-        let of_row: [u32; 4] = [spam.into(), ham.into(), row.raw_spam.into(), row.raw_ham.into()];
+        let [spam, ham] = [Opinion::Spam, Opinion::Ham].map(|side| u32::from(row.weighed().on(side)));
+        let of_row = [spam, ham, row.raw_spam.into(), row.raw_ham.into()];
         row.raw_spam.max(row.raw_ham) > 0
             && !self.is_saturated()
             && of_row == [self.spam, self.ham, self.raw_spam, self.raw_ham]
@@ -147,6 +170,9 @@ impl Tally {
         })
     }
 }
+
+// What the tally holds of one signature: 40 bits.
+const _: () = assert!(SPAM_BITS + HAM_BITS + RAW_SPAM_BITS + RAW_HAM_BITS + 4 == 40);
 
 // A quorum of ten trusted reporters, and four times it on the other side, can be told from the bits.
 const _: () = assert!(most(SPAM_BITS) >= 50 * POINTS_MAX as u32);
@@ -188,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_row_is_all_of_a_tally_only_where_every_number_is_its_own() {
-        let row = Row { word: Word::Spam, weight: 7, raw_spam: 2, raw_ham: 1, ..Row::default() };
+        let row = Row { opinion: Opinion::Spam, weight: 7, raw_spam: 2, raw_ham: 1, ..Row::default() };
         let tally = Tally { spam: 7, raw_spam: 2, raw_ham: 1, ..Tally::default() };
         assert!(tally.is_all_of(&row));
         let others = [

@@ -1,15 +1,16 @@
-//! Trust: what a reporter's word weighs, and how that changes. `docs/design/trust.md` is the same rule for operators.
+//! Trust: what a reporter's opinion weighs, and how that changes. `docs/design/trust.md` is the same rule for
+//! operators.
 //!
-//! 1. A word weighs 0 to [`POINTS_MAX`] points. A verdict needs a *quorum* of points (`quorum`), and more than `ratio`
-//!    times the points of the other side.
-//! 2. A reporter's word weighs once for each signature, over all generations that are kept; the last word counts, with
-//!    the weight the reporter had when it spoke. A weight that rises later raises no word said before.
+//! 1. An opinion weighs 0 to [`POINTS_MAX`] points. A verdict needs a *quorum* of points (`quorum`), and more than
+//!    `ratio` times the points of the other side.
+//! 2. A reporter's opinion weighs once for each signature, over all generations that are kept; the last opinion counts,
+//!    with the weight the reporter had when it spoke. A weight that rises later raises no opinion said before.
 //! 3. A reporter is *vouched*, *known* or a *stranger* ([`Standing`]), by what the operator did and nothing else. The
 //!    chain has one link: nobody vouches but the operator.
-//! 4. Only vouched words *settle*: the first vouched word on a message confirms those who said the same before, and any
-//!    vouched word refutes those who said the opposite before. A vouched reporter is refuted by nobody but the
-//!    operator, and loses nothing by it. Whoever contradicts a standing word of the operator is refuted at once,
-//!    and that word weighs nothing on the signatures that the operator spoke of.
+//! 4. Only vouched opinions *settle*: the first vouched opinion on a message confirms those who said the same before,
+//!    and any vouched opinion refutes those who said the opposite before. A vouched reporter is refuted by nobody but
+//!    the operator, and loses nothing by it. Whoever contradicts a standing opinion of the operator is refuted at once,
+//!    and that opinion weighs nothing on the signatures that the operator spoke of.
 //! 5. Known reporters gain a point by [`CONFIRMED_PER_POINT`] confirmed messages in [`GENERATIONS_PER_POINT`] different
 //!    generations, up to [`LedgerConfig::known_max`], which is below the quorum. A refutation halves the points,
 //!    rounded down; a second one while the first is remembered (`record_generations`) takes them all.
@@ -21,11 +22,11 @@
 use crate::config::LedgerConfig;
 use crate::reporter::{LOCAL_WEIGHT, Reporter, ReporterId, Standing, Toward};
 
-/// The most points a word weighs.
+/// The most points an opinion weighs.
 pub const POINTS_MAX: u8 = 10;
 
-/// A weight that an operator fixes from here on vouches for a reporter; and from here on a word gives a text's shingles
-/// a unit.
+/// A weight that an operator fixes from here on vouches for a reporter; and from here on an opinion gives a text's
+/// shingles a unit.
 pub const TRUSTED_MIN: u8 = 5;
 
 /// Messages on which a known reporter is confirmed for a point.
@@ -85,9 +86,9 @@ pub(crate) fn refute(liar: &mut Reporter, generation: u64, config: &LedgerConfig
     }
 }
 
-/// Units that a word of so many points gives to each shingle of a text: two for the built-in reporters of this machine
-/// (`local` only where the operator trusts it), one for others from [`TRUSTED_MIN`] on, none for the rest. A shingle is
-/// known from two units on, so beyond this machine two must agree.
+/// Units that an opinion of so many points gives to each shingle of a text: two for the built-in reporters of this
+/// machine (`local` only where the operator trusts it), one for others from [`TRUSTED_MIN`] on, none for the rest. A
+/// shingle is known from two units on, so beyond this machine two must agree.
 pub(crate) fn shingle_units(reporter: ReporterId, weight: u8) -> u8 {
     match weight {
         ..TRUSTED_MIN => 0,

@@ -86,7 +86,8 @@ pub enum Rule {
     /// A MANY report or mark.
     Many,
     /// Clients without an account say that they got it, from so many networks that it is worth telling.
-    SeenByStrangers,
+    #[serde(rename = "seen-by-strangers")]
+    SeenByAnonymous,
     /// A line of a list that an operator keeps.
     Listed,
 }
@@ -102,7 +103,8 @@ impl Rule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason {
     /// The kind of the signature.
-    pub kind: &'static str,
+    #[serde(serialize_with = "kind_name")]
+    pub kind: Kind,
     /// Its digest, in hexadecimal; of shingles nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
@@ -124,15 +126,15 @@ pub struct Reason {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<u64>,
     /// Client networks without an account that say they got it, at least; not told where they are few.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stranger_networks: Option<u32>,
+    #[serde(rename = "stranger_networks", skip_serializing_if = "Option::is_none")]
+    pub anonymous_networks: Option<u32>,
     /// Shingles known from spam, of 32.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shingles: Option<u32>,
     /// Shingles that a verdict needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shingles_needed: Option<u32>,
-    /// Reporters whose last word counts.
+    /// Reporters whose last opinion counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reporters: Option<u32>,
     /// The newest generation in which somebody said something.
@@ -148,7 +150,7 @@ pub struct Reason {
 impl Reason {
     pub(crate) fn new(kind: Kind, verdict: Verdict, rule: Rule) -> Self {
         Reason {
-            kind: kind.as_str(),
+            kind,
             digest: None,
             verdict,
             rule,
@@ -158,7 +160,7 @@ impl Reason {
             raw: 0,
             raw_against: 0,
             seen: None,
-            stranger_networks: None,
+            anonymous_networks: None,
             shingles: None,
             shingles_needed: None,
             reporters: None,
@@ -167,6 +169,16 @@ impl Reason {
             saturated: false,
         }
     }
+}
+
+/// Writes a kind by its name.
+pub(crate) fn kind_name<S: Serializer>(kind: &Kind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.as_str())
+}
+
+/// Writes kinds by their names.
+pub(crate) fn kind_names<S: Serializer>(kinds: &[Kind], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(kinds.iter().map(|kind| kind.as_str()))
 }
 
 /// The verdict of a message and why.

@@ -11,47 +11,45 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use seenit_filter::hash::Hash128;
-use seenit_link::store::{Committed, HeldStream, LinkBatch, PeerSite};
+use seenit_link::store::{Committed, HeldStream};
 
 use crate::answers::{Receipt, Write};
-use crate::appoint::{Added, Appointment, put_reporter};
+use crate::appoint::{Added, put_reporter};
 use crate::clock::{Calendar, Trust};
 use crate::error::WriteError;
-use crate::exact::exact;
+use crate::follow::Unsettled;
 use crate::held::HeldBytes;
 use crate::identity::HighMark;
-use crate::incarnations::IncarnationChange;
-use crate::journal::horizon::Horizon;
+use crate::journal::horizon::{Horizon, NextNumbers};
 use crate::journal::{Journal, JournalError};
 use crate::peers::table::Peers;
-use crate::pulse::Step;
 use crate::record::Verb;
 use crate::reporter::{Reporter, ReporterId};
-use crate::salvage::Lost;
 use crate::share::{self, Share, Shares};
 use crate::shared::Shared;
 use crate::signature::Case;
 use crate::snapshot::Head;
-use crate::stage::{Stage, Staged};
+use crate::stage::{Moment, Stage, Staged};
+use crate::writer_progress::WriterStep;
 
 mod deltas;
+mod full_tally;
 mod hear;
+mod job;
+mod new_generation;
 mod reopen;
-mod reply;
-mod room;
 mod shares;
 mod snapshots;
 #[cfg(test)]
 mod tests;
-mod turn;
 mod work;
 
 use hear::HeardNow;
 pub(crate) use hear::count_sightings;
-pub(crate) use reply::Reply;
+pub(crate) use job::{Job, Reply};
+pub(crate) use new_generation::TALLIES_ANEW;
 use snapshots::Collect;
 pub(crate) use snapshots::Publishing;
-pub(crate) use turn::TALLIES_ANEW;
 pub(crate) use work::{Working, added_up};
 
 /// Jobs that wait at most; beyond that a client is told to try again.
@@ -65,24 +63,6 @@ const SIGNATURE_BYTES_MAX: usize = 1 << 20;
 
 /// How often a journal that failed is tried again.
 const RETRY: Duration = Duration::from_secs(5);
-
-/// What the writer is asked for.
-pub(crate) enum Job {
-    Write(Write, Reply<Receipt>),
-    Promote(Case),
-    PutReporter {
-        name: String,
-        appointment: Appointment,
-        reply: Reply<Reporter>,
-    },
-    /// What was heard from peers, and what the link keeps of it.
-    Link(Box<LinkBatch>, Reply<Committed>),
-    SetPeers(Vec<PeerSite>, Reply<()>),
-    Snapshot(Reply<()>),
-    ConfirmClock,
-    ChangeIncarnation(IncarnationChange, Reply<()>),
-    Close,
-}
 
 /// The writer's own state.
 pub(crate) struct Writer {
@@ -115,9 +95,7 @@ pub(crate) struct Writer {
     pub(crate) peers: Arc<Peers>,
     /// A generation was hidden in part only: no snapshot is taken of that, so that a restart makes it right.
     pub(crate) is_unsure: bool,
-    /// Signatures whose tallies are wrong until the journal has said what they count for, and what lost records
-    /// add.
-    pub(crate) unsettled: HashMap<Hash128, Lost>,
+    pub(crate) unsettled: Unsettled,
     /// The horizon has moved: until there is a snapshot, a start after a kill would make tallies anew.
     pub(crate) is_snapshot_due: bool,
 }
@@ -139,7 +117,7 @@ impl Writer {
         let (mut next_tick, mut next_snapshot) = (Instant::now() + interval, self.snapshot_time());
         let mut retry = Instant::now();
         loop {
-            self.shared.pulse.rest();
+            self.shared.progress.rest();
             let wait = next_tick.saturating_duration_since(Instant::now());
             match self.jobs.recv_timeout(wait) {
                 Ok(job) => {
@@ -163,7 +141,7 @@ impl Writer {
                 next_snapshot = self.snapshot_time();
             }
             if self.is_broken() && now >= retry {
-                self.shared.begin(Step::Reopen);
+                self.shared.begin(WriterStep::Reopen);
                 self.reopen();
                 retry = Instant::now() + RETRY;
             }
@@ -185,7 +163,7 @@ impl Writer {
 
     /// Works through the first job and all others that wait. False when the ledger is to be closed.
     fn work(&mut self, first: Job) -> bool {
-        self.shared.begin(Step::Commit);
+        self.shared.begin(WriterStep::Commit);
         let (mut bytes, mut jobs) = (signature_bytes(&first), vec![first]);
         while jobs.len() < JOBS_MAX && bytes < SIGNATURE_BYTES_MAX {
             match self.jobs.try_recv() {
@@ -207,7 +185,7 @@ impl Writer {
                     self.snapshot(reply);
                 }
                 Job::SetPeers(peers, reply) => {
-                    self.shared.begin(Step::Peers);
+                    self.shared.begin(WriterStep::Peers);
                     reply.answer(self.set_peers(&peers));
                 }
                 Job::ConfirmClock => {
@@ -215,7 +193,7 @@ impl Writer {
                     self.tick();
                 }
                 Job::ChangeIncarnation(change, reply) => {
-                    self.shared.begin(Step::Life);
+                    self.shared.begin(WriterStep::Life);
                     reply.answer(self.change_incarnation(change));
                 }
                 _ => {}
@@ -236,16 +214,15 @@ impl Writer {
             }
         };
         if let Err(error) = self.make_room(&shared, &journal, &jobs) {
-            let error = journal_error(error);
+            let error = WriteError::from(error);
             shared.state().refused = Some(error.clone());
             forget_promoting(&shared, &promoted);
             return refuse_all(jobs, &error, later);
         }
         // Only this thread changes them, after the commit.
         let known = shared.reporters.read().unwrap_or_else(PoisonError::into_inner);
-        let (generation, time) = (self.calendar.generation(), self.calendar.secs());
-        let next = (self.next, self.next_heard);
-        let mut stage = Stage::new((&journal, &shared.memory, &shared.config), (generation, time), next);
+        let generation = self.calendar.generation();
+        let mut stage = self.new_stage(&journal, &shared);
         let mut waiting = Waiting::default();
         // What was heard adds to a share only where it is committed. Own shares come from the journal (`reopen`).
         let is_heard = jobs.iter().any(|job| matches!(job, Job::Link(..)));
@@ -261,15 +238,16 @@ impl Writer {
         let outcome = match waiting.failed.take() {
             Some(error) => Err(error),
             // What lost records add can be told only before the journal knows more.
-            None => stage.lost().and_then(|lost| Ok((stage.commit()?, lost))).map_err(journal_error),
+            None => stage.lost().and_then(|lost| Ok((stage.commit()?, lost))).map_err(WriteError::from),
         };
         match outcome {
             Ok((outcome, lost)) => {
                 let marks = outcome.heard.new_marks(&shared.memory, generation);
-                let unsettled = outcome.apply(&shared.memory).into_iter();
-                let lost = |hash| lost.get(&hash).copied().unwrap_or(Lost::Unknown);
-                self.unsettled.extend(unsettled.map(|hash| (hash, lost(hash))));
+                outcome.apply(&shared.memory, journal.peers(), &mut self.unsettled);
+                self.unsettled.add_lost(&lost);
                 let settled = self.settle(&journal);
+                let is_after = outcome.next >= self.next && outcome.heard.next >= self.next_heard;
+                assert!(is_after, "numbers of records are never given twice");
                 (self.next, self.next_heard) = (outcome.next, outcome.heard.next);
                 shared.promoted.fetch_add(promoted.len() as u64 + marks.today, Relaxed);
                 shared.bulk.fetch_add(promoted.len() as u64 + marks.all, Relaxed);
@@ -297,6 +275,12 @@ impl Writer {
         forget_promoting(&shared, &promoted);
     }
 
+    fn new_stage<'a>(&self, journal: &'a Journal, shared: &'a Shared) -> Stage<'a> {
+        let moment = Moment { generation: self.calendar.generation(), secs: self.calendar.secs() };
+        let next = NextNumbers { own: self.next, heard: self.next_heard };
+        Stage::new(journal, &shared.memory, &shared.config, moment, next)
+    }
+
     /// Stages one job of a batch. What is refused is answered; what is no write goes to `later`.
     fn stage_job(
         &mut self,
@@ -313,7 +297,7 @@ impl Writer {
                 Err(problem) => waiting.failed = problem.tell(reply),
             },
             Job::Promote(case) => {
-                waiting.failed = stage_promotion(stage, case, known).err().map(journal_error);
+                waiting.failed = stage_promotion(stage, case, known).err().map(WriteError::from);
             }
             Job::PutReporter { name, appointment, reply } => {
                 match put_reporter(&shared, stage, known, &waiting.added, &name, appointment) {
@@ -355,37 +339,23 @@ impl Writer {
         let (before, named) = (stage.kept(), share::named(&write.cases));
         stage.text_room = self.text_room(reporter, known);
         let staged = stage.write(write.verb, reporter, write.cases, known)?;
-        self.note_share(stage, (reporter.id, Share::Signatures), stage.kept() - before);
+        self.note_share(stage, reporter.id, Share::Signatures, stage.kept() - before);
         self.note_texts(stage, reporter);
         self.note_named(stage, write.verb, reporter, named);
         Ok((staged, write.verb))
     }
 
-    /// Takes over from the journal what full tallies cannot tell by their bits, and what peers' words count for. What
-    /// cannot be read stays noted: until it is right, writes are refused and no snapshot is taken.
+    /// Takes over from the journal what full tallies cannot tell by their bits, and what peers' opinions count for.
+    /// What cannot be read stays noted: until it is right, writes are refused and no snapshot is taken.
     fn settle(&mut self, journal: &Journal) -> Result<(), WriteError> {
-        let (memory, mut failed) = (&self.shared.memory, None);
-        let read = |hash, lost: Lost| -> Result<_, JournalError> {
-            Ok((exact(journal, hash)?, lost.or_kept(memory, journal, hash)?))
-        };
-        self.unsettled.retain(|&hash, lost| match read(hash, *lost) {
-            Ok((exact, lost)) => {
-                memory.put_exact(hash, &exact, lost);
-                false
-            }
-            Err(error) => {
-                failed.get_or_insert(error);
-                true
-            }
-        });
-        let Some(error) = failed else {
-            return Ok(());
-        };
-        Err(WriteError::Journal(format!(
-            "the reports of {} signatures cannot be read: {error}; if that lasts, stop the server and run \
-             `seenit rebuild`",
-            self.unsettled.len()
-        )))
+        self.unsettled.settle(&self.shared.memory, journal).map_err(|error| {
+            let why = format!(
+                "the reports of {} signatures cannot be read: {error}; if that lasts, stop the server and run \
+                 `seenit rebuild`",
+                self.unsettled.len()
+            );
+            WriteError::Journal(why.into())
+        })
     }
 
     /// The journal, where writes are taken.
@@ -409,7 +379,7 @@ impl Writer {
     /// The clock, deltas, aging.
     pub(crate) fn tick(&mut self) {
         let shared = Arc::clone(&self.shared);
-        shared.begin(Step::Tick);
+        shared.begin(WriterStep::Tick);
         let trust = self.calendar.tick(&*shared.clock);
         shared.state().clock = match trust {
             Trust::Believed => None,
@@ -427,7 +397,7 @@ impl Writer {
         let result = self.turn(&shared, &journal).and_then(|()| self.journal_deltas(&shared, &journal));
         let result = result.and_then(|()| Ok(self.mark.raise(self.next - 1)?));
         if let Err(error) = result {
-            shared.state().refused = Some(WriteError::Journal(error.to_string()));
+            shared.state().refused = Some(error.into());
         }
     }
 }
@@ -447,7 +417,7 @@ impl Problem {
                 None
             }
             Problem::Journal(error) => {
-                let error = journal_error(error);
+                let error = WriteError::from(error);
                 reply.answer(Err(error.clone()));
                 Some(error)
             }
@@ -490,10 +460,6 @@ fn forget_promoting(shared: &Shared, promoted: &[Hash128]) {
     promoted.iter().for_each(|hash| {
         promoting.remove(hash);
     });
-}
-
-fn journal_error(error: JournalError) -> WriteError {
-    WriteError::Journal(error.to_string())
 }
 
 fn refuse_all(jobs: Vec<Job>, error: &WriteError, later: &mut Vec<Job>) {

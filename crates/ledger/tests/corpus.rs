@@ -54,7 +54,7 @@ fn protecting_all_ham_of_the_corpus_makes_no_spam_ham() {
         let judgement = ledger.check(case);
         assert_ne!(judgement.verdict, Verdict::Spam, "{name}: nothing was reported");
         if judgement.verdict == Verdict::Ham {
-            vouched.entry(judgement.reasons[0].kind).or_default().push(name);
+            vouched.entry(judgement.reasons[0].kind.as_str()).or_default().push(name);
         }
     }
     let counts: Vec<(&str, usize)> = vouched.iter().map(|(kind, names)| (*kind, names.len())).collect();

@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use seenit_ledger::{Case, OPERATOR, Verb, Verdict};
+use seenit_signature::Kind;
 
 #[test]
 fn a_report_is_one_entry_with_its_date_and_not_one_for_each_signature() {
@@ -19,10 +20,10 @@ fn a_report_is_one_entry_with_its_date_and_not_one_for_each_signature() {
     let reports: Vec<_> = told.reports.iter().map(|one| (one.record, one.reporter.as_str())).collect();
     assert_eq!(reports, [(second, "operator"), (first, "desk")], "the newest first");
     assert_eq!(told.reports[0].time, "2024-10-05T00:00:00Z");
-    assert_eq!((&told.reports[0].kinds[..], told.reports[0].weight), (&["url1"][..], 10));
-    assert_eq!(told.reports[1].kinds, ["exact1", "pyzor", "url1"]);
+    assert_eq!((&told.reports[0].kinds[..], told.reports[0].weight), (&[Kind::Url1][..], 10));
+    assert_eq!(told.reports[1].kinds, [Kind::Exact1, Kind::Pyzor, Kind::Url1]);
     assert_eq!((told.signatures.len(), told.more, told.protected_by.len()), (3, false, 0));
-    assert_eq!(told.signatures[0].words[0].time, "2024-10-04T00:00:00Z");
+    assert_eq!(told.signatures[0].opinions[0].time, "2024-10-04T00:00:00Z");
 }
 
 #[test]
@@ -33,7 +34,7 @@ fn a_replica_is_explained_by_the_report_of_the_text_that_it_resembles() {
     write(&ledger, Verb::Report, OPERATOR, near(6, 0)).expect("durable");
     let told = ledger.explain_message(&near(5, 3));
     let records: Vec<_> = told.reports.iter().map(|one| (one.record, &one.kinds[..])).collect();
-    assert_eq!((told.judgement.verdict, records), (Verdict::Spam, vec![(report, &["near1"][..])]));
+    assert_eq!((told.judgement.verdict, records), (Verdict::Spam, vec![(report, &[Kind::Near1][..])]));
 }
 
 #[test]
@@ -52,5 +53,5 @@ fn who_protects_a_message_is_said_and_not_who_did_once() {
     assert_eq!(told.time, "2024-10-04T00:00:00Z");
     let told = ledger.explain_message(&case(1));
     assert_eq!(told.protected_by.len(), 1);
-    assert_eq!(told.protected_by[0].kinds, ["exact1", "pyzor", "url1"]);
+    assert_eq!(told.protected_by[0].kinds, [Kind::Exact1, Kind::Pyzor, Kind::Url1]);
 }

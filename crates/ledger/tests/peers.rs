@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use seenit_ledger::record::Word;
+use seenit_ledger::record::Opinion;
 use seenit_ledger::{Answer, Case, Ledger, LedgerConfig, OPERATOR, RecordId, Verb, Verdict};
 use seenit_link::store::{HeardItems, HeldStream, LinkBatch, PeerSlot, Read, ReadDone, Store};
 use seenit_sites::message::Stream;
@@ -167,12 +167,12 @@ fn an_explanation_names_a_peers_reporter_and_its_record() {
     ledger.set_peers(&[peer(3, 10, 10, 0)]).expect("durable");
     ledger.commit_link(heard(3, 41, vec![said(Verb::Report, 7, 8, FIRST_DAY, exact(1))])).expect("durable");
     let case = exact(1);
-    let words = ledger.explain(case.iter().next().expect("one")).words;
+    let said = ledger.explain(case.iter().next().expect("one")).opinions;
     let key = site_of(3).to_bytes();
     let site = u128::from_be_bytes(std::array::from_fn(|at| key[at]));
     let record = RecordId { site, incarnation: PEER_INCARNATION.0, number: 41 };
-    assert_eq!((words.len(), words[0].record, words[0].word, words[0].weight), (1, record, Word::Spam, 8));
-    assert_eq!(words[0].reporter, "site3#7");
+    assert_eq!((said.len(), said[0].record, said[0].opinion, said[0].weight), (1, record, Opinion::Spam, 8));
+    assert_eq!(said[0].reporter, "site3#7");
     assert_eq!(ledger.receipt(record), None);
     assert!(ledger.reporters().iter().all(|reporter| reporter.id.0 < 1 << 20));
 }
@@ -478,8 +478,8 @@ fn own_records_that_come_back_count_as_own_and_can_be_withdrawn() {
     let ledger = open(folder.path(), &hands);
     assert_eq!(weights(&ledger, &exact(1)), (8, 0), "no cap holds for its own");
     let one = exact(1);
-    let words = ledger.explain(one.iter().next().expect("one")).words;
-    assert_eq!((words[0].reporter.as_str(), words[0].record.incarnation), ("account", before.0));
+    let said = ledger.explain(one.iter().next().expect("one")).opinions;
+    assert_eq!((said[0].reporter.as_str(), said[0].record.incarnation), ("account", before.0));
     write(&ledger, Verb::Withdraw, account, exact(1)).expect("durable");
     assert_eq!(
         (weights(&ledger, &exact(1)), weights(&ledger, &pyzor(1))),

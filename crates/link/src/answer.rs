@@ -58,7 +58,7 @@ impl Link {
             // Another's; or our own beyond what we remember, as others gave it back to us.
             (Ask::Range { id, after }, Some(reply)) => {
                 let held = self.streams.get(&id).filter(|one| one.applied() > after);
-                let Some(stream) = held.map(|following| self.held(&id, following)) else { return };
+                let Some(stream) = held.map(|following| following.held(&id)) else { return };
                 let read = Read::Held { stream, after, messages_max: MESSAGES_MAX };
                 self.read(read, move |link, done| {
                     if let Some(ReadDone::Held(messages)) = done {

@@ -18,7 +18,7 @@ use crate::checker::Checked;
 use crate::following::{Following, Missing};
 use crate::link::Link;
 use crate::position::Position;
-use crate::store::{HeardItems, HeldStream};
+use crate::store::HeardItems;
 
 /// How far ahead a peer's generation may be: its clock is ahead of ours, or ours behind.
 const SKEW_GENERATIONS: u64 = 1;
@@ -192,17 +192,12 @@ impl Link {
         {
             return self.unreadable(id, &format!("a delta cannot be read: {error}"));
         }
-        let stream = self.held(id, following);
+        let stream = following.held(id);
         let items = items.iter().map(|item| item.to_vec()).collect();
         self.batch.heard.push(HeardItems { stream, after, items, message: Some(bytes.to_vec()) });
         let head = bytes.get(..HEAD_BYTES).map(<[u8]>::to_vec);
         self.advance(id, Position { at, head, ..following.position.clone() });
         true
-    }
-
-    /// A stream as the store names it.
-    pub(crate) fn held(&self, id: &StreamId, following: &Following) -> HeldStream {
-        HeldStream { slot: following.slot, incarnation: id.incarnation, stream: id.stream }
     }
 
     /// A stream is applied so far, as soon as the batch is committed.

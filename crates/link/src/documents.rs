@@ -29,14 +29,6 @@ pub(crate) struct Documents {
     pub(crate) fork: Option<String>,
 }
 
-/// What came of a document.
-pub(crate) enum Taken {
-    /// It says nothing new.
-    Old,
-    /// It counts from now on.
-    New,
-}
-
 impl Documents {
     /// Reads the documents that are journalled.
     pub(crate) fn open(loaded: &Loaded, network: AdminKey, local_caps: LocalCaps) -> Self {
@@ -69,13 +61,13 @@ impl Documents {
         self.fork = fork;
     }
 
-    /// Takes a roster in.
-    pub(crate) fn take_roster(&mut self, batch: &mut LinkBatch, bytes: &[u8]) -> Result<Taken, FormatError> {
+    /// Takes a roster in. Whether it counts from now on.
+    pub(crate) fn take_roster(&mut self, batch: &mut LinkBatch, bytes: &[u8]) -> Result<bool, FormatError> {
         let roster = Roster::decode(bytes, &self.network)?;
         let precedence = self.roster.as_ref().map_or(Precedence::Newer, |held| roster.precedence(held));
         self.note_fork(precedence, &format!("two rosters of version {}", roster.version));
         if !precedence.replaces() {
-            return Ok(Taken::Old);
+            return Ok(false);
         }
         let mut slots = self.slots.clone();
         for member in &roster.members {
@@ -87,16 +79,17 @@ impl Documents {
         }
         batch.rows.push((rows::ROSTER.to_vec(), Some(bytes.to_vec())));
         (self.roster, self.slots) = (Some(Arc::new(roster)), slots);
-        Ok(Taken::New)
+        Ok(true)
     }
 
-    /// Takes a manifest in. `begun` is the generation in which this site counts already under the network's terms.
+    /// Takes a manifest in, likewise. `begun` is the generation in which this site counts already under the network's
+    /// terms.
     pub(crate) fn take_manifest(
         &mut self,
         batch: &mut LinkBatch,
         bytes: &[u8],
         begun: Option<Generation>,
-    ) -> Result<Taken, FormatError> {
+    ) -> Result<bool, FormatError> {
         let manifest = Manifest::decode(bytes, &self.network)?;
         let number = manifest.number;
         let precedence = self.manifests.add(manifest, begun)?;
@@ -104,10 +97,10 @@ impl Documents {
             self.note_fork(precedence, &format!("two manifests of number {number}"));
         }
         if !precedence.replaces() {
-            return Ok(Taken::Old);
+            return Ok(false);
         }
         batch.rows.push((rows::manifest(number), Some(bytes.to_vec())));
-        Ok(Taken::New)
+        Ok(true)
     }
 
     /// Two documents with one number are worth an alarm, until a greater number ends it.

@@ -146,7 +146,7 @@ impl Link {
     fn take_records(&mut self, section: &Section, items: &[&[u8]]) {
         let Section { id, start, end, .. } = *section;
         let Some(following) = self.streams.get(&id) else { return };
-        let (stream, position) = (self.held(&id, following), following.position.clone());
+        let (stream, position) = (following.held(&id), following.position.clone());
         let (mut whole, mut here) = (start, None);
         for item in items {
             here = here.or((whole.sequence == position.at.sequence).then_some(whole));
@@ -184,7 +184,7 @@ impl Link {
         if blocks.iter().any(|block| sightings::decode(block).is_err()) {
             return self.refused_section(&id);
         }
-        let stream = self.held(&id, following);
+        let stream = following.held(&id);
         // It takes the place of what the batch has of the stream so far.
         self.batch.leave_out(|one| *one == stream);
         let blocks = blocks.iter().map(|block| block.to_vec()).collect();

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use seenit_sites::key::SiteKey;
-use seenit_sites::message::Head;
+use seenit_sites::message::{Head, StreamId};
 use seenit_sites::number::Sequence;
 
 use crate::action::Millis;
 use crate::position::Position;
-use crate::store::PeerSlot;
+use crate::store::{HeldStream, PeerSlot};
 
 /// Messages that wait for those before them, a stream. What is beyond is asked for again.
 const WAITING_MAX: usize = 64;
@@ -98,6 +98,11 @@ impl Following {
             marks: VecDeque::new(),
             last_secs: u64::MAX,
         }
+    }
+
+    /// The stream as the store names it.
+    pub(crate) fn held(&self, id: &StreamId) -> HeldStream {
+        HeldStream { slot: self.slot, incarnation: id.incarnation, stream: id.stream }
     }
 
     pub(crate) fn applied(&self) -> Sequence {

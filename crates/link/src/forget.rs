@@ -15,10 +15,10 @@ impl Link {
     /// Forgets what is too old, when a generation begins and every so often.
     pub(crate) fn turn(&mut self) {
         let oldest = self.own.latest.oldest;
-        if self.turned.0 == oldest && self.now.since(self.turned.1) < TURN_MILLIS {
+        if self.turned.oldest == oldest && self.now.since(self.turned.at) < TURN_MILLIS {
             return;
         }
-        self.turned = (oldest, self.now);
+        self.turned = Turned { oldest, at: self.now };
         let is_old = |stream: Stream| stream.generation().is_some_and(|generation| generation < oldest);
         let is_dead = |id: &&StreamId| is_old(id.stream) || self.is_ended(id);
         let dead: Vec<StreamId> = self.streams.keys().filter(is_dead).copied().collect();
@@ -53,7 +53,7 @@ impl Link {
 
     fn forget_stream(&mut self, id: &StreamId) {
         let Some(following) = self.streams.get(id) else { return };
-        let stream = self.held(id, following);
+        let stream = following.held(id);
         // What this very batch adds to it is dropped with it.
         self.batch.leave_out(|one| *one == stream);
         self.batch.forgotten.push(stream);
@@ -64,19 +64,18 @@ impl Link {
     /// Messages of records that have expired help nobody any more.
     fn expire_messages(&mut self) {
         let kept_from = self.own.latest.kept_from_secs;
-        let mut expired = Vec::new();
         for (id, following) in self.streams.iter_mut().filter(|(id, _)| id.stream == Stream::Records) {
             if let Some(sequence) = following.applied_before(kept_from) {
-                expired.push((*id, sequence));
-            }
-        }
-        for (id, sequence) in expired {
-            if let Some(following) = self.streams.get(&id) {
-                self.batch.expired.push((self.held(&id, following), sequence));
+                self.batch.expired.push((following.held(id), sequence));
             }
         }
     }
 }
 
-/// When that was last looked at: the oldest generation then, and the time.
-pub(crate) type Turned = (Generation, Millis);
+/// When old streams were last looked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turned {
+    /// The oldest generation then.
+    oldest: Generation,
+    at: Millis,
+}

@@ -140,7 +140,7 @@ impl Link {
         }
         let (site, now) = (heartbeat.site, self.now);
         let neighbour = self.neighbours.entry(site).or_default();
-        let was_copied = neighbour.is_copied(now);
+        let (was_copied, is_first) = (neighbour.is_copied(now), neighbour.heard_at.is_none());
         let is_new = neighbour.heard(&heartbeat, now);
         if neighbour.is_copied(now) && !was_copied {
             let name = self.documents.name_of(&site);
@@ -148,9 +148,6 @@ impl Link {
         }
         if !is_new {
             return;
-        }
-        if let Some(neighbour) = self.neighbours.get_mut(&site).filter(|_| heartbeat.snapshot.0 != [0; 32]) {
-            neighbour.snapshot = Some(heartbeat.snapshot);
         }
         for head in &heartbeat.heads {
             self.note_head(head);
@@ -166,7 +163,10 @@ impl Link {
                 self.hear_claim(site, holding);
             }
         }
-        self.meet(site);
+        if is_first && self.streams_of(&site).all(|(_, one)| one.applied() == Sequence::START) {
+            // Nothing is held of it: its snapshot is the quickest way to begin.
+            self.snapshots.want(site);
+        }
     }
 
     /// Of an incarnation that is over its site may have lost the end, with a folder that was put back: what it does not

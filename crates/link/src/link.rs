@@ -7,13 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seenit_sites::key::{AdminKey, SiteKey, SiteSecret};
 use seenit_sites::message::{Head, StreamId};
-use seenit_sites::number::Generation;
 use seenit_sites::{Arrival, FormatError};
 
 use crate::action::{Action, BrokerPosition, BrokerState, BrokerStream, Millis, Note, ReplyTo};
 use crate::answer::Patience;
 use crate::checker::Checked;
-use crate::documents::{Documents, Taken};
+use crate::documents::Documents;
 use crate::following::Following;
 use crate::forget::Turned;
 use crate::neighbour::Neighbour;
@@ -111,7 +110,7 @@ impl Link {
             patience: Patience::default(),
             reads: Reads::default(),
             snapshots: Snapshots::new(now),
-            turned: (Generation::default(), now),
+            turned: Turned::default(),
             places: Places::default(),
             broker: (BrokerState::Down { why: "not connected yet".into() }, now),
             foreign: None,
@@ -244,7 +243,7 @@ impl Link {
     pub fn take_batch(&mut self) -> LinkBatch {
         for id in std::mem::take(&mut self.dirty) {
             let Some(following) = self.streams.get(&id) else { continue };
-            let key = rows::position(&self.held(&id, following));
+            let key = rows::position(&following.held(&id));
             self.batch.rows.push((key, Some(following.position.encode())));
         }
         std::mem::take(&mut self.batch)
@@ -339,8 +338,7 @@ impl Link {
     /// Whether the broker is there.
     pub fn broker(&mut self, now: Millis, state: BrokerState) {
         self.now = self.now.max(now);
-        let is_same = matches!((&self.broker.0, &state), (BrokerState::Up, BrokerState::Up))
-            || matches!((&self.broker.0, &state), (BrokerState::Down { .. }, BrokerState::Down { .. }));
+        let is_same = std::mem::discriminant(&self.broker.0) == std::mem::discriminant(&state);
         let since = if is_same { self.broker.1 } else { self.now };
         self.broker = (state, since);
     }
@@ -382,9 +380,9 @@ impl Link {
     }
 
     /// Whether a document counts from now on.
-    fn is_new(&mut self, what: &str, taken: Result<Taken, FormatError>) -> bool {
+    fn is_new(&mut self, what: &str, taken: Result<bool, FormatError>) -> bool {
         match taken {
-            Ok(taken) => return matches!(taken, Taken::New),
+            Ok(is_new) => return is_new,
             Err(FormatError::OtherNetwork { found, .. }) => self.foreign = Some(found),
             Err(error) => self.warn(format!("a {what} was refused: {error}")),
         }

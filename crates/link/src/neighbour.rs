@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seenit_sites::Digest;
 use seenit_sites::heartbeat::{Heartbeat, Holding};
 use seenit_sites::message::StreamId;
 use seenit_sites::number::{Generation, Incarnation};
@@ -34,8 +33,6 @@ pub(crate) struct Neighbour {
     copied_at: Option<Millis>,
     /// How far it is with our streams.
     pub(crate) holds: BTreeMap<StreamId, Holding>,
-    /// Its newest snapshot.
-    pub(crate) snapshot: Option<Digest>,
     /// A generation of its that was refused.
     pub(crate) skewed: Option<Generation>,
     /// It had more incarnations than are followed: what it says in this one is not heard.

@@ -55,8 +55,6 @@ pub(crate) struct Snapshots {
     pub(crate) fetching: Option<Fetching>,
     /// Whether our own bucket was looked at: it may have more of us than we remember.
     pub(crate) is_own_seen: bool,
-    /// Sites that were met since the start.
-    met: BTreeSet<SiteKey>,
 }
 
 impl Snapshots {
@@ -98,21 +96,10 @@ impl Snapshots {
     pub(crate) fn forget_site(&mut self, site: &SiteKey) {
         self.wanted.retain(|wanted| wanted != site);
         self.fetching.take_if(|fetching| fetching.site == *site);
-        self.met.remove(site);
     }
 }
 
 impl Link {
-    /// A site was heard: if nothing is held of it, its snapshot is the quickest way to begin.
-    pub(crate) fn meet(&mut self, site: SiteKey) {
-        if self.snapshots.met.insert(site) {
-            let has_any = self.streams_of(&site).any(|(_, one)| one.applied() > Sequence::START);
-            if !has_any {
-                self.snapshots.want(site);
-            }
-        }
-    }
-
     /// Makes a snapshot when it is due, and fetches those that are wanted, one at a time.
     pub(crate) fn snapshot(&mut self) {
         let now = self.now;

@@ -4,9 +4,6 @@
 //! The link itself reads and writes nothing. What must last it puts into one [`LinkBatch`], which whoever drives it
 //! commits and reports on; what it must read it asks for ([`Read`]), and is given some time later ([`ReadDone`]).
 
-use std::error::Error;
-use std::fmt;
-
 use seenit_sites::Digest;
 use seenit_sites::chain::Chain;
 use seenit_sites::key::{AdminKey, SiteKey};
@@ -14,6 +11,7 @@ use seenit_sites::manifest::HashKey;
 use seenit_sites::message::Stream;
 use seenit_sites::number::{Generation, Incarnation, Sequence};
 use seenit_sites::roster::Caps;
+use thiserror::Error;
 
 /// The number of a site in this store, for as long as it is a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -252,28 +250,17 @@ pub struct SnapshotPart {
 }
 
 /// The store could not be read or written.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{doing}: {source}")]
 pub struct StoreError {
     doing: &'static str,
-    source: Box<dyn Error + Send + Sync>,
+    source: Box<dyn std::error::Error + Send + Sync>,
 }
 
 impl StoreError {
     /// While something was being done.
-    pub fn new(doing: &'static str, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+    pub fn new(doing: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         StoreError { doing, source: source.into() }
-    }
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.doing, self.source)
-    }
-}
-
-impl Error for StoreError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&*self.source)
     }
 }
 

@@ -19,7 +19,7 @@ use tempfile::NamedTempFile;
 pub use self::lookups::{Job, Tally, cold_lookups};
 use self::lookups::{OPERATIONS, after_advice, hashes};
 use super::group::Group;
-use super::mapped::Faults;
+use super::page_faults::Faults;
 use super::touched::distinct_pages;
 use super::{Row, Variant, empty};
 use crate::account::{Account, Outcome};

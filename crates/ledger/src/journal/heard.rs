@@ -19,26 +19,15 @@ use std::sync::{Arc, PoisonError, RwLockReadGuard};
 use fjall::{Database, Keyspace, Readable};
 use seenit_filter::hash::Hash128;
 
-use super::{Batch, Journal, JournalError, LinkNow, Row, RowKey, log_options, number_of, odd_row};
+use super::{
+    Journal, JournalBatch, JournalError, LinkNow, Row, RowKey, from_json, log_options, number_of, odd_row,
+    record_of, to_json,
+};
 use crate::peers::table::Peers;
 use crate::record::Record;
-use crate::reporter::ReporterId;
 
 /// Where the table of peers lies in `meta`.
 const PEERS: &str = "peers";
-
-/// The bit of a row's number that says: a record of this site's own that others held, by its serial number.
-const RETURNED: u64 = 1 << 63;
-
-/// What rows call a record that was heard: own reporters' have other numbers than their records.
-pub(crate) fn row_number(serial: u64, reporter: ReporterId) -> u64 {
-    if reporter.slot().is_some() { serial } else { serial | RETURNED }
-}
-
-/// The serial number of an own record that came back, where a row's number is one.
-pub(crate) fn returned_serial(number: u64) -> Option<u64> {
-    (number & RETURNED != 0).then_some(number & !RETURNED)
-}
 
 /// Where a record comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +58,7 @@ impl Uncounted {
 
 /// A record as it was heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Body {
+pub(crate) enum HeardBody {
     Counted(Record),
     /// As it came.
     Uncounted(Uncounted, Vec<u8>),
@@ -111,7 +100,7 @@ impl Journal {
         &self,
         generation: u64,
         from: u64,
-        mut visit: impl FnMut(u64, Origin, Body) -> Result<(), JournalError>,
+        mut visit: impl FnMut(u64, Origin, HeardBody) -> Result<(), JournalError>,
     ) -> Result<(), JournalError> {
         let Some(heard) = self.heard_spaces().get(&generation).cloned() else {
             return Ok(());
@@ -126,7 +115,7 @@ impl Journal {
     }
 
     /// What was heard under a serial number.
-    pub(crate) fn heard(&self, serial: u64) -> Result<Option<(Origin, Body)>, JournalError> {
+    pub(crate) fn heard(&self, serial: u64) -> Result<Option<(Origin, HeardBody)>, JournalError> {
         for heard in self.heard_spaces().values().rev() {
             if let Some(bytes) = heard.get(serial.to_be_bytes())? {
                 return decode(serial, &bytes).map(Some);
@@ -137,7 +126,7 @@ impl Journal {
 
     /// Whether a row is an own opinion that its reporter gave after an own record that came back only now.
     pub(crate) fn is_said_later(&self, row: &Row, returned: &Record) -> Result<bool, JournalError> {
-        if returned_serial(row.number).is_some() {
+        if row.number.returned_serial().is_some() {
             return Ok(false);
         }
         Ok(self.record(row.number)?.is_some_and(|(_, record)| record.time >= returned.time))
@@ -160,7 +149,8 @@ impl Journal {
         threshold: u64,
         mut visit: impl FnMut(u64, Hash128),
     ) -> Result<(), JournalError> {
-        let (peers, mut last) = (self.peers(), None);
+        let peers = self.peers();
+        let mut last = None;
         self.each_bulk(|generation, hash, slot| {
             // Marks of one signature follow each other.
             if peers.believes_bulk(slot, threshold) && last != Some((generation, hash)) {
@@ -170,12 +160,12 @@ impl Journal {
         })
     }
 
-    /// The peers whose words count.
+    /// The peers whose opinions count.
     pub(crate) fn peers(&self) -> Arc<Peers> {
         self.peers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// From now on these peers' words count: memory is made right by whoever says so.
+    /// From now on these peers' opinions count: memory is made right by whoever says so.
     pub(crate) fn count_peers(&self, peers: Arc<Peers>) {
         *self.peers.write().unwrap_or_else(PoisonError::into_inner) = peers;
     }
@@ -183,9 +173,7 @@ impl Journal {
     /// Counts by the table of peers that is stored.
     pub(super) fn read_peers(&self) -> Result<(), JournalError> {
         if let Some(json) = self.meta.get(PEERS)? {
-            let peers = serde_json::from_slice(&json);
-            let peers: Peers = peers.map_err(|error| JournalError::Rows(format!("the peers: {error}")))?;
-            self.count_peers(Arc::new(peers));
+            self.count_peers(Arc::new(from_json("the peers", &json)?));
         }
         Ok(())
     }
@@ -262,14 +250,14 @@ pub(crate) fn after_all(prefix: &[u8]) -> Option<Vec<u8>> {
     Some(end)
 }
 
-impl Batch<'_> {
+impl JournalBatch<'_> {
     /// Keeps what was heard; the generation is there (see `ensure_heard`).
     pub(crate) fn heard(
         &mut self,
         generation: u64,
         serial: u64,
         origin: Origin,
-        body: &Body,
+        body: &HeardBody,
     ) -> Result<(), JournalError> {
         let heard = self.heard_space(generation)?;
         self.value.clear();
@@ -277,11 +265,11 @@ impl Batch<'_> {
         self.value.extend(origin.incarnation.to_be_bytes());
         self.value.extend(origin.sequence.to_be_bytes());
         match body {
-            Body::Counted(record) => {
+            HeardBody::Counted(record) => {
                 self.value.push(0);
                 record.encode(&mut self.value);
             }
-            Body::Uncounted(why, bytes) => {
+            HeardBody::Uncounted(why, bytes) => {
                 self.value.push(why.code());
                 self.value.extend(bytes);
             }
@@ -311,8 +299,7 @@ impl Batch<'_> {
     }
 
     pub(crate) fn peers(&mut self, peers: &Peers) -> Result<(), JournalError> {
-        let json = serde_json::to_vec(peers);
-        let json = json.map_err(|error| JournalError::Rows(format!("the peers: {error}")))?;
+        let json = to_json("the peers", peers)?;
         self.batch.insert(&self.journal.meta, PEERS, json);
         Ok(())
     }
@@ -320,11 +307,11 @@ impl Batch<'_> {
     fn heard_space(&mut self, generation: u64) -> Result<Keyspace, JournalError> {
         self.touched.insert(generation);
         let heard = self.journal.heard_spaces().get(&generation).cloned();
-        heard.ok_or_else(|| JournalError::Rows(format!("nothing is heard in generation {generation}")))
+        heard.ok_or_else(|| JournalError::Rows(format!("nothing is heard in generation {generation}").into()))
     }
 }
 
-fn decode(serial: u64, bytes: &[u8]) -> Result<(Origin, Body), JournalError> {
+fn decode(serial: u64, bytes: &[u8]) -> Result<(Origin, HeardBody), JournalError> {
     let (slot, rest) = bytes.split_first_chunk::<2>().ok_or_else(odd_row)?;
     let (incarnation, rest) = rest.split_first_chunk::<8>().ok_or_else(odd_row)?;
     let (sequence, rest) = rest.split_first_chunk::<8>().ok_or_else(odd_row)?;
@@ -335,11 +322,8 @@ fn decode(serial: u64, bytes: &[u8]) -> Result<(Origin, Body), JournalError> {
         sequence: u64::from_be_bytes(*sequence),
     };
     let body = match Uncounted::ALL.into_iter().find(|why| why.code() == code) {
-        Some(why) => Body::Uncounted(why, rest.to_vec()),
-        None if code == 0 => {
-            let record = Record::decode(rest);
-            Body::Counted(record.map_err(|why| JournalError::Rows(format!("heard record {serial}: {why}")))?)
-        }
+        Some(why) => HeardBody::Uncounted(why, rest.to_vec()),
+        None if code == 0 => HeardBody::Counted(record_of(serial, rest)?),
         None => return Err(odd_row()),
     };
     Ok((origin, body))
@@ -363,7 +347,7 @@ mod tests {
         assert!(journal.peers().is_empty() && journal.link_first(b"key", b"").expect("readable").is_none());
         journal.ensure_heard(5).expect("made");
         let (origin, body) =
-            (Origin { slot: 3, incarnation: 4, sequence: 5 }, Body::Uncounted(Uncounted::Full, vec![7]));
+            (Origin { slot: 3, incarnation: 4, sequence: 5 }, HeardBody::Uncounted(Uncounted::Full, vec![7]));
         let mut batch = journal.batch();
         batch.heard(5, 1, origin, &body).expect("staged");
         batch.commit().expect("durable");

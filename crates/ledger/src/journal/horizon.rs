@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Batch, Journal, JournalError};
+use super::{Journal, JournalBatch, JournalError, from_json, to_json};
 
 /// Where it lies in `meta`, as JSON.
 const HORIZON: &str = "horizon";
@@ -94,14 +94,13 @@ impl Journal {
         let Some(json) = self.meta.get(HORIZON)? else {
             return Ok(Horizon::default());
         };
-        serde_json::from_slice(&json).map_err(|error| JournalError::Rows(format!("the horizon: {error}")))
+        from_json("the horizon", &json)
     }
 }
 
-impl Batch<'_> {
+impl JournalBatch<'_> {
     pub(crate) fn horizon(&mut self, horizon: &Horizon) -> Result<(), JournalError> {
-        let json = serde_json::to_vec(horizon);
-        let json = json.map_err(|error| JournalError::Rows(format!("the horizon: {error}")))?;
+        let json = to_json("the horizon", horizon)?;
         self.batch.insert(&self.journal.meta, HORIZON, json);
         Ok(())
     }

@@ -5,22 +5,28 @@ use std::collections::BinaryHeap;
 
 use seenit_filter::hash::Hash128;
 
-use super::{Journal, JournalError, Row, decode_row, hash_bytes, odd_row, split_row_key};
+use super::{Journal, JournalError, KeyRow, Row, decode_row, hash_bytes, odd_row, split_row_key};
 use crate::reporter::ReporterId;
-
-/// A row, whose it is, and of which generation.
-pub(crate) type Said = (u64, ReporterId, Row);
 
 impl Journal {
     /// Calls `visit` with every key, and with all rows on it of the generations that count, newest generation first.
     pub(crate) fn each_key(
         &self,
-        mut visit: impl FnMut(Hash128, &[Said]) -> Result<(), JournalError>,
+        visit: impl FnMut(Hash128, &[KeyRow]) -> Result<(), JournalError>,
+    ) -> Result<(), JournalError> {
+        self.each_key_in(self.live(), visit)
+    }
+
+    /// The same of these generations, the newest first.
+    pub(crate) fn each_key_in(
+        &self,
+        generations: Vec<u64>,
+        mut visit: impl FnMut(Hash128, &[KeyRow]) -> Result<(), JournalError>,
     ) -> Result<(), JournalError> {
         let mut sources: Vec<(u64, fjall::Iter)> = {
-            let (live, generations) = (self.live(), self.read());
-            let index = |number: u64| Some((number, generations.get(&number)?.index.iter()));
-            live.into_iter().filter_map(index).collect()
+            let keyspaces = self.read();
+            let index = |number: u64| Some((number, keyspaces.get(&number)?.index.iter()));
+            generations.into_iter().filter_map(index).collect()
         };
         let mut waiting = BinaryHeap::new();
         let mut next_rows: Vec<Option<(Hash128, ReporterId, Row)>> = Vec::new();
@@ -29,7 +35,7 @@ impl Journal {
             waiting.extend(row.map(|(hash, ..)| Reverse((hash_bytes(hash), source))));
             next_rows.push(row);
         }
-        let mut rows: Vec<Said> = Vec::new();
+        let mut rows: Vec<KeyRow> = Vec::new();
         let mut last = None;
         while let Some(Reverse((_, source))) = waiting.pop() {
             let (generation, iter) = &mut sources[source];
@@ -40,7 +46,7 @@ impl Journal {
                 visit(last, &rows)?;
                 rows.clear();
             }
-            rows.push((*generation, reporter, row));
+            rows.push(KeyRow { generation: *generation, reporter, row });
             next_rows[source] = next_row(iter)?;
             waiting.extend(next_rows[source].map(|(hash, ..)| Reverse((hash_bytes(hash), source))));
         }

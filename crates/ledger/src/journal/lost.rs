@@ -3,7 +3,7 @@
 
 use seenit_filter::hash::Hash128;
 
-use super::{Batch, Journal, JournalError, hash_bytes, odd_row};
+use super::{Journal, JournalBatch, JournalError, hash_bytes, odd_row};
 use crate::tally::Tally;
 
 /// What its rows in `meta` begin with; the hash follows (16 bytes).
@@ -23,7 +23,7 @@ impl Journal {
     }
 }
 
-impl Batch<'_> {
+impl JournalBatch<'_> {
     pub(crate) fn lost(&mut self, hash: Hash128, lost: &Tally) {
         self.batch.insert(&self.journal.meta, key(hash), lost.pack().to_be_bytes());
     }

@@ -2,7 +2,7 @@
 
 use fjall::{Iter, Slice};
 
-use super::{Journal, JournalError, LASTING, number_of};
+use super::{Journal, JournalError, LASTING, number_of, record_of};
 use crate::record::Record;
 
 impl Journal {
@@ -42,9 +42,7 @@ impl Journal {
             if expected.is_some_and(|expected| expected != number) {
                 return Ok(());
             }
-            let record = Record::decode(&value);
-            let record = record.map_err(|why| JournalError::Rows(format!("record {number}: {why}")))?;
-            if !visit(number, record) {
+            if !visit(number, record_of(number, &value)?) {
                 return Ok(());
             }
             expected = Some(number + 1);
@@ -63,8 +61,7 @@ impl Journal {
         };
         for item in keyspaces.log.iter().rev().take(most).map(numbered_item) {
             let (number, value) = item?;
-            let record = Record::decode(&value);
-            let record = record.map_err(|why| JournalError::Rows(format!("record {number}: {why}")))?;
+            let record = record_of(number, &value)?;
             if is_it(&record)? {
                 return Ok(Some((number, record)));
             }

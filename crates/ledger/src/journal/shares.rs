@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use seenit_filter::hash::Hash128;
 
-use super::{Batch, Journal, JournalError, bulk_key, hash_of, odd_row};
+use super::{Journal, JournalBatch, JournalError, bulk_key, hash_of, odd_row};
 use crate::reporter::ReporterId;
 use crate::share::{Share, Shares};
 
@@ -83,7 +83,7 @@ impl Journal {
     }
 }
 
-impl Batch<'_> {
+impl JournalBatch<'_> {
     pub(crate) fn weightless(&mut self, generation: u64, hash: Hash128) {
         self.batch.insert(&self.journal.weightless, bulk_key(generation, hash, 0), []);
     }

@@ -7,7 +7,7 @@
 //!
 //! Numbers have their highest byte first, so a stream lies in order: its base, then the deltas after it.
 
-use super::{Batch, Journal, JournalError, odd_row};
+use super::{Journal, JournalBatch, JournalError, odd_row};
 
 /// An own stream of sightings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,7 +89,7 @@ impl Journal {
     }
 }
 
-impl Batch<'_> {
+impl JournalBatch<'_> {
     pub(crate) fn sightings(&mut self, row: SightingsRow, bytes: &[u8]) {
         self.batch.insert(&self.journal.sightings, row.key(), bytes);
     }

@@ -10,12 +10,11 @@ use seenit_link::rows;
 use seenit_link::store::PeerSlot;
 
 use super::table::Peers;
-use crate::age::{fold_bulk, key_of};
-use crate::exact::{exact_of, last_words};
-use crate::journal::{Batch, Journal, JournalError, LASTING, row_key};
+use crate::age::fold_bulk;
+use crate::follow::put_key;
+use crate::journal::{Journal, JournalBatch, JournalError, LASTING, row_key};
 use crate::memory::Memory;
 use crate::reporter::ReporterId;
-use crate::salvage::Lost;
 
 /// What is deleted between commits.
 const TOGETHER: usize = 10_000;
@@ -24,8 +23,10 @@ const TOGETHER: usize = 10_000;
 pub(crate) fn follow(
     memory: &Memory,
     journal: &Journal,
-    (old, new): (&Peers, &Arc<Peers>),
-    (now, bulk_threshold): (u64, u64),
+    old: &Peers,
+    new: &Arc<Peers>,
+    now: u64,
+    bulk_threshold: u64,
 ) -> Result<(), JournalError> {
     let differing: HashSet<u16> = new.differing(old).collect();
     let differs = |reporter: ReporterId| reporter.slot().is_some_and(|slot| differing.contains(&slot));
@@ -34,17 +35,8 @@ pub(crate) fn follow(
         return finish(journal);
     }
     journal.each_key(|hash, rows| {
-        if !rows.iter().any(|(_, reporter, _)| differs(*reporter)) {
-            return Ok(());
-        }
-        if rows.iter().all(|(_, _, row)| !row.is_shingle) {
-            let lost = Lost::beyond(memory, hash, &exact_of(rows, old));
-            memory.put_exact(hash, &exact_of(rows, new), lost);
-            return Ok(());
-        }
-        for (reporter, row) in last_words(rows).filter(|(reporter, _)| differs(*reporter)) {
-            let weighed = |peers: &Peers| peers.weigh(reporter, (row.word, row.weight), true);
-            memory.near.change(key_of(hash, &row), weighed(old), weighed(new));
+        if rows.iter().any(|one| differs(one.reporter)) {
+            put_key(memory, hash, rows, Some(old), new);
         }
         Ok(())
     })?;
@@ -84,7 +76,11 @@ pub(crate) fn finish(journal: &Journal) -> Result<(), JournalError> {
 }
 
 /// Deletes what the link keeps of a peer's streams: positions, messages and bases.
-pub(crate) fn forget_rows(journal: &Journal, batch: &mut Batch<'_>, slot: u16) -> Result<(), JournalError> {
+pub(crate) fn forget_rows(
+    journal: &Journal,
+    batch: &mut JournalBatch<'_>,
+    slot: u16,
+) -> Result<(), JournalError> {
     for first in [b'f', b'l', b'b'] {
         journal.link_rows(&rows::of_slot(first, PeerSlot(slot)), &[], &mut |key, _| {
             batch.link(key, None);
@@ -117,7 +113,7 @@ fn delete_heard(journal: &Journal, generation: u64, leaving: &[u16]) -> Result<(
 /// A deletion in several commits.
 struct Deleting<'a> {
     journal: &'a Journal,
-    batch: Batch<'a>,
+    batch: JournalBatch<'a>,
     deleted: usize,
 }
 
@@ -219,7 +215,7 @@ mod tests {
             let journal = Journal::open(&folder.path().join(JOURNAL_FOLDER)).expect("a journal");
             assert_eq!(left_of(&journal, 1), 1 + 32 + 2 + 1, "its rows, its records, its bulk mark");
             let mut batch = journal.batch();
-            let left = [crate::peers::table::Peer::from(&peer(2))];
+            let left = [crate::peers::table::JournalPeer::from(&peer(2))];
             batch.peers(&journal.peers().changed_to(&left, [0xee; 32]).expect("a table")).expect("staged");
             batch.number("heard", 4);
             batch.commit().expect("durable");

@@ -5,42 +5,40 @@ use std::sync::Arc;
 
 use seenit_filter::hash::Hash128;
 
-use super::{Mark, Stage, many_taken_back, row_after, whose};
-use crate::exact::exact;
-use crate::journal::heard::{Body, Origin, returned_serial, row_number};
-use crate::journal::{JournalError, Row, RowKey, row_key};
+use super::{Stage, many_taken_back, row_after, whose};
+use crate::follow::{KeyChange, Mark};
+use crate::journal::heard::{HeardBody, Origin};
+use crate::journal::{JournalError, RecordNumber, Row, RowKey, row_key};
 use crate::keys::Key;
-use crate::memory::{BULK_GENERATIONS, Effect, Memory, units_of};
+use crate::memory::{BULK_GENERATIONS, Memory};
 use crate::open::BulkMarks;
 use crate::peers::table::Peers;
-use crate::record::{Before, Record, Verb, Word};
+use crate::record::{Before, Record, Verb, WeighedOpinion};
 use crate::reporter::ReporterId;
-use crate::salvage::{self, Lost};
+use crate::salvage::Lost;
+use crate::sum::signature_sum;
 use crate::tally::Tally;
-use crate::trust::POINTS_MAX;
 
 /// What a batch keeps of peers' records while it is made.
 pub(crate) struct Hearing {
     pub(crate) peers: Arc<Peers>,
-    pub(crate) heard: Heard,
+    pub(crate) heard: HeardOutcome,
     /// Rows of peers that this batch writes.
     rows: HashMap<(u64, RowKey), Row>,
-    /// Peers' last words on shingles, and their generations.
+    /// Peers' last opinions on shingles, and their generations.
     voices: HashMap<RowKey, (u64, Row)>,
 }
 
 /// What memory takes over of peers' records.
 #[derive(Default)]
-pub(crate) struct Heard {
+pub(crate) struct HeardOutcome {
     /// The serial number of the next record that is heard.
     pub(crate) next: u64,
-    /// Signatures whose tallies are to be taken from the journal: caps hold for all words of a peer together.
-    pub(crate) exact: HashSet<Hash128>,
     /// Bulk marks of peers that are believed.
     pub(crate) promoted: HashSet<(u64, Hash128)>,
 }
 
-impl Heard {
+impl HeardOutcome {
     /// How many of the bulk marks memory does not have yet.
     pub(crate) fn new_marks(&self, memory: &Memory, now: u64) -> BulkMarks {
         let mut marks = BulkMarks { today: 0, all: 0 };
@@ -62,15 +60,8 @@ pub(crate) struct Gain {
 
 impl Hearing {
     pub(super) fn new(peers: Arc<Peers>, next: u64) -> Self {
-        let heard = Heard { next, ..Heard::default() };
+        let heard = HeardOutcome { next, ..HeardOutcome::default() };
         Hearing { peers, heard, rows: HashMap::new(), voices: HashMap::new() }
-    }
-
-    /// After an own forget it is the journal that knows what peers' marks still stand.
-    pub(super) fn note_own(&mut self, verb: Verb, hash: Hash128) {
-        if verb == Verb::Forget && !self.peers.is_empty() {
-            self.heard.exact.insert(hash);
-        }
     }
 }
 
@@ -83,7 +74,9 @@ impl Stage<'_> {
 
     /// What a record of a peer would add to memory.
     pub(crate) fn gain(&self, generation: u64, record: &Record) -> Gain {
-        let (memory, hearing, mut gain) = (self.memory, &self.hearing, Gain::default());
+        let memory = self.memory;
+        let hearing = &self.hearing;
+        let mut gain = Gain::default();
         for key in memory.keys_of(&record.case) {
             match record.verb {
                 Verb::Withdraw => {}
@@ -93,7 +86,8 @@ impl Stage<'_> {
                     gain.bulk += u64::from(!is_there);
                 }
                 _ if key.is_shingle() => {
-                    gain.texts += u64::from(key.is_text && units_of(record) > 0 && !memory.is_known(key));
+                    gain.texts +=
+                        u64::from(key.is_text && record.shingle_units() > 0 && !memory.is_known(key));
                 }
                 _ => gain.signatures += u64::from(self.is_new(key)),
             }
@@ -102,34 +96,30 @@ impl Stage<'_> {
     }
 
     /// What lost records add to the signatures that this batch may take from the journal: what the tallies have
-    /// beyond the journal before the commit. It is staged, too. A word of full weight that contradicts lost
+    /// beyond the journal before the commit. It is staged, too. An opinion of full weight that contradicts lost
     /// records ends what they say.
     pub(crate) fn lost(&mut self) -> Result<HashMap<Hash128, Lost>, JournalError> {
-        let (memory, mut lost) = (self.memory, HashMap::<Hash128, Tally>::new());
+        let memory = self.memory;
+        let mut lost = HashMap::<Hash128, Tally>::new();
         if !memory.has_lost_records {
             return Ok(HashMap::new());
         }
-        let is_asked = |(key, effect): &&(Key, Effect)| {
-            !key.is_shingle() && (effect.now.1 >= POINTS_MAX || memory.tally(key.hash).is_saturated())
+        let asked: HashSet<Hash128> = {
+            let changes = self.changes.iter().filter(|change| change.may_settle(memory));
+            changes.map(|change| change.key.hash).collect()
         };
-        let own = self.effects.iter().filter(is_asked).map(|(key, _)| key.hash);
-        let marked = self.marks.iter().map(|(hash, _)| *hash);
-        let mut asked: HashSet<Hash128> = self.hearing.heard.exact.iter().copied().collect();
-        asked.extend(own.chain(marked));
         // Of most signatures nobody has said anything: then the journal need not be read.
         for hash in asked.into_iter().filter(|hash| memory.table.get(*hash) != 0) {
-            lost.insert(hash, memory.tally(hash).beyond(&exact(self.journal, hash)?.tally));
+            lost.insert(hash, memory.tally(hash).beyond(&signature_sum(self.journal, hash)?.tally));
         }
-        for (key, effect) in self.effects.iter().filter(is_asked) {
-            if salvage::is_contradicted(memory, key.hash, effect) {
-                lost.insert(key.hash, Tally::default());
-            }
+        for change in self.changes.iter().filter(|change| change.ends_lost(memory)) {
+            lost.insert(change.key.hash, Tally::default());
         }
-        for (hash, mark) in &self.marks {
-            let marks = lost.get_mut(hash).map(|tally| &mut tally.marks);
-            match (mark, marks) {
-                (Mark::Protected(false), Some(marks)) => marks.protected = false,
-                (Mark::Forgotten(_), Some(marks)) => marks.many = false,
+        for change in &self.changes {
+            let marks = lost.get_mut(&change.key.hash).map(|tally| &mut tally.marks);
+            match (change.mark, marks) {
+                (Some(Mark::Protected(false)), Some(marks)) => marks.protected = false,
+                (Some(Mark::Forgotten(_)), Some(marks)) => marks.many = false,
                 _ => {}
             }
         }
@@ -142,12 +132,12 @@ impl Stage<'_> {
         &mut self,
         generation: u64,
         origin: Origin,
-        mut body: Body,
+        mut body: HeardBody,
     ) -> Result<(), JournalError> {
         self.journal.ensure_heard(generation)?;
         let serial = self.hearing.heard.next;
-        if let Body::Counted(record) = &mut body {
-            let number = row_number(serial, record.reporter);
+        if let HeardBody::Counted(record) = &mut body {
+            let number = RecordNumber::of_heard(serial, record.reporter);
             self.count_heard(generation, number, record)?;
         }
         self.batch.heard(generation, serial, origin, &body)?;
@@ -155,7 +145,12 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn count_heard(&mut self, generation: u64, number: u64, record: &mut Record) -> Result<(), JournalError> {
+    fn count_heard(
+        &mut self,
+        generation: u64,
+        number: RecordNumber,
+        record: &mut Record,
+    ) -> Result<(), JournalError> {
         let slot = record.reporter.slot().unwrap_or(0);
         let keys = self.memory.keys_of(&record.case);
         if record.verb == Verb::Forget {
@@ -165,7 +160,7 @@ impl Stage<'_> {
             let before = match record.verb {
                 Verb::Promote => self.promotion(generation, slot, key.hash),
                 _ if key.is_shingle() => self.voice(generation, number, record, key)?,
-                _ => self.word(generation, number, record, key)?,
+                _ => self.opinion(generation, number, record, key)?,
             };
             record.befores.push(before);
         }
@@ -184,34 +179,30 @@ impl Stage<'_> {
         Before::default()
     }
 
-    /// A peer's word on a signature.
-    fn word(
+    /// A peer's opinion on a signature.
+    fn opinion(
         &mut self,
         generation: u64,
-        number: u64,
+        number: RecordNumber,
         record: &Record,
         key: Key,
     ) -> Result<Before, JournalError> {
         let is_known = self.memory.is_known(key);
-        let counted = self.heard_row(generation, number, record, key, is_known)?.1;
+        let row = self.heard_row(generation, number, record, key, is_known)?;
         if let Some((row_key, row)) = many_taken_back(record, key, number) {
             self.put_heard_row(generation, row_key, row)?;
         }
-        let before = Before { counted, ..Before::default() };
+        let before = Before { counted: row.is_some_and(|(_, counted)| counted), ..Before::default() };
         let is_fresh = self.is_new(key);
         if is_fresh && record.verb.adds() {
             self.fresh.insert(key.hash);
         }
-        // Of a signature that nobody knew the word is all there is, unless the same reporter has taken it back since;
-        // marks are the journal's to tell.
+        // Of a signature that nobody knew the opinion is all there is, unless the same reporter has taken it back
+        // since; marks are the journal's to tell.
         let is_plain = matches!(record.verb, Verb::Report | Verb::Revoke | Verb::Withdraw);
-        if is_fresh && is_plain && !self.is_followed(generation, key.hash, record.reporter)? {
-            let mut effect = Effect::of(record, before, false);
-            effect.now = self.hearing.peers.weigh(record.reporter, effect.now, false);
-            self.effects.push((key, effect));
-        } else {
-            self.hearing.heard.exact.insert(key.hash);
-        }
+        let is_all = is_fresh && is_plain && !self.is_followed(generation, key.hash, record.reporter)?;
+        let change = KeyChange::of(generation, record, key, before);
+        self.changes.push(KeyChange { is_asked: !is_all, mark: None, ..change });
         Ok(before)
     }
 
@@ -229,12 +220,12 @@ impl Stage<'_> {
         Ok(newest.is_some_and(|(newest, _)| newest > generation))
     }
 
-    /// A peer's word on a shingle. A record whose word is not the last one changes nothing: what it says is what was
-    /// said before, then.
+    /// A peer's opinion on a shingle. A record whose opinion is not the last one changes nothing: what it says is what
+    /// was said before, then.
     fn voice(
         &mut self,
         generation: u64,
-        number: u64,
+        number: RecordNumber,
         record: &Record,
         key: Key,
     ) -> Result<Before, JournalError> {
@@ -245,50 +236,47 @@ impl Stage<'_> {
             None if is_known => self.journal.newest_row(&row_id)?,
             None => None,
         };
-        let (row, _) = self.heard_row(generation, number, record, key, is_known)?;
-        let said = match last {
-            Some((newer, _)) if newer > generation => (row.word, row.weight),
-            Some((_, last)) => (last.word, last.weight),
-            None => (Word::None, 0),
+        let row = self.heard_row(generation, number, record, key, is_known)?.map(|(row, _)| row);
+        let row = row.filter(|_| last.is_none_or(|(newest, _)| newest <= generation));
+        let before = match row {
+            Some(_) => last.map_or(WeighedOpinion::NONE, |(_, last)| last.weighed()),
+            None => record.says_of(true, Before::default()),
         };
-        if last.is_none_or(|(newest, _)| newest <= generation) {
+        if let Some(row) = row {
             self.hearing.voices.insert(row_id, (generation, row));
         }
-        let weigh = |said| self.hearing.peers.weigh(record.reporter, said, true);
-        let effect = Effect { before: weigh(said), now: weigh((row.word, row.weight)), raw: (0, 0) };
-        self.effects.push((key, effect));
-        Ok(Before { word: said.0, weight: said.1, ..Before::default() })
+        let WeighedOpinion { opinion, weight } = before;
+        let before = Before { opinion, weight, ..Before::default() };
+        self.changes.push(KeyChange::of(generation, record, key, before));
+        Ok(before)
     }
 
-    /// Stages the row of a key, and says whether the record counts in raw totals.
+    /// Stages the row of a key, and says whether the record counts in raw totals. None where a reporter of this site
+    /// said something later.
     fn heard_row(
         &mut self,
         generation: u64,
-        number: u64,
+        number: RecordNumber,
         record: &Record,
         key: Key,
         is_known: bool,
-    ) -> Result<(Row, bool), JournalError> {
+    ) -> Result<Option<(Row, bool)>, JournalError> {
         let row_id = row_key(key.hash, whose(record.verb, record.reporter, key.is_shingle()));
         let today = match self.hearing.rows.get(&(generation, row_id)) {
             Some(&row) => Some(row),
             None if is_known => self.journal.row(generation, &row_id)?,
             None => None,
         };
-        if returned_serial(number).is_some() {
-            let staged = self.rows.get(&row_id).filter(|(staged, _)| *staged == generation);
-            if let Some((_, row)) = staged {
-                return Ok((*row, false));
-            }
-            if let Some(row) = today.filter(|_| is_known)
-                && self.journal.is_said_later(&row, record)?
-            {
-                return Ok((row, false));
+        if number.returned_serial().is_some() {
+            let is_staged = self.rows.get(&row_id).is_some_and(|(staged, _)| *staged == generation);
+            let known = today.filter(|_| is_known);
+            if is_staged || known.map_or(Ok(false), |row| self.journal.is_said_later(&row, record))? {
+                return Ok(None);
             }
         }
         let (row, counted) = row_after(today, record, key, false, number, self.config.raw_max);
         self.put_heard_row(generation, row_id, row)?;
-        Ok((row, counted))
+        Ok(Some((row, counted)))
     }
 
     fn put_heard_row(&mut self, generation: u64, row_id: RowKey, row: Row) -> Result<(), JournalError> {

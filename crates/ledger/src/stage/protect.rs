@@ -1,10 +1,10 @@
 //! Staging protections: their rows are counts, and lie in the generation that does not age.
 
 use super::{Stage, Staged};
-use crate::journal::{JournalError, LASTING, PROTECTED_MESSAGE, row_key};
+use crate::journal::{JournalError, LASTING, PROTECTED_MESSAGE, RecordNumber, row_key};
 use crate::keys::Key;
 use crate::protection::{Turn, follow, is_protection, message_hash};
-use crate::record::{Before, Record, Verb, Word};
+use crate::record::{Before, Opinion, Record, Verb};
 use crate::signature::Case;
 
 impl Stage<'_> {
@@ -17,7 +17,7 @@ impl Stage<'_> {
             Some(_) => None,
             None => self.journal.row(LASTING, &message)?,
         };
-        let Some(row) = row.filter(|row| row.word == Word::Ham) else {
+        let Some(row) = row.filter(|row| row.opinion == Opinion::Ham) else {
             return Ok(case);
         };
         Ok(self.journal.record(row.number)?.map_or(case, |(_, record)| record.case))
@@ -29,7 +29,7 @@ impl Stage<'_> {
     pub(super) fn protection(
         &mut self,
         record: &Record,
-        number: u64,
+        number: RecordNumber,
         keys: &[Key],
         staged: &mut Staged,
     ) -> Result<Vec<Before>, JournalError> {
@@ -37,7 +37,7 @@ impl Stage<'_> {
             return Ok(Vec::new());
         }
         let message = message_hash(&record.case, &self.memory.sip);
-        let changes = follow(record, number, (message, keys), |key| match self.rows.get(key) {
+        let changes = follow(record, number, message, keys, |key| match self.rows.get(key) {
             Some((_, row)) => Ok(Some(*row)),
             None => self.journal.row(LASTING, key),
         })?;
@@ -52,7 +52,7 @@ impl Stage<'_> {
         }
         for (key, before) in keys.iter().zip(&changes.befores).filter(|(key, _)| !key.is_shingle()) {
             // Only the end of a protection keeps this: see `record`.
-            told.still_protected += u64::from(before.word == Word::Ham);
+            told.still_protected += u64::from(before.opinion == Opinion::Ham);
             if record.verb == Verb::Protect && self.is_new(*key) {
                 self.fresh.insert(key.hash);
             }

@@ -3,11 +3,11 @@
 use seenit_filter::hash::Hash128;
 
 use super::Stage;
-use crate::journal::{JournalError, Row, is_mark, row_key};
+use crate::journal::{JournalError, KeyRow, Row, is_mark, row_key};
 use crate::reporter::ReporterId;
 
-/// Rows of one key that are looked at to find cases and earlier words: a signature that more reporters spoke of has
-/// been settled long ago. As many whose word weighs nothing are looked at beside them.
+/// Rows of one key that are looked at to find cases and earlier opinions: a signature that more reporters spoke of has
+/// been settled long ago. As many whose opinion weighs nothing are looked at beside them.
 const ROWS_MAX: usize = 64;
 
 /// Rows of one key that are read for that, over all generations together: everybody else waits for the writer
@@ -15,17 +15,18 @@ const ROWS_MAX: usize = 64;
 /// it on earlier days; fewer hide nobody.
 const ROWS_READ_MAX: usize = 20_000;
 
-/// A row of a signature: its generation, and whose it is.
-pub(super) type RowOf = (u64, ReporterId, Row);
-
 impl Stage<'_> {
     /// The rows of a key, newest generation first, of this batch before any.
-    pub(super) fn earlier_rows(&mut self, hash: Hash128, me: ReporterId) -> Result<Vec<RowOf>, JournalError> {
+    pub(super) fn earlier_rows(
+        &mut self,
+        hash: Hash128,
+        me: ReporterId,
+    ) -> Result<Vec<KeyRow>, JournalError> {
         let mut rows = match self.journalled.get(&hash) {
             Some(rows) => rows.clone(),
             None => self.read_rows(hash, me)?,
         };
-        for (_, reporter, row) in &mut rows {
+        for KeyRow { reporter, row, .. } in &mut rows {
             if let Some((_, newer)) = self.rows.get(&row_key(hash, *reporter)) {
                 *row = *newer;
             }
@@ -34,7 +35,7 @@ impl Stage<'_> {
     }
 
     /// Reads the rows of a key, once a batch: a look into the journal takes longer than all the rest.
-    fn read_rows(&mut self, hash: Hash128, me: ReporterId) -> Result<Vec<RowOf>, JournalError> {
+    fn read_rows(&mut self, hash: Hash128, me: ReporterId) -> Result<Vec<KeyRow>, JournalError> {
         let mut rows = Vec::from_iter(self.lone_row(hash, me)?);
         if rows.is_empty() {
             let read = |generation, most| self.journal.rows_of(generation, hash, most);
@@ -46,13 +47,13 @@ impl Stage<'_> {
 
     /// The reporter's own row, where the tally has nothing but it: all there is to read then. One row by its name is
     /// looked for in those few tables whose filters know it, all rows of a key in every table.
-    fn lone_row(&self, hash: Hash128, me: ReporterId) -> Result<Option<RowOf>, JournalError> {
+    fn lone_row(&self, hash: Hash128, me: ReporterId) -> Result<Option<KeyRow>, JournalError> {
         let tally = self.memory.tally(hash);
         if tally.is_saturated() || tally.spam.min(tally.ham) > 0 {
             return Ok(None);
         }
         let newest = self.journal.newest_row(&row_key(hash, me))?.filter(|(_, row)| tally.is_all_of(row));
-        Ok(newest.map(|(generation, row)| (generation, me, row)))
+        Ok(newest.map(|(generation, row)| KeyRow { generation, reporter: me, row }))
     }
 
     /// A reporter's newest row on a key before this batch, and its generation.
@@ -63,8 +64,8 @@ impl Stage<'_> {
     ) -> Result<Option<(u64, Row)>, JournalError> {
         match self.journalled.get(&hash).filter(|rows| rows.len() < ROWS_MAX) {
             Some(rows) => {
-                let own = rows.iter().find(|(_, whose, _)| *whose == reporter);
-                Ok(own.map(|&(generation, _, row)| (generation, row)))
+                let own = rows.iter().find(|one| one.reporter == reporter);
+                Ok(own.map(|one| (one.generation, one.row)))
             }
             None => self.journal.newest_row(&row_key(hash, reporter)),
         }
@@ -75,17 +76,19 @@ impl Stage<'_> {
 /// [`ROWS_MAX`], and as many that weigh nothing. `read` gives up to so many rows of a generation.
 fn rows_that_matter(
     generations: Vec<u64>,
-    read: impl Fn(u64, usize) -> Result<Vec<(ReporterId, Row)>, JournalError>,
-) -> Result<Vec<RowOf>, JournalError> {
-    let (mut rows, mut weightless, mut budget) = (Vec::new(), 0, ROWS_READ_MAX);
+    read: impl Fn(u64, usize) -> Result<Vec<KeyRow>, JournalError>,
+) -> Result<Vec<KeyRow>, JournalError> {
+    let mut rows = Vec::new();
+    let mut weightless = 0;
+    let mut budget = ROWS_READ_MAX;
     for generation in generations {
         let of_generation = read(generation, budget)?;
         budget -= of_generation.len().min(budget);
-        for (reporter, row) in of_generation {
-            let is_weightless = row.weight == 0 && !is_mark(reporter);
+        for one in of_generation {
+            let is_weightless = one.row.weight == 0 && !is_mark(one.reporter);
             if !is_weightless || weightless < ROWS_MAX {
                 weightless += usize::from(is_weightless);
-                rows.push((generation, reporter, row));
+                rows.push(one);
             }
         }
         if rows.len() - weightless >= ROWS_MAX || budget == 0 {
@@ -111,8 +114,11 @@ mod tests {
             given.set(given.get() + many);
             // The last one of a day is no stranger.
             let weight = |place: usize| if place + 1 == many { 4 } else { 0 };
-            let row =
-                |place| (ReporterId(100 + place as u32), Row { weight: weight(place), ..Row::default() });
+            let row = |place| KeyRow {
+                generation,
+                reporter: ReporterId(100 + place as u32),
+                row: Row { weight: weight(place), ..Row::default() },
+            };
             assert!(generation > 0);
             Ok((0..many).map(row).collect())
         };

@@ -14,19 +14,19 @@ use seenit_signature::{Class, Proof};
 
 use super::Stage;
 use crate::config::LedgerConfig;
-use crate::exact::exact;
-use crate::journal::{JournalError, Row, is_mark, row_key};
+use crate::journal::{JournalError, KeyRow, RecordNumber, Row, is_mark, row_key};
 use crate::keys::Key;
-use crate::record::{Verb, Word};
+use crate::record::{Opinion, Verb};
 use crate::reporter::{OPERATOR, Reporter, ReporterId};
+use crate::sum::signature_sum;
 use crate::trust::{confirm, refute};
 
 /// What somebody said of a signature of a message.
 #[derive(Clone, Copy)]
-struct Opinion {
-    word: Word,
+struct PastOpinion {
+    opinion: Opinion,
     /// Its record: a higher number was said later.
-    number: u64,
+    number: RecordNumber,
     /// Whether the signature proves that the record is about this message.
     is_proof: bool,
 }
@@ -43,13 +43,13 @@ struct Contradicted {
 }
 
 /// The opinions of all who spoke of a message.
-type Opinions = HashMap<ReporterId, Opinion>;
+type PastOpinions = HashMap<ReporterId, PastOpinion>;
 
 /// What a verb says of a message; `None` where it is no opinion.
-fn word_of(verb: Verb) -> Option<Word> {
+fn opinion_of(verb: Verb) -> Option<Opinion> {
     match verb {
-        Verb::Report => Some(Word::Spam),
-        Verb::Revoke => Some(Word::Ham),
+        Verb::Report => Some(Opinion::Spam),
+        Verb::Revoke => Some(Opinion::Ham),
         _ => None,
     }
 }
@@ -64,13 +64,13 @@ impl Stage<'_> {
         keys: &[Key],
         known: &HashMap<ReporterId, Reporter>,
     ) -> Result<(), JournalError> {
-        let Some(word) = word_of(verb) else {
+        let Some(opinion) = opinion_of(verb) else {
             return Ok(());
         };
         if reporter.is_vouched() {
-            return self.settle_others(reporter.id, word, keys, known);
+            return self.settle_others(reporter.id, opinion, keys, known);
         }
-        if self.is_refuted_by_operator(reporter.id, word, keys)? {
+        if self.is_refuted_by_operator(reporter.id, opinion, keys)? {
             self.change_reporter(reporter.id, known, refute);
         }
         Ok(())
@@ -78,48 +78,54 @@ impl Stage<'_> {
 
     /// For each key, whether this reporter's opinion weighs nothing on it.
     ///
-    /// Where nobody vouches for the reporter, the operator's word stands: on each signature by itself, so that neither
-    /// made-up signatures beside it nor those that a revocation takes along change anything. Links and hosts are
-    /// everybody's: that spam has one says nothing of good mail that has it.
+    /// Where nobody vouches for the reporter, the operator's opinion stands: on each signature by itself, so that
+    /// neither made-up signatures beside it nor those that a revocation takes along change anything. Links and hosts
+    /// are everybody's: that spam has one says nothing of good mail that has it.
     pub(super) fn voids(
         &self,
         verb: Verb,
         reporter: &Reporter,
         keys: &[Key],
     ) -> Result<Vec<bool>, JournalError> {
-        let Some(word) = word_of(verb).filter(|_| reporter.id != OPERATOR) else {
+        let Some(opinion) = opinion_of(verb).filter(|_| reporter.id != OPERATOR) else {
             return Ok(vec![false; keys.len()]);
         };
         let is_void = |key: &Key| {
-            let is_overruled = !reporter.is_vouched() && self.is_overruled(*key, word)?;
-            Ok(is_overruled || self.may_be_counted_already(*key, word, reporter.id)?)
+            let is_overruled = !reporter.is_vouched() && self.is_overruled(*key, opinion)?;
+            Ok(is_overruled || self.may_be_counted_already(*key, opinion, reporter.id)?)
         };
         keys.iter().map(is_void).collect()
     }
 
-    /// Whether the operator's last word on a signature is the opposite one.
-    fn is_overruled(&self, key: Key, word: Word) -> Result<bool, JournalError> {
+    /// Whether the operator's last opinion on a signature is the opposite one.
+    fn is_overruled(&self, key: Key, opinion: Opinion) -> Result<bool, JournalError> {
         if matches!(key.kind.class(), Class::Shared | Class::Label) {
             return Ok(false);
         }
-        let operators = self.word_on(key, OPERATOR)?;
-        Ok(operators.is_some_and(|row| row.word == word.opposite()))
+        let operators = self.row_on(key, OPERATOR)?;
+        Ok(operators.is_some_and(|row| row.opinion == opinion.opposite()))
     }
 
     /// Whether the tally may count this opinion from a record that was lost: it holds more on that side than the
     /// journal explains, and the journal has nothing of this reporter that weighs anything.
-    fn may_be_counted_already(&self, key: Key, word: Word, me: ReporterId) -> Result<bool, JournalError> {
+    fn may_be_counted_already(
+        &self,
+        key: Key,
+        opinion: Opinion,
+        me: ReporterId,
+    ) -> Result<bool, JournalError> {
         if !self.memory.has_lost_records || key.is_shingle() {
             return Ok(false);
         }
-        if self.word_on(key, me)?.is_some_and(|own| own.weight > 0) {
+        if self.row_on(key, me)?.is_some_and(|own| own.weight > 0) {
             return Ok(false);
         }
-        let (held, explained) = (self.memory.tally(key.hash), exact(self.journal, key.hash)?.tally);
-        Ok(match word {
-            Word::Spam => held.spam > explained.spam,
-            Word::Ham => held.ham > explained.ham,
-            Word::None => false,
+        let held = self.memory.tally(key.hash);
+        let explained = signature_sum(self.journal, key.hash)?.tally;
+        Ok(match opinion {
+            Opinion::Spam => held.spam > explained.spam,
+            Opinion::Ham => held.ham > explained.ham,
+            Opinion::None => false,
         })
     }
 
@@ -130,25 +136,25 @@ impl Stage<'_> {
     fn settle_others(
         &mut self,
         me: ReporterId,
-        word: Word,
+        opinion: Opinion,
         keys: &[Key],
         known: &HashMap<ReporterId, Reporter>,
     ) -> Result<(), JournalError> {
-        let opinions = self.opinions(me, keys)?;
+        let pasts = self.past_opinions(me, keys)?;
         let is_vouched = |id: &ReporterId| known.get(id).is_some_and(Reporter::is_vouched);
-        let vouched: Opinions =
-            opinions.iter().filter(|(id, _)| is_vouched(id)).map(|(id, one)| (*id, *one)).collect();
-        for (id, opinion) in opinions {
+        let vouched: PastOpinions =
+            pasts.iter().filter(|(id, _)| is_vouched(id)).map(|(id, one)| (*id, *one)).collect();
+        for (id, past) in pasts {
             // Two whom the operator vouches for do not judge each other.
             if id == me || (me != OPERATOR && is_vouched(&id)) {
                 continue;
             }
-            let refutes = |(id, other): (&ReporterId, &Opinion)| {
-                other.word == word && (*id == OPERATOR || other.number > opinion.number)
+            let refutes = |(id, other): (&ReporterId, &PastOpinion)| {
+                other.opinion == opinion && (*id == OPERATOR || other.number > past.number)
             };
-            if opinion.word != word && !vouched.iter().any(refutes) {
+            if past.opinion != opinion && !vouched.iter().any(refutes) {
                 self.change_reporter(id, known, refute);
-            } else if opinion.word == word && vouched.is_empty() {
+            } else if past.opinion == opinion && vouched.is_empty() {
                 self.change_reporter(id, known, confirm);
             }
         }
@@ -156,16 +162,22 @@ impl Stage<'_> {
     }
 
     /// Whether somebody who says this contradicts what the operator said of the same message, for the first time.
-    fn is_refuted_by_operator(&self, me: ReporterId, word: Word, keys: &[Key]) -> Result<bool, JournalError> {
-        let (named, my_pieces) = (exact_of(keys), pieces_of(keys));
+    fn is_refuted_by_operator(
+        &self,
+        me: ReporterId,
+        opinion: Opinion,
+        keys: &[Key],
+    ) -> Result<bool, JournalError> {
+        let named = exact_of(keys);
+        let my_pieces = pieces_of(keys);
         // By record of the operator's.
-        let mut contradicted: HashMap<u64, Contradicted> = HashMap::new();
+        let mut contradicted: HashMap<RecordNumber, Contradicted> = HashMap::new();
         for key in &named {
-            let operators = self.word_on(*key, OPERATOR)?.filter(|row| row.word == word.opposite());
+            let operators = self.row_on(*key, OPERATOR)?.filter(|row| row.opinion == opinion.opposite());
             let Some(operators) = operators else {
                 continue;
             };
-            let is_repeated = self.word_on(*key, me)?.is_some_and(|own| own.word == word);
+            let is_repeated = self.row_on(*key, me)?.is_some_and(|own| own.opinion == opinion);
             let message = contradicted.entry(operators.number).or_default();
             let is_proof = match key.kind.proof() {
                 Proof::None => false,
@@ -193,8 +205,8 @@ impl Stage<'_> {
         Ok(false)
     }
 
-    /// A reporter's last word on a signature, this batch's included.
-    pub(super) fn word_on(&self, key: Key, reporter: ReporterId) -> Result<Option<Row>, JournalError> {
+    /// A reporter's last opinion on a signature, this batch's included.
+    pub(super) fn row_on(&self, key: Key, reporter: ReporterId) -> Result<Option<Row>, JournalError> {
         if let Some((_, row)) = self.rows.get(&row_key(key.hash, reporter)) {
             return Ok(Some(*row));
         }
@@ -203,13 +215,14 @@ impl Stage<'_> {
         Ok(newest.map(|(_, row)| row))
     }
 
-    /// The last words of all own reporters on a message. Peers' words settle nobody here, nor are they settled.
-    fn opinions(&mut self, me: ReporterId, keys: &[Key]) -> Result<Opinions, JournalError> {
-        let (named, my_pieces) = (exact_of(keys), pieces_of(keys));
-        let mut all: HashMap<ReporterId, Vec<Opinion>> = HashMap::new();
+    /// The last opinions of all own reporters on a message. Peers' opinions settle nobody here, nor are they settled.
+    fn past_opinions(&mut self, me: ReporterId, keys: &[Key]) -> Result<PastOpinions, JournalError> {
+        let named = exact_of(keys);
+        let my_pieces = pieces_of(keys);
+        let mut all: HashMap<ReporterId, Vec<PastOpinion>> = HashMap::new();
         for key in &named {
             for (reporter, row) in self.last_rows(*key, me)? {
-                if row.word == Word::None || is_mark(reporter) || reporter.slot().is_some() {
+                if row.opinion == Opinion::None || is_mark(reporter) || reporter.slot().is_some() {
                     continue;
                 }
                 let is_proof = match key.kind.proof() {
@@ -220,18 +233,18 @@ impl Stage<'_> {
                     }
                     Proof::Body => true,
                 };
-                let opinion = Opinion { word: row.word, number: row.number, is_proof };
-                all.entry(reporter).or_default().push(opinion);
+                let past = PastOpinion { opinion: row.opinion, number: row.number, is_proof };
+                all.entry(reporter).or_default().push(past);
             }
         }
-        let mut about = Opinions::new();
-        for (reporter, mut opinions) in all {
+        let mut about = PastOpinions::new();
+        for (reporter, mut pasts) in all {
             // What proves that it is this message counts first, then what was said last.
-            opinions.sort_by_key(|one| Reverse((one.is_proof, one.number)));
-            opinions.dedup_by_key(|one| one.number);
-            for opinion in opinions {
-                if opinion.is_proof || self.is_about(opinion.number, &named)? {
-                    about.insert(reporter, opinion);
+            pasts.sort_by_key(|one| Reverse((one.is_proof, one.number)));
+            pasts.dedup_by_key(|one| one.number);
+            for past in pasts {
+                if past.is_proof || self.is_about(past.number, &named)? {
+                    about.insert(reporter, past);
                     break;
                 }
             }
@@ -241,7 +254,7 @@ impl Stage<'_> {
 
     /// Whether a record and a message with these signatures, which share nothing that proves it, are about one message
     /// all the same: all that one of them names is the other's.
-    fn is_about(&self, number: u64, message: &[Key]) -> Result<bool, JournalError> {
+    fn is_about(&self, number: RecordNumber, message: &[Key]) -> Result<bool, JournalError> {
         // A record of this batch cannot be read yet: nobody is judged by it.
         let Some(case) = self.case_of(false, number)? else {
             return Ok(false);
@@ -252,7 +265,7 @@ impl Stage<'_> {
 
     /// The links, hosts and parts that a record names, this batch's included; `None` where the record is lost, by which
     /// nobody is judged.
-    fn pieces_in(&self, number: u64) -> Result<Option<HashSet<Hash128>>, JournalError> {
+    fn pieces_in(&self, number: RecordNumber) -> Result<Option<HashSet<Hash128>>, JournalError> {
         if let Some(pieces) = self.pieces.get(&number) {
             return Ok(Some(pieces.clone()));
         }
@@ -265,7 +278,7 @@ impl Stage<'_> {
         let mut last = HashMap::new();
         if self.memory.is_spoken_of(key) {
             // Newest generation first.
-            for (_, reporter, row) in self.earlier_rows(key.hash, me)? {
+            for KeyRow { reporter, row, .. } in self.earlier_rows(key.hash, me)? {
                 last.entry(reporter).or_insert(row);
             }
         }

@@ -28,7 +28,7 @@ impl Stage<'_> {
         let mut left = room;
         for (place, key) in keys.iter().enumerate().filter(|(_, key)| key.is_text) {
             let shingles = &mut voids[place..place + SHINGLES];
-            let is_counted = self.word_on(*key, reporter.id)?.is_some_and(|row| row.weight > 0);
+            let is_counted = self.row_on(*key, reporter.id)?.is_some_and(|row| row.weight > 0);
             if is_counted || shingles.iter().all(|is_void| *is_void) {
                 continue;
             }

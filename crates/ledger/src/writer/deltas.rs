@@ -53,7 +53,7 @@ fn write(
     for Taken { generation, sightings, .. } in taken {
         let stream = OwnStreamKey { incarnation, generation: *generation };
         let mut last = shared.own_logs().get(&stream).map_or(0, |log| log.last);
-        let deltas = encode_all(sightings).map_err(|error| JournalError::Rows(error.to_string()))?;
+        let deltas = encode_all(sightings)?;
         for delta in &deltas {
             last += 1;
             batch.sightings(SightingsRow::delta(stream, last), delta);

@@ -13,7 +13,7 @@ use seenit_sites::number::{Generation, Sequence};
 use super::{Problem, Reply, Writer};
 use crate::error::WriteError;
 use crate::held::{self, HeldBytes, base_row, sightings_of};
-use crate::journal::heard::{Body, Origin, Uncounted};
+use crate::journal::heard::{HeardBody, Origin, Uncounted};
 use crate::journal::{Journal, JournalError};
 use crate::peers::change::{self, follow};
 use crate::peers::table::{self, Peers};
@@ -45,10 +45,10 @@ impl Writer {
         let streams = batch.heard.iter().map(|heard| heard.stream);
         let streams = streams.chain(batch.bases.iter().map(|base| base.stream));
         if let Some(stream) = streams.into_iter().find(|stream| !is_known(stream)) {
-            return Err(WriteError::Link(format!("there is no peer in slot {}", stream.slot.0)).into());
+            return Err(WriteError::Link(format!("there is no peer in slot {}", stream.slot.0).into()).into());
         }
         if let Some((key, _)) = batch.rows.iter().find(|(key, _)| !(1..=KEY_BYTES_MAX).contains(&key.len())) {
-            return Err(WriteError::Link(format!("a key of the link has {} bytes", key.len())).into());
+            return Err(WriteError::Link(format!("a key of the link has {} bytes", key.len()).into()).into());
         }
         let mut now = HeardNow::default();
         for base in batch.bases {
@@ -89,10 +89,11 @@ impl Writer {
             Stream::Records => {
                 let slot = Some(stream.slot.0).filter(|slot| own != Some(*slot));
                 for (bytes, sequence) in items.iter().zip(after.0 + 1..) {
-                    let (incarnation, sequence) = (stream.incarnation.0, sequence);
+                    let incarnation = stream.incarnation.0;
+                    let sequence = sequence;
                     let origin = Origin { slot: stream.slot.0, incarnation, sequence };
                     if let Some((generation, body)) = self.body(stage, slot, bytes) {
-                        if matches!(body, Body::Uncounted(..)) {
+                        if matches!(body, HeardBody::Uncounted(..)) {
                             now.committed.uncounted.push((stream, Sequence(sequence)));
                         }
                         stage.hear(generation, origin, body)?;
@@ -129,7 +130,7 @@ impl Writer {
             true => held::adding(&stage.journal.link_now(), &stream)?.1,
             false => crate::adding::AddingUp::default(),
         };
-        let known = known.sightings().map_err(|error| JournalError::Rows(error.to_string()))?;
+        let known = known.sightings().map_err(JournalError::from)?;
         let new = blocks.iter().flat_map(|block| decode(block).unwrap_or_default());
         now.sightings.push((stream, beyond(known, new)));
         remove_messages(stage, &stream, Sequence(u64::MAX))?;
@@ -167,7 +168,7 @@ impl Writer {
 
     /// What becomes of a record, and its generation; none where that is too old to count. Without a slot it is one of
     /// this site's own.
-    fn body(&mut self, stage: &Stage<'_>, slot: Option<u16>, bytes: &[u8]) -> Option<(u64, Body)> {
+    fn body(&mut self, stage: &Stage<'_>, slot: Option<u16>, bytes: &[u8]) -> Option<(u64, HeardBody)> {
         let now = self.calendar.generation();
         let record = slot.map_or_else(|| Record::returned(bytes), |slot| Record::heard(bytes, slot));
         let Ok(record) = record.map(|record| self.usable(record)) else {
@@ -183,7 +184,7 @@ impl Writer {
             return Some((generation, self.uncounted(Uncounted::Unreadable, bytes)));
         }
         match self.room(stage, slot, generation, &record) {
-            Ok(()) => Some((generation, Body::Counted(record))),
+            Ok(()) => Some((generation, HeardBody::Counted(record))),
             Err(why) => Some((generation, self.uncounted(why, bytes))),
         }
     }
@@ -202,9 +203,9 @@ impl Writer {
         Record { case, ..record }
     }
 
-    fn uncounted(&self, why: Uncounted, bytes: &[u8]) -> Body {
+    fn uncounted(&self, why: Uncounted, bytes: &[u8]) -> HeardBody {
         self.shared.state().uncounted.note(self.calendar.generation(), why);
-        Body::Uncounted(why, bytes.to_vec())
+        HeardBody::Uncounted(why, bytes.to_vec())
     }
 
     /// Whether memory has room for a record, and its peer a share of that; what it adds is noted.
@@ -216,7 +217,8 @@ impl Writer {
         record: &Record,
     ) -> Result<(), Uncounted> {
         let (shared, config) = (&self.shared, &self.shared.config);
-        let (gain, now) = (stage.gain(generation, record), self.calendar.generation());
+        let gain = stage.gain(generation, record);
+        let now = self.calendar.generation();
         let table = &shared.memory.table;
         let is_full = |held: u64, more: u64, capacity: u64| more > 0 && held + more > capacity;
         if is_full(table.len() + stage.added(), gain.signatures, table.capacity())
@@ -250,8 +252,9 @@ impl Writer {
     pub(super) fn set_peers(&mut self, peers: &[PeerSite]) -> Result<(), WriteError> {
         let shared = Arc::clone(&self.shared);
         let journal = self.writable(&shared)?;
-        let (old, site) = (journal.peers(), shared.identity().site());
-        let peers: Vec<table::Peer> = peers.iter().map(table::Peer::from).collect();
+        let old = journal.peers();
+        let site = shared.identity().site();
+        let peers: Vec<table::JournalPeer> = peers.iter().map(table::JournalPeer::from).collect();
         let new = Arc::new(old.changed_to(&peers, site)?);
         if new == old && new.leaving.is_empty() {
             return Ok(());
@@ -272,10 +275,10 @@ impl Writer {
                 self.is_rebuild_due = true;
                 self.note_all_changed();
             }
-            self.follow(&journal, (&old, &new)).inspect_err(|_| self.is_unsure = true)
+            self.follow(&journal, &old, &new).inspect_err(|_| self.is_unsure = true)
         });
         followed.map_err(|error| {
-            let error = WriteError::Journal(error.to_string());
+            let error = WriteError::from(error);
             shared.state().refused = Some(error.clone());
             error
         })?;
@@ -287,11 +290,13 @@ impl Writer {
     pub(super) fn follow(
         &self,
         journal: &Journal,
-        tables: (&Peers, &Arc<Peers>),
+        old: &Peers,
+        new: &Arc<Peers>,
     ) -> Result<(), JournalError> {
-        let (shared, now) = (&self.shared, self.calendar.generation());
+        let shared = &self.shared;
+        let now = self.calendar.generation();
         let threshold = shared.config.bulk_threshold;
-        follow(&shared.memory, journal, tables, (now, threshold))?;
+        follow(&shared.memory, journal, old, new, now, threshold)?;
         self.count_bulk(journal)
     }
 }
@@ -335,7 +340,8 @@ pub(super) fn remove_messages(
     stream: &HeldStream,
     to: Sequence,
 ) -> Result<(), JournalError> {
-    let (journal, end) = (stage.journal, rows::message(stream, to));
+    let journal = stage.journal;
+    let end = rows::message(stream, to);
     journal.link_rows(&rows::messages(stream), &[], &mut |key, _| {
         let is_gone = key <= end.as_slice();
         if is_gone {

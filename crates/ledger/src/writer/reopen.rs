@@ -4,10 +4,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
 use super::{Writer, free_bytes};
-use crate::error::WriteError;
+use crate::age::fold_bulk;
+use crate::error::{Cause, OpenError, WriteError};
+use crate::follow::Following;
 use crate::held;
-use crate::journal::{Journal, JournalError};
-use crate::replay::Replay;
+use crate::journal::Journal;
 use crate::shared::Shared;
 
 impl Writer {
@@ -35,60 +36,60 @@ impl Writer {
                 }
                 state.refused = settled.err();
             }
-            Err(why) => shared.state().refused = Some(WriteError::Journal(why)),
+            Err(error) => shared.state().refused = Some(WriteError::Journal(Cause::new(error))),
         }
     }
 
-    fn opened_again(&mut self, shared: &Shared, path: &std::path::Path) -> Result<Journal, String> {
-        let journal = Journal::open(path).map_err(|error| error.to_string())?;
-        let text = |error: JournalError| error.to_string();
-        journal.ensure(self.calendar.generation()).map_err(text)?;
+    fn opened_again(&mut self, shared: &Shared, path: &std::path::Path) -> Result<Journal, OpenError> {
+        let journal = Journal::open(path)?;
+        journal.ensure(self.calendar.generation())?;
         journal.hide_before(self.horizon.before);
         // First everything that can fail, then what cannot.
-        let (mut records, mut heard) = (Vec::new(), Vec::new());
+        let mut records = Vec::new();
+        let mut heard = Vec::new();
         for generation in journal.generations() {
             let read = journal.each_record(generation, self.next, |_, record| {
                 records.push((generation, record));
                 Ok(())
             });
-            read.map_err(text)?;
+            read?;
             let read = journal.each_heard(generation, self.next_heard, |_, _, body| {
                 heard.push((generation, body));
                 Ok(())
             });
-            read.map_err(text)?;
+            read?;
         }
-        let last = journal.last_number().map_err(text)?;
-        let last_heard = journal.last_heard().map_err(text)?;
+        let last = journal.last_number()?;
+        let last_heard = journal.last_heard()?;
         let reporters = crate::open_reporters::reporters(&journal, &shared.config);
-        let reporters = reporters.map_err(|error| error.to_string())?;
+        let reporters = reporters?;
         // What the batch that failed had noted is there or not: the journal knows.
-        let shares = journal.shares(self.horizon.before).map_err(text)?;
-        let weightless = journal.weightless_since(self.horizon.before).map_err(text)?;
-        let held = held::sizes(&journal.link_now()).map_err(text)?;
+        let shares = journal.shares(self.horizon.before)?;
+        let weightless = journal.weightless_since(self.horizon.before)?;
+        let held = held::sizes(&journal.link_now())?;
         // A change of peers whose commit failed may be in the journal. Memory counts by the table before it.
         let stored = journal.peers();
         let is_changed = stored.tag != self.peers.tag;
         if is_changed {
             journal.count_peers(Arc::clone(&self.peers));
         }
+        let threshold = shared.config.bulk_threshold;
+        fold_bulk(&shared.memory, &journal, self.calendar.generation(), threshold)?;
         self.shares = shares;
         shared.memory.put_weightless(weightless);
-        let (now, threshold) = (self.calendar.generation(), shared.config.bulk_threshold);
-        let mut replay = Replay::new(&shared.memory, &journal, now, threshold);
-        heard.iter().for_each(|(generation, body)| replay.heard(*generation, body));
-        records.iter().for_each(|(generation, record)| replay.own(*generation, record));
+        let mut following = Following::new(&shared.memory, journal.peers(), &mut self.unsettled);
+        heard.iter().for_each(|(generation, body)| following.replay_heard(*generation, body));
+        records.iter().for_each(|(generation, record)| following.replay(*generation, record));
         self.next = self.next.max(last + 1);
         self.next_heard = self.next_heard.max(last_heard + 1);
-        self.unsettled.extend(replay.unsettled());
         // Of what peers saw, memory may lack what a commit brought that seemed to fail.
         self.held = held;
         self.is_rebuild_due = true;
         if is_changed {
-            let followed = self.follow(&journal, (&self.peers, &stored));
+            let followed = self.follow(&journal, &self.peers, &stored);
             self.peers = stored;
             // Memory has followed in part only: no snapshot is taken of that.
-            followed.map_err(text).inspect_err(|_| self.is_unsure = true)?;
+            followed.inspect_err(|_| self.is_unsure = true)?;
         }
         shared.heard.store(self.next_heard - 1, Relaxed);
         shared.last.store(self.next - 1, Relaxed);
@@ -105,13 +106,12 @@ mod tests {
     use super::*;
     use crate::clock::SystemClock;
     use crate::config::LedgerConfig;
-    use crate::journal::heard::{Body, Origin};
+    use crate::journal::heard::{HeardBody, Origin};
     use crate::journal::row_key;
     use crate::open::{Tallies, open};
     use crate::record::{Record, Verb};
     use crate::reporter::ReporterId;
     use crate::signature::Case;
-    use crate::stage::Stage;
     use crate::testing::peer as peer_of;
     use seenit_link::store::PeerSite;
     use seenit_sites::roster::Caps;
@@ -131,14 +131,12 @@ mod tests {
     fn commit_unheard(writer: &Writer, slot: u16) {
         let (shared, generation) = (&writer.shared, writer.calendar.generation());
         let journal = shared.journal().expect("open");
-        let of = (&*journal, &shared.memory, &shared.config);
-        let time = (generation, writer.calendar.secs());
-        let mut stage = Stage::new(of, time, (writer.next, writer.next_heard));
+        let mut stage = writer.new_stage(&journal, shared);
         let reporter = ReporterId::of_peer(slot, 3);
         let (verb, time) = (Verb::Report, writer.calendar.secs());
         let record = Record { verb, reporter, weight: 10, time, count: 0, case: case(), befores: Vec::new() };
         let origin = Origin { slot, incarnation: 5, sequence: 1 };
-        stage.hear(generation, origin, Body::Counted(record)).expect("staged");
+        stage.hear(generation, origin, HeardBody::Counted(record)).expect("staged");
         stage.commit().expect("durable");
     }
 
@@ -165,7 +163,7 @@ mod tests {
         {
             let journal = writer.shared.journal().expect("open");
             let mut batch = journal.batch();
-            let left = [crate::peers::table::Peer::from(&peer(2, 4))];
+            let left = [crate::peers::table::JournalPeer::from(&peer(2, 4))];
             let changed = journal.peers().changed_to(&left, [0xee; 32]).expect("a table");
             batch.peers(&changed).expect("staged");
             batch.commit().expect("durable");

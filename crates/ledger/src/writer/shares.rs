@@ -23,14 +23,16 @@ impl Writer {
     ) -> Result<(), WriteError> {
         let config = &self.shared.config;
         let own = (reporter.id, Share::Signatures);
-        let (added, most) = (self.shares.added(self.horizon.before, own), share::most(config, reporter));
+        let added = self.shares.added(self.horizon.before, own);
+        let most = share::most(config, reporter);
         if added + stage.new_signatures(cases, most.saturating_sub(added)) > most {
             return Err(WriteError::Share { reporter: reporter.name.clone(), added, most });
         }
         if share::is_vouched(reporter) {
             return Ok(());
         }
-        let (added, most) = (self.added_by_others(known), share::of_others(config));
+        let added = self.added_by_others(known);
+        let most = share::of_others(config);
         if added + stage.new_signatures(cases, most.saturating_sub(added)) > most {
             return Err(WriteError::Reserved { added, most });
         }
@@ -64,7 +66,7 @@ impl Writer {
     /// Notes the keys that a write named.
     pub(super) fn note_named(&mut self, stage: &mut Stage<'_>, verb: Verb, reporter: &Reporter, named: u64) {
         if !share::is_vouched(reporter) {
-            self.note_share(stage, (holder_of(verb, reporter), Share::Named), named);
+            self.note_share(stage, holder_of(verb, reporter), Share::Named, named);
         }
     }
 
@@ -77,7 +79,8 @@ impl Writer {
         if share::is_vouched(reporter) {
             return None;
         }
-        let (config, since) = (&self.shared.config, self.horizon.before);
+        let config = &self.shared.config;
+        let since = self.horizon.before;
         let own = self.shares.added(since, (reporter.id, Share::Texts));
         let of_others = self.by_others(Share::Texts, since, known);
         let own_room = share::texts_max(config).saturating_sub(own);
@@ -94,12 +97,12 @@ impl Writer {
                  texts it reports make no other text a replica"
             );
         }
-        self.note_share(stage, (reporter.id, Share::Texts), added);
+        self.note_share(stage, reporter.id, Share::Texts, added);
     }
 
     /// Notes what somebody added, in memory and in the commit that adds it: later writes of the batch must know.
     /// Where the commit fails, memory is wrong until the journal is opened again; no write is taken before that.
-    pub(super) fn note_share(&mut self, stage: &mut Stage<'_>, (who, what): (ReporterId, Share), more: u64) {
+    pub(super) fn note_share(&mut self, stage: &mut Stage<'_>, who: ReporterId, what: Share, more: u64) {
         if more > 0 {
             let generation = self.calendar.generation();
             let number = self.shares.add(generation, (who, what), more);
@@ -116,15 +119,15 @@ impl Writer {
         known: &HashMap<ReporterId, Reporter>,
     ) -> Result<(Staged, Verb), Problem> {
         let all = (share::WEIGHTLESS, Share::Signatures);
-        let (added, most) =
-            (self.shares.added(self.horizon.before, all), share::most(&self.shared.config, reporter));
+        let added = self.shares.added(self.horizon.before, all);
+        let most = share::most(&self.shared.config, reporter);
         let more = stage.unspoken_of(&write.cases);
         if added + more > most {
             return Err(WriteError::Share { reporter: reporter.name.clone(), added, most }.into());
         }
         let named = share::named(&write.cases);
         let staged = stage.write(write.verb, reporter, write.cases, known)?;
-        self.note_share(stage, all, more);
+        self.note_share(stage, share::WEIGHTLESS, Share::Signatures, more);
         self.note_named(stage, write.verb, reporter, named);
         Ok((staged, write.verb))
     }

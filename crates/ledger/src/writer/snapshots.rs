@@ -8,11 +8,11 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use super::{Reply, Writer};
-use crate::error::WriteError;
+use crate::error::{Cause, WriteError};
 use crate::journal::{Journal, hash_bytes};
-use crate::pulse::Step;
 use crate::shared::Shared;
 use crate::snapshot::{Contents, Copied, FILES, Head, Taken};
+use crate::writer_progress::WriterStep;
 
 /// A snapshot on its way to the disk; its head when it is there. What failed is in the state.
 pub(crate) struct Publishing(JoinHandle<Option<Head>>);
@@ -45,14 +45,15 @@ impl Writer {
 
     fn begin_snapshot(&mut self, is_asked: bool, reply: Reply<()>) {
         let shared = Arc::clone(&self.shared);
-        shared.begin(Step::Snapshot);
+        shared.begin(WriterStep::Snapshot);
         let journal = match self.writable(&shared) {
             Ok(journal) => journal,
             Err(error) => return reply.answer(Err(error)),
         };
+        debug_assert_eq!(self.unsettled.len(), 0, "memory never says what the journal does not know");
         let contents = match self.contents(&shared) {
             Ok(contents) => contents,
-            Err(why) => return note(&shared, Err(why), reply),
+            Err(why) => return note(&shared, Err(why.into()), reply),
         };
         if !is_asked && self.is_in_last(&shared, &contents) {
             return note(&shared, Ok(self.calendar.secs()), reply);
@@ -63,13 +64,13 @@ impl Writer {
         let thread = std::thread::Builder::new().name("snapshot".into());
         let thread = match thread.spawn(move || publish(&publishing, &receiver)) {
             Ok(thread) => thread,
-            Err(error) => return note(&shared, Err(error.to_string()), reply),
+            Err(error) => return note(&shared, Err(Cause::new(error)), reply),
         };
         self.publishing = Some(Publishing(thread));
         match contents.copy(&shared.folder, &shared.memory) {
             // A thread that is gone drops the reply, which answers.
             Ok(copied) => drop(sender.send(Handed { copied, journal, reply })),
-            Err(error) => note(&shared, Err(error.to_string()), reply),
+            Err(error) => note(&shared, Err(Cause::new(error)), reply),
         }
     }
 
@@ -105,7 +106,7 @@ impl Writer {
             return;
         };
         let shared = Arc::clone(&self.shared);
-        shared.begin(Step::Snapshot);
+        shared.begin(WriterStep::Snapshot);
         let head = match thread.join() {
             Ok(Some(head)) => head,
             Ok(None) => return,
@@ -130,14 +131,14 @@ fn publish(shared: &Shared, handed: &mpsc::Receiver<Handed>) -> Option<Head> {
     });
     // A journal that failed is opened again only when nobody reads it.
     drop(journal);
-    let read = read.map_err(|error| error.to_string());
-    let head = read.and_then(|()| copied.publish(&shared.folder, &bulk).map_err(|error| error.to_string()));
+    let read = read.map_err(Cause::new);
+    let head = read.and_then(|()| copied.publish(&shared.folder, &bulk).map_err(Cause::new));
     note(shared, head.as_ref().map(|head| head.time).map_err(Clone::clone), reply);
     head.ok()
 }
 
 /// Notes until when a snapshot has everything, or why there is none, and tells whoever waits.
-fn note(shared: &Shared, result: Result<u64, String>, reply: Reply<()>) {
+fn note(shared: &Shared, result: Result<u64, Cause>, reply: Reply<()>) {
     match result {
         Ok(secs) => {
             let mut state = shared.state();
@@ -146,7 +147,7 @@ fn note(shared: &Shared, result: Result<u64, String>, reply: Reply<()>) {
             reply.answer(Ok(()));
         }
         Err(why) => {
-            shared.state().snapshot_failed = Some(why.clone());
+            shared.state().snapshot_failed = Some(why.to_string());
             reply.answer(Err(WriteError::Journal(why)));
         }
     }

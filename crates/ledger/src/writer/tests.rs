@@ -6,8 +6,10 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use seenit_signature::Kind;
 
 use super::*;
+use crate::appoint::Appointment;
 use crate::clock::SystemClock;
 use crate::config::LedgerConfig;
+use crate::incarnations::IncarnationChange;
 use crate::journal::{Row, RowKey, row_key};
 use crate::ledger::Ledger;
 use crate::open::{Tallies, open};
@@ -15,7 +17,7 @@ use crate::record::Record;
 use crate::reporter::{LOCAL, OPERATOR};
 use crate::signature::Case;
 use crate::testing::{heard, peer};
-use seenit_link::store::Store;
+use seenit_link::store::{LinkBatch, Store};
 use seenit_sites::roster::Caps;
 
 mod deltas;

@@ -19,16 +19,15 @@ use seenit_sites::number::{Generation, Incarnation, Sequence};
 
 use super::Writer;
 use crate::adding::{AddedUp, AddingUp};
-use crate::error::WriteError;
 use crate::held::{self, Held, HeldBytes, base_row, sightings_of};
 use crate::journal::sightings::{OwnStreamKey, SightingsRow};
 use crate::journal::{Journal, JournalError, LinkNow};
 use crate::own_chain::OwnChain;
 use crate::own_log::OwnLog;
 use crate::peers::table::Peers;
-use crate::pulse::Step;
 use crate::seen::PeerSum;
 use crate::shared::Shared;
+use crate::writer_progress::WriterStep;
 
 /// Less than this is rebuilt at once: writes wait for some tens of milliseconds.
 const AT_ONCE_BYTES: u64 = 1 << 20;
@@ -67,7 +66,7 @@ impl Writer {
     pub(super) fn work_aside(&mut self) {
         let shared = Arc::clone(&self.shared);
         if let Some(working) = self.working.take_if(|working| working.thread.is_finished()) {
-            shared.begin(Step::Tick);
+            shared.begin(WriterStep::Tick);
             let panicked = |_| Err(JournalError::Rows("the thread that adds up sightings panicked".into()));
             let done = working.thread.join().unwrap_or_else(panicked);
             self.is_rebuild_due |= working.is_rebuild && (working.is_stale || done.is_err());
@@ -177,10 +176,10 @@ impl Writer {
         let taken = match done {
             Ok(_) if is_stale => Ok(()),
             Ok(Done::Held { stream, bytes, sequence, added }) => {
-                self.put_base(shared, &stream, bytes, (sequence, added))
+                self.put_base(shared, &stream, bytes, sequence, &added)
             }
             Ok(Done::Own { stream, log, to, blocks, value }) => {
-                self.put_own_base(shared, stream, log, (to, blocks, value))
+                self.put_own_base(shared, stream, log, to, &blocks, value)
             }
             Ok(Done::Rebuilt) => {
                 shared.memory.seen.finish_rebuilding();
@@ -191,7 +190,7 @@ impl Writer {
             Err(error) => Err(error),
         };
         if let Err(error) = taken {
-            shared.state().refused = Some(WriteError::Journal(error.to_string()));
+            shared.state().refused = Some(error.into());
         }
     }
 
@@ -201,7 +200,8 @@ impl Writer {
         shared: &Shared,
         stream: &HeldStream,
         before: HeldBytes,
-        (sequence, added): (u64, AddedUp),
+        sequence: u64,
+        added: &AddedUp,
     ) -> Result<(), JournalError> {
         let Ok(journal) = self.writable(shared) else { return Ok(()) };
         let mut batch = journal.batch();
@@ -250,7 +250,9 @@ impl Writer {
         shared: &Shared,
         stream: OwnStreamKey,
         before: OwnLog,
-        (to, blocks, value): (u64, Vec<Vec<u8>>, Option<Digest>),
+        to: u64,
+        blocks: &[Vec<u8>],
+        value: Option<Digest>,
     ) -> Result<(), JournalError> {
         let Ok(journal) = self.writable(shared) else { return Ok(()) };
         let is_same = |log: &&mut OwnLog| log.base == before.base && log.last >= to;
@@ -298,21 +300,21 @@ impl Work {
 
 /// Own deltas of a stream up to one of them, with the base before them.
 pub(crate) fn added_up(journal: &Journal, stream: OwnStreamKey, to: u64) -> Result<AddedUp, JournalError> {
-    let rows = |error: seenit_filter::sightings::SightingsError| JournalError::Rows(error.to_string());
-    let (mut adding, mut base) = (AddingUp::default(), Vec::new());
+    let mut adding = AddingUp::default();
+    let mut base = Vec::new();
     journal.sightings_from(stream, 0, |row, bytes| {
         match row.chunk {
             Some(_) => base.push(bytes.to_vec()),
             None if row.sequence <= to => {
                 adding.push_base(std::mem::take(&mut base));
-                adding.push(decode(bytes).map_err(rows)?).map_err(rows)?;
+                adding.push(decode(bytes)?)?;
             }
             None => {}
         }
         Ok(row.sequence <= to)
     })?;
     adding.push_base(base);
-    adding.finish().map_err(rows)
+    Ok(adding.finish()?)
 }
 
 /// Counts all that is kept of peers in empty sums.

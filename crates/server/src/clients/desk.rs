@@ -125,7 +125,7 @@ impl Desk {
     /// it counts nobody.
     pub(crate) fn see_by_stranger(&self, kind: Kind, digest: &[u8], address: IpAddr) {
         with_signature(kind, digest, |signature| {
-            self.backend.ledger.see_by_stranger(std::iter::once(signature), Network::of(address).into());
+            self.backend.ledger.see_by_anonymous(std::iter::once(signature), Network::of(address).into());
         });
     }
 

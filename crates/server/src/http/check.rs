@@ -239,7 +239,7 @@ pub(crate) async fn see(
     let recipients = asked.or(written).unwrap_or(1);
     caller.spend(Spending::Writes, cost_of_sighting(cost_of(&cases), recipients))?;
     match caller.stranger() {
-        Some(network) => backend.ledger.see_by_stranger(cases.iter().flat_map(Case::iter), network.into()),
+        Some(network) => backend.ledger.see_by_anonymous(cases.iter().flat_map(Case::iter), network.into()),
         None => {
             backend.ledger.see(&cases, recipients)?;
             backend.metrics.seen.inc_by(cases.len() as u64);

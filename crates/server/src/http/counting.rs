@@ -126,7 +126,7 @@ impl Counting {
     ) {
         let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*outcome, Outcome::NotYet) {
-            backend.ledger.see_by_stranger(signatures, network.into());
+            backend.ledger.see_by_anonymous(signatures, network.into());
             let why = "only accounts that the operator made count recipients: what others saw is kept apart, one \
                        for each client network";
             *outcome = Outcome::Refused(why.to_owned());

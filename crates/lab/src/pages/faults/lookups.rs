@@ -12,10 +12,11 @@ use std::time::Instant;
 use seenit_filter::file::FileView;
 use seenit_filter::hash::{Hash128, KeyHasher, SipKey};
 use seenit_filter::{AnyLayout, Filter};
+use seenit_ledger::mapped::Mapped;
 
 use super::super::STREAM;
 use super::super::group::join;
-use super::super::mapped::{Faults, Mapped};
+use super::super::page_faults::Faults;
 use crate::bench::{LabError, Progress};
 use crate::draw;
 
@@ -90,7 +91,7 @@ pub fn cold_lookups(job: &Job) -> Result<[Tally; 2], LabError> {
     let failed = |error| LabError::File { path: job.file.clone(), error };
     // Once through the file, so that memory is as full as it may be before anything is counted.
     io::copy(&mut File::open(&job.file).map_err(failed)?, &mut io::sink()).map_err(failed)?;
-    let mapped = Mapped::open(&job.file).map_err(failed)?;
+    let mapped = mapped(&job.file).map_err(failed)?;
     let filter = in_place(&mapped).map_err(failed)?;
     Ok([0, 1].map(|operation| {
         let hashes = hashes(job.seed, operation, job.keys, job.lookups);
@@ -118,7 +119,7 @@ pub(super) fn after_advice(
     let mut sum = Tally::default();
     for batch in hashes.chunks(BATCH_LOOKUPS) {
         drop_from_memory(path).map_err(failed)?;
-        let mapped = Mapped::open(path).map_err(failed)?;
+        let mapped = mapped(path).map_err(failed)?;
         let tally = look_up(&in_place(&mapped).map_err(failed)?, batch);
         sum.major += tally.major;
         sum.minor += tally.minor;
@@ -141,8 +142,15 @@ pub(super) fn drop_from_memory(_: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// The file. Pages next to the one that is needed would be read too, and then not be missed later.
+fn mapped(path: &Path) -> io::Result<Mapped> {
+    let mapped = Mapped::open(path)?;
+    mapped.expect_random_reads()?;
+    Ok(mapped)
+}
+
 fn in_place(mapped: &Mapped) -> io::Result<Filter<AnyLayout, &[u64]>> {
-    FileView::open(mapped.bytes()).and_then(|view| view.filter()).map_err(io::Error::other)
+    FileView::open(mapped).and_then(|view| view.filter()).map_err(io::Error::other)
 }
 
 fn look_up(filter: &Filter<AnyLayout, &[u64]>, hashes: &[Hash128]) -> Tally {

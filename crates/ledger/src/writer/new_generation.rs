@@ -8,7 +8,6 @@ use seenit_sites::message::Stream;
 use seenit_sites::number;
 
 use super::Writer;
-use crate::error::WriteError;
 use crate::identity::Incarnation;
 use crate::journal::horizon::{MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError};
@@ -26,7 +25,8 @@ impl Writer {
     /// Believes the machine's clock. Where that is behind, what a wrong time hid is to count again: tallies cannot be
     /// made anew while answers are made from them, so that takes a restart.
     pub(super) fn confirm_clock(&mut self) {
-        let (shared, before) = (Arc::clone(&self.shared), self.calendar.generation());
+        let shared = Arc::clone(&self.shared);
+        let before = self.calendar.generation();
         self.calendar.confirm(&*shared.clock);
         let now = self.calendar.generation();
         if now >= before {
@@ -51,7 +51,7 @@ impl Writer {
         }
         match batch.commit() {
             Ok(()) => self.kept_secs = self.calendar.secs(),
-            Err(error) => shared.state().refused = Some(WriteError::Journal(error.to_string())),
+            Err(error) => shared.state().refused = Some(error.into()),
         }
     }
 
@@ -63,8 +63,7 @@ impl Writer {
             return Ok(());
         }
         journal.ensure(now)?;
-        let no_memory = |error: seenit_filter::GeometryError| JournalError::Rows(error.to_string());
-        shared.memory.seen.advance(now).map_err(no_memory)?;
+        shared.memory.seen.advance(now)?;
         shared.memory.clear_bulk(shared.generation(), now);
         self.peer_shares.forget_before(now);
         self.hide_old(shared, journal, now)?;
@@ -82,7 +81,8 @@ impl Writer {
 
     /// Counts all bulk marks anew, where some may have gone.
     pub(super) fn count_bulk(&self, journal: &Journal) -> Result<(), JournalError> {
-        let (now, threshold) = (self.calendar.generation(), self.shared.config.bulk_threshold);
+        let now = self.calendar.generation();
+        let threshold = self.shared.config.bulk_threshold;
         let marks = BulkMarks::count(journal, now, threshold)?;
         self.shared.promoted.store(marks.today, Relaxed);
         self.shared.bulk.store(marks.all, Relaxed);
@@ -110,7 +110,8 @@ impl Writer {
         };
         let mut batch = journal.batch();
         for life in lives {
-            let (incarnation, end) = (number::Incarnation(life.id), life.last.unwrap_or(last).min(last));
+            let incarnation = number::Incarnation(life.id);
+            let end = life.last.unwrap_or(last).min(last);
             let sequence = end + 1 - life.first;
             let chain = OwnChain::new(shared, incarnation, Stream::Records);
             if let Some(value) = chain.value_at(journal, sequence)? {

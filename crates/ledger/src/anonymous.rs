@@ -1,16 +1,17 @@
-//! What strangers saw: clients beyond this machine without an account, whose addresses can be forged.
+//! What anonymous clients saw: those beyond this machine without an account, whose addresses can be forged.
 //!
-//! One datagram proves nothing, and neither do a million of them. So what strangers say is kept apart from what is
+//! One datagram proves nothing, and neither do a million of them. So what they say is kept apart from what is
 //! counted: for each signature, how many client networks said that they got it, each once, whatever number of
 //! recipients it names. It makes a reason and never a verdict. It is not journalled, other sites are not told, and it
-//! takes as much memory as this table: who floods it displaces what strangers said, and nothing else.
+//! takes as much memory as this table: who floods it displaces what they said, and nothing else.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use seenit_filter::hash::{Hash128, SipKey};
 
-/// Client networks from which a reason says what strangers saw. Fewer are what forging a handful of datagrams gives.
-pub const STRANGER_NETWORKS_MIN: u32 = 8;
+/// Client networks from which a reason says what anonymous clients saw. Fewer are what forging a handful of datagrams
+/// gives.
+pub const ANONYMOUS_NETWORKS_MIN: u32 = 8;
 
 /// Places for signatures in one bucket.
 const WAYS: usize = 8;
@@ -25,8 +26,8 @@ const KEPT: u64 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientNetwork(pub std::net::Ipv6Addr);
 
-/// What strangers saw.
-pub(crate) struct Strangers {
+/// What anonymous clients saw.
+pub(crate) struct AnonymousSightings {
     buckets: Box<[Mutex<[Sighted; WAYS]>]>,
 }
 
@@ -45,9 +46,9 @@ impl Sighted {
     }
 }
 
-impl Strangers {
+impl AnonymousSightings {
     pub(crate) fn new() -> Self {
-        Strangers { buckets: (0..BUCKETS).map(|_| Mutex::default()).collect() }
+        AnonymousSightings { buckets: (0..BUCKETS).map(|_| Mutex::default()).collect() }
     }
 
     fn bucket(&self, hash: Hash128) -> MutexGuard<'_, [Sighted; WAYS]> {
@@ -71,7 +72,7 @@ impl Strangers {
         bucket[place].networks |= bit;
     }
 
-    /// How many networks of strangers got a message with this signature, at least.
+    /// How many networks of anonymous clients got a message with this signature, at least.
     pub(crate) fn networks(&self, generation: u64, hash: Hash128) -> u32 {
         let bucket = self.bucket(hash);
         let known = bucket.iter().find(|one| one.hash == hash.lo && one.is_of(generation));
@@ -97,28 +98,28 @@ mod tests {
 
     #[test]
     fn a_network_counts_once_and_never_more_networks_than_there_are() {
-        let (strangers, sip) = (Strangers::new(), SipKey::new([7; 16]));
-        (0..1000).for_each(|_| strangers.see(&sip, 5, hash(1), network(1)));
-        assert_eq!(strangers.networks(5, hash(1)), 1);
-        (0..20).for_each(|number| strangers.see(&sip, 5, hash(1), network(number)));
-        assert!((STRANGER_NETWORKS_MIN..=20).contains(&strangers.networks(5, hash(1))));
-        assert_eq!(strangers.networks(5, hash(2)), 0);
+        let (seen, sip) = (AnonymousSightings::new(), SipKey::new([7; 16]));
+        (0..1000).for_each(|_| seen.see(&sip, 5, hash(1), network(1)));
+        assert_eq!(seen.networks(5, hash(1)), 1);
+        (0..20).for_each(|number| seen.see(&sip, 5, hash(1), network(number)));
+        assert!((ANONYMOUS_NETWORKS_MIN..=20).contains(&seen.networks(5, hash(1))));
+        assert_eq!(seen.networks(5, hash(2)), 0);
     }
 
     #[test]
     fn sightings_are_forgotten_after_two_generations() {
-        let (strangers, sip) = (Strangers::new(), SipKey::new([7; 16]));
-        strangers.see(&sip, 5, hash(1), network(1));
-        let networks = [4, 5, 6, 7].map(|generation| strangers.networks(generation, hash(1)));
+        let (seen, sip) = (AnonymousSightings::new(), SipKey::new([7; 16]));
+        seen.see(&sip, 5, hash(1), network(1));
+        let networks = [4, 5, 6, 7].map(|generation| seen.networks(generation, hash(1)));
         assert_eq!(networks, [0, 1, 1, 0]);
     }
 
     #[test]
     fn a_flood_of_signatures_displaces_those_that_fewest_networks_saw() {
-        let (strangers, sip) = (Strangers::new(), SipKey::new([7; 16]));
-        (0..30).for_each(|number| strangers.see(&sip, 5, hash(1), network(number)));
-        (2..200_000).for_each(|number| strangers.see(&sip, 5, hash(number), network(1)));
-        assert!(strangers.networks(5, hash(1)) >= STRANGER_NETWORKS_MIN);
-        assert!(strangers.memory_bytes() < 1 << 20);
+        let (seen, sip) = (AnonymousSightings::new(), SipKey::new([7; 16]));
+        (0..30).for_each(|number| seen.see(&sip, 5, hash(1), network(number)));
+        (2..200_000).for_each(|number| seen.see(&sip, 5, hash(number), network(1)));
+        assert!(seen.networks(5, hash(1)) >= ANONYMOUS_NETWORKS_MIN);
+        assert!(seen.memory_bytes() < 1 << 20);
     }
 }

@@ -13,7 +13,7 @@ const SPARE_PERCENT: u64 = 25;
 
 /// New signatures of the tally by the generation in which they came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Growth {
+pub(crate) struct TallyGrowth {
     added: BTreeMap<u64, u64>,
 }
 
@@ -32,10 +32,10 @@ pub(crate) struct Fill {
     pub(crate) record_generations: u64,
 }
 
-impl Growth {
+impl TallyGrowth {
     /// New signatures that somebody knows of: of a snapshot, or counted from the journal.
     pub(crate) fn known(added: impl IntoIterator<Item = (u64, u64)>) -> Self {
-        Growth { added: added.into_iter().collect() }
+        TallyGrowth { added: added.into_iter().collect() }
     }
 
     /// More new signatures came in a generation.
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_young_site_is_full_when_its_room_is_used_up() {
-        let growth = Growth::known((100..105).map(|day| (day, 100)));
+        let growth = TallyGrowth::known((100..105).map(|day| (day, 100)));
         let fill = Fill { oldest: 100, ..FILL };
         assert_eq!((growth.rate(104), growth.full_in(fill)), (100, Some(5.0)));
         assert_eq!(growth.enough(fill), 3800, "3000 and a quarter");
@@ -119,22 +119,22 @@ mod tests {
 
     #[test]
     fn what_expires_makes_room() {
-        let growth = Growth::known((0..105).map(|day| (day, 30)));
+        let growth = TallyGrowth::known((0..105).map(|day| (day, 30)));
         assert_eq!(growth.full_in(Fill { held: 900, ..FILL }), None);
         assert_eq!(growth.full_in(Fill { held: 900, oldest: 90, ..FILL }), Some(100.0 / 30.0));
     }
 
     #[test]
     fn generations_that_nobody_counted_are_taken_for_usual_ones() {
-        let growth = Growth::known([(104, 30)]);
+        let growth = TallyGrowth::known([(104, 30)]);
         assert_eq!(growth.full_in(Fill { held: 900, ..FILL }), None);
     }
 
     #[test]
     fn a_wave_counts_at_once_and_silence_is_never_full() {
-        let growth = Growth::known([(103, 10), (104, 600)]);
+        let growth = TallyGrowth::known([(103, 10), (104, 600)]);
         assert!(growth.full_in(FILL).is_some_and(|generations| generations < 1.0));
-        assert_eq!(Growth::default().full_in(FILL), None);
-        assert_eq!(Growth::default().enough(Fill { held: 0, ..FILL }), 1300);
+        assert_eq!(TallyGrowth::default().full_in(FILL), None);
+        assert_eq!(TallyGrowth::default().enough(Fill { held: 0, ..FILL }), 1300);
     }
 }

@@ -12,15 +12,16 @@ use seenit_link::store::{HeardItems, LinkBatch};
 use seenit_sites::message::Stream;
 
 use super::{Job, Writer};
-use crate::age::{self, low_water};
+use crate::age::low_water;
 use crate::error::WriteError;
+use crate::follow;
 use crate::journal::horizon::{MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError};
-use crate::pulse::Step;
 use crate::record::{Record, Verb};
 use crate::share::{self, Share};
 use crate::shared::Shared;
 use crate::signature::Case;
+use crate::writer_progress::WriterStep;
 
 /// The least bytes of a signature in a record: its number, a length, and the shortest digest.
 const SIGNATURE_BYTES_MIN: usize = 11;
@@ -53,9 +54,11 @@ impl Writer {
     /// Forgets generations, oldest first, until the tally holds no more than `goal`, or has but the present generation
     /// and what does not age.
     fn forget_oldest(&mut self, shared: &Shared, journal: &Journal, goal: u64) -> Result<(), JournalError> {
-        shared.begin(Step::Forget);
-        let (table, now) = (&shared.memory.table, self.calendar.generation());
-        let (held, before) = (table.len(), self.horizon.before);
+        shared.begin(WriterStep::Forget);
+        let table = &shared.memory.table;
+        let now = self.calendar.generation();
+        let held = table.len();
+        let before = self.horizon.before;
         for generation in journal.generations() {
             if table.len() <= goal || generation >= now {
                 break;
@@ -64,10 +67,15 @@ impl Writer {
                 self.move_horizon(shared, journal, generation + 1, true)?;
             }
         }
+        assert!(
+            self.horizon.before <= now.max(before),
+            "the present generation and protections are never forgotten"
+        );
         self.note_room();
-        shared.begin(Step::Commit);
+        shared.begin(WriterStep::Commit);
         if self.horizon.before > before {
-            let (kept, signatures) = (now + 1 - self.horizon.before, held.saturating_sub(table.len()));
+            let kept = now + 1 - self.horizon.before;
+            let signatures = held.saturating_sub(table.len());
             let capacity = table.capacity();
             tracing::warn!(
                 kept_generations = kept,
@@ -105,7 +113,7 @@ impl Writer {
         self.is_snapshot_due = true;
         for generation in journal.generations() {
             if (hidden_before..before).contains(&generation) {
-                age::hide(&shared.memory, journal, generation).inspect_err(|_| self.is_unsure = true)?;
+                follow::hide(&shared.memory, journal, generation).inspect_err(|_| self.is_unsure = true)?;
             }
         }
         journal.hide_before(before);
@@ -117,7 +125,8 @@ impl Writer {
     /// New signatures of those jobs that will not be refused for the share of whom they come from: what is refused
     /// makes nobody forget.
     fn wanted(&self, shared: &Shared, journal: &Journal, jobs: &[Job]) -> u64 {
-        let (mut fresh, mut asked) = (HashSet::new(), HashMap::new());
+        let mut fresh = HashSet::new();
+        let mut asked = HashMap::new();
         let known = shared.reporters.read().unwrap_or_else(PoisonError::into_inner);
         let (mut of_others, most_of_others) =
             (self.added_by_others(&known), share::of_others(&shared.config));
@@ -136,7 +145,8 @@ impl Writer {
                     let share = (holder, Share::Signatures);
                     let asked =
                         asked.entry(holder).or_insert_with(|| self.shares.added(self.horizon.before, share));
-                    let (more, is_vouched) = (new.len() as u64, share::is_vouched(reporter));
+                    let more = new.len() as u64;
+                    let is_vouched = share::is_vouched(reporter);
                     let is_within = *asked + more <= share::most(&shared.config, reporter);
                     if is_within && (is_vouched || of_others + more <= most_of_others) {
                         *asked += more;
@@ -153,10 +163,12 @@ impl Writer {
 
     /// Adds the new signatures of what was heard. What is as old as the oldest that is kept makes nobody forget.
     fn add_heard(&self, shared: &Shared, journal: &Journal, batch: &LinkBatch, fresh: &mut HashSet<Hash128>) {
-        let (config, now) = (&shared.config, self.calendar.generation());
+        let config = &shared.config;
+        let now = self.calendar.generation();
         let oldest = journal.live().into_iter().min().unwrap_or(0);
         for heard in records_of(batch) {
-            let (slot, most) = (heard.stream.slot.0, share::of_peer(config, config.capacity));
+            let slot = heard.stream.slot.0;
+            let most = share::of_peer(config, config.capacity);
             let added = self.peer_shares.added(now, (slot, Share::Signatures));
             let before = fresh.len() as u64;
             for record in heard.items.iter().filter_map(|bytes| Record::heard(bytes, slot).ok()) {

@@ -1,31 +1,6 @@
-//! A filter file of the experiment's own, mapped; and the faults that looking at it costs.
-#![allow(unsafe_code)]
+//! The page faults of a thread: what looking at a mapped file costs.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::Path;
-
-use memmap2::Mmap;
-
-/// A mapped file.
-pub(super) struct Mapped(Mmap);
-
-impl Mapped {
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        // SAFETY: the mapping is read-only, and the file is a temporary one with a name of its own, written to the end
-        // and closed before anybody maps it. Somebody who cut it short meanwhile would end this process (a bus error).
-        let map = unsafe { Mmap::map(&file) }?;
-        // Pages next to the one that is needed would be read too, and then not be missed later.
-        #[cfg(unix)]
-        map.advise(memmap2::Advice::Random)?;
-        Ok(Mapped(map))
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
+use std::fs;
 
 /// Faults of a thread since it began: those that had to read a file, and the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

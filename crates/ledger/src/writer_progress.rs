@@ -10,7 +10,7 @@ pub(crate) const STUCK_SECS: u64 = 10;
 
 /// What the writer does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum WriterStep {
     Commit,
     Forget,
     Tick,
@@ -20,31 +20,31 @@ pub(crate) enum Step {
     Reopen,
 }
 
-impl Step {
+impl WriterStep {
     fn as_str(self) -> &'static str {
         match self {
-            Step::Commit => "a commit and its answers",
-            Step::Forget => "forgetting the oldest generation",
-            Step::Tick => "seen counts and aging",
-            Step::Snapshot => "a snapshot",
-            Step::Peers => "a change of peers",
-            Step::Life => "a new incarnation",
-            Step::Reopen => "opening the journal again",
+            WriterStep::Commit => "a commit and its answers",
+            WriterStep::Forget => "forgetting the oldest generation",
+            WriterStep::Tick => "seen counts and aging",
+            WriterStep::Snapshot => "a snapshot",
+            WriterStep::Peers => "a change of peers",
+            WriterStep::Life => "a new incarnation",
+            WriterStep::Reopen => "opening the journal again",
         }
     }
 }
 
 /// The writer's step, and the second of the steady clock in which it began; none while it waits for work.
 #[derive(Debug, Default)]
-pub(crate) struct Pulse(Mutex<Option<(Step, u64)>>);
+pub(crate) struct WriterProgress(Mutex<Option<(WriterStep, u64)>>);
 
-impl Pulse {
-    fn lock(&self) -> MutexGuard<'_, Option<(Step, u64)>> {
+impl WriterProgress {
+    fn lock(&self) -> MutexGuard<'_, Option<(WriterStep, u64)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The writer begins a step.
-    pub(crate) fn begin(&self, step: Step, steady_secs: u64) {
+    pub(crate) fn begin(&self, step: WriterStep, steady_secs: u64) {
         *self.lock() = Some((step, steady_secs));
     }
 
