@@ -2,7 +2,7 @@
 
 use seenit_filter::cells::CellsMut;
 use seenit_filter::counting::{CountingFilter, Rule};
-use seenit_filter::file::{self, FileView, Kind, StoredCells};
+use seenit_filter::file::{self, FileView, FileKind, StoredCells};
 use seenit_filter::{HugePages, Layout};
 
 use crate::format::probes;
@@ -11,7 +11,7 @@ use crate::format::probes;
 pub(crate) fn check<R: Rule>(bytes: &[u8], view: FileView<'_>) {
     assert!(view.filter().is_err(), "counts are no bits");
     let sound = view.check_all(|_| ()).is_ok();
-    if let Kind::Packed { .. } = view.header().kind {
+    if let FileKind::Packed { .. } = view.header().kind {
         let in_place = view.packed::<R>().expect("the bytes are aligned");
         let mut copy = view.to_packed::<R>(HugePages::Default).expect("no more memory than the file has");
         assert!(in_place.cells().words() == copy.cells().words(), "copy and original differ");

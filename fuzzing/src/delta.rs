@@ -7,7 +7,7 @@ use seenit_filter::cells::{Cells, CellsMut, PackedCells, Packing};
 use seenit_filter::counting::{CountingFilter, Refined};
 use seenit_filter::delta::{BitGain, CountGain, Diff, ENVELOPE_BYTES, Follower, cells};
 use seenit_filter::file::{self, FileView};
-use seenit_filter::hash::Fingerprint;
+use seenit_filter::hash::KeyFingerprint;
 use seenit_filter::{AnyLayout, Filter, Flat, HugePages};
 
 use crate::model::drawn;
@@ -15,7 +15,7 @@ use crate::model::drawn;
 /// Bits of the filter and cells of the counts: some pages, the last one not full.
 const BITS: u64 = 70_001;
 const CELLS: u64 = 9_001;
-const FINGERPRINT: Fingerprint = Fingerprint([7; 16]);
+const FINGERPRINT: KeyFingerprint = KeyFingerprint([7; 16]);
 /// Where the checksum of a delta begins.
 const CHECKSUM_AT: usize = 48;
 

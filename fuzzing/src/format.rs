@@ -5,15 +5,15 @@
 //! filter, one file.
 
 use seenit_filter::counting::{Intuitive, Refined, RuleName};
-use seenit_filter::file::{self, DIGEST_BYTES, FileView, Kind};
+use seenit_filter::file::{self, DIGEST_BYTES, FileView, FileKind};
 use seenit_filter::hash::Hash128;
 use seenit_filter::{
-    AnyLayout, Filter, Flat, FormatError, HugePages, Layout, Line, PAGE_BITS, PAGE_BYTES, Paged,
+    AnyLayout, Filter, Flat, FormatError, HugePages, Layout, Line, PAGE_BYTES, Paged,
 };
 
 use crate::counting;
 use crate::forge::{forge, mode};
-use crate::model::{all_set, drawn, positions};
+use crate::model::{all_set, drawn};
 
 /// Lookups a file. A file here has few pages, so this many meet all of them, most of the time.
 const LOOKUPS: usize = 24;
@@ -54,7 +54,7 @@ fn check_opened(bytes: &[u8], view: FileView<'_>) {
     let pages = header.pages();
     let damaged: Vec<u64> = (0..pages).filter(|&page| view.check_page(page as usize).is_err()).collect();
     match header.kind.rule() {
-        None if matches!(header.kind, Kind::Bins { .. }) => check_bins(bytes, view),
+        None if matches!(header.kind, FileKind::Bins { .. }) => check_bins(bytes, view),
         None => check_plain(bytes, view, &damaged),
         Some(RuleName::Intuitive) => counting::check::<Intuitive>(bytes, view),
         Some(RuleName::Refined) => counting::check::<Refined>(bytes, view),
@@ -149,7 +149,7 @@ pub fn check_forge() {
         Line::new(65).expect("in range").any(),
     ];
     for layout in layouts {
-        let fingerprint = seenit_filter::hash::Fingerprint([7; 16]);
+        let fingerprint = seenit_filter::hash::KeyFingerprint([7; 16]);
         let mut filter = Filter::new(layout, None, fingerprint, HugePages::Default).expect("memory");
         drawn(1, 100).for_each(|hash| filter.insert(hash));
         let mut input = vec![mode::SEAL_ALL];

@@ -27,21 +27,21 @@
 //!
 //! # Which plan
 //!
-//! Split the memory with [`Goal::StrangerCredit`], whatever the cuts. Of 3,000 evenly spaced weights up to 5,
+//! Split the memory with [`Goal::AbsentCredit`], whatever the cuts. Of 3,000 evenly spaced weights up to 5,
 //! in 10 bins of 30,000 bits in all (*best* cuts are those with the least invalidation cost; deviation and false
 //! hits are the two parts of the member error, see [`Standing`]):
 //!
-//! | cuts | memory split by | stranger credit | any fires | deviation | false hits |
+//! | cuts | memory split by | absent key credit | any fires | deviation | false hits |
 //! |---|---|---|---|---|---|
 //! | best | invalidation cost | 0.137 | 36.5 % | 0.202 | 0.122 |
-//! | best | stranger credit | 0.110 | 14.5 % | 0.202 | 0.092 |
+//! | best | absent key credit | 0.110 | 14.5 % | 0.202 | 0.092 |
 //! | best | one common rate | 0.115 | 8.0 % | 0.202 | 0.094 |
-//! | even | stranger credit | 0.157 | 12.7 % | 0.125 | 0.141 |
+//! | even | absent key credit | 0.157 | 12.7 % | 0.125 | 0.141 |
 //! | even | one common rate | 0.205 | 7.9 % | 0.125 | 0.185 |
 //! | none | one filter, mean weight | 0.020 | 0.8 % | 1.250 | 0.000 |
 //!
-//! The invalidation cost charges a bin's rate once a member, so small light bins get too little: strangers are
-//! credited with more than at one common rate. No bins at all are best for strangers and useless for members. With
+//! The invalidation cost charges a bin's rate once a member, so small light bins get too little: absent keys are
+//! credited with more than at one common rate. No bins at all are best for absent keys and useless for members. With
 //! a third of a bit a key, the size of the paper's experiment, ten bins are worth no more than one filter that
 //! holds the heaviest keys only.
 //!
@@ -66,7 +66,7 @@ pub use weights::Weights;
 
 use crate::error::BinError;
 use crate::filter::Filter;
-use crate::hash::{BATCH_KEYS, Fingerprint, Hash128, KeyHasher};
+use crate::hash::{BATCH_KEYS, Hash128, KeyFingerprint, KeyHasher};
 use crate::layout::{Flat, Layout, MAX_BITS, within};
 use crate::maths::bins::{Bin, best_k};
 use crate::memory::HugePages;
@@ -91,10 +91,10 @@ pub enum Goal {
     EqualBits,
     /// The split with the least invalidation cost.
     Invalidation,
-    /// The split with the least `sum w_i f_i`, the weight a stranger is credited with.
+    /// The split with the least `sum w_i f_i`, the weight an absent key is credited with.
     ///
     /// For choosing cuts it is a poor guide when taken alone: one bin for almost all keys is its favourite.
-    StrangerCredit,
+    AbsentCredit,
 }
 
 /// Cuts and the bits of each bin.
@@ -199,7 +199,7 @@ impl BinFilter {
     /// [`dropped_keys`](Self::dropped_keys) counts them. A plan has some bits, so some bin stays.
     pub fn build<K, H: KeyHasher<K>>(
         hasher: &H,
-        fingerprint: Fingerprint,
+        fingerprint: KeyFingerprint,
         keys: &[K],
         weights: &Weights,
         plan: &Plan,
@@ -220,7 +220,7 @@ impl BinFilter {
     /// Empty filters of `bits` bits each for bins that somebody else cut; their keys are to be
     /// [inserted](Self::insert). Weights may be negative here: credit is then taken away. A bin without bits is
     /// dropped.
-    pub fn empty(fingerprint: Fingerprint, bins: &[Bin], bits: &[u64]) -> Result<Self, BinError> {
+    pub fn empty(fingerprint: KeyFingerprint, bins: &[Bin], bits: &[u64]) -> Result<Self, BinError> {
         within("bins", bins.len() as u64, BINS_MAX as u64)?;
         if bits.len() != bins.len() {
             return Err(BinError::Count { what: "sizes", found: bits.len(), expected: bins.len() });

@@ -33,7 +33,7 @@ use crate::memory::PAGE_WORDS;
 /// The widest packed cell. Counts beyond 65,535 are what split storage is for.
 pub const CELL_BITS_MAX: u32 = 16;
 
-/// Words of a cache line.
+/// CellWords of a cache line.
 pub(crate) const LINE_WORDS: usize = 8;
 
 /// How cells of one width lie in words.
@@ -167,7 +167,7 @@ pub(crate) fn place_at(address: u64) -> (usize, u32) {
 
 /// The words of packed cells, with or without writers beside the reader.
 #[derive(Clone, Copy, Debug)]
-pub enum Words<'a> {
+pub enum CellWords<'a> {
     /// Nobody writes to them meanwhile.
     Own(&'a [u64]),
     /// Threads share them.
@@ -259,7 +259,7 @@ pub trait Cells {
 
     /// The words that hints are read from, where hints are packed in words.
     #[inline(always)]
-    fn words(&self) -> Option<Words<'_>> {
+    fn words(&self) -> Option<CellWords<'_>> {
         None
     }
 

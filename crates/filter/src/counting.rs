@@ -58,12 +58,12 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::swap;
 
-use self::ahead::Batch;
+use self::ahead::KeyBatch;
 use self::one_line::OneLine;
 use crate::cells::{Cells, CellsMut, LINE_WORDS, PackedCells, Packing};
 use crate::error::{CutError, GeometryError, NotCounted, Unlike};
 use crate::filter::{Filter, Promise, same_promise};
-use crate::hash::{Fingerprint, Hash128, KeyHasher};
+use crate::hash::{Hash128, KeyFingerprint, KeyHasher};
 use crate::layout::{AnyLayout, Layout, bit_of, same, word_of};
 use crate::maths::MAX_K;
 use crate::memory::{HugePages, PAGE_WORDS};
@@ -76,7 +76,7 @@ pub struct CountingFilter<R, L = AnyLayout, C = PackedCells> {
     cells: C,
     one_line: Option<OneLine>,
     promise: Option<Promise>,
-    fingerprint: Fingerprint,
+    fingerprint: KeyFingerprint,
     rule: PhantomData<R>,
 }
 
@@ -102,7 +102,7 @@ const FEW_PROBES: usize = 8;
 fn cut_of<L: Layout, C: Cells>(
     layout: L,
     cells: &C,
-    fingerprint: Fingerprint,
+    fingerprint: KeyFingerprint,
     least: u64,
 ) -> Result<Filter<L>, CutError> {
     if least == 0 || least > cells.cap() {
@@ -177,7 +177,7 @@ fn count_many_in<L: Layout, C: Cells, K, H: KeyHasher<K>>(
         return way.count_many((layout, cells), hasher, keys, counts);
     }
     let (mut keys, mut counts) = (keys, counts.iter_mut());
-    let (mut now, mut ahead) = (&mut Batch::new(), &mut Batch::new());
+    let (mut now, mut ahead) = (&mut KeyBatch::new(), &mut KeyBatch::new());
     let mut more = ahead.fetch(layout, cells, hasher, &mut keys);
     while more {
         swap(&mut now, &mut ahead);
@@ -216,7 +216,7 @@ impl<R: Rule, L: Layout> CountingFilter<R, L> {
         layout: L,
         packing: Packing,
         promise: Option<Promise>,
-        fingerprint: Fingerprint,
+        fingerprint: KeyFingerprint,
         huge: HugePages,
     ) -> Result<Self, GeometryError> {
         check_layout(&layout, packing.per_page())?;
@@ -231,7 +231,7 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
         layout: L,
         cells: C,
         promise: Option<Promise>,
-        fingerprint: Fingerprint,
+        fingerprint: KeyFingerprint,
     ) -> Result<Self, GeometryError> {
         check_layout(&layout, cells.per_page())?;
         if cells.len() != layout.bits() {
@@ -257,7 +257,7 @@ impl<R: Rule, L: Layout, C: Cells> CountingFilter<R, L, C> {
     }
 
     /// The fingerprint of the key its hashes are made with.
-    pub fn fingerprint(&self) -> Fingerprint {
+    pub fn fingerprint(&self) -> KeyFingerprint {
         self.fingerprint
     }
 
@@ -340,7 +340,7 @@ impl<R: Rule, L: Layout, C: CellsMut> CountingFilter<R, L, C> {
     /// Counts many keys once more each: hashes and prefetches one batch while it writes the one before.
     pub fn insert_many<K, H: KeyHasher<K>>(&mut self, hasher: &H, keys: &[K]) {
         let mut keys = keys;
-        let (mut now, mut ahead) = (&mut Batch::new(), &mut Batch::new());
+        let (mut now, mut ahead) = (&mut KeyBatch::new(), &mut KeyBatch::new());
         let mut more = ahead.fetch(&self.layout, &self.cells, hasher, &mut keys);
         while more {
             swap(&mut now, &mut ahead);

@@ -56,7 +56,7 @@ pub use bit_gain::{BitGain, bound_of_bits};
 pub use count_gain::{CountGain, Follower, bound_of_cells};
 pub use diff::{Diff, NewFile};
 pub(crate) use envelope::MAGIC;
-pub use envelope::{ENVELOPE_BYTES, Envelope, Kind, ShortDigest};
+pub use envelope::{DeltaKind, ENVELOPE_BYTES, Envelope, ShortDigest};
 pub use error::DeltaError;
 
 /// What came of a gain that was not refused.

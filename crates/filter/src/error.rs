@@ -1,6 +1,6 @@
 //! What can be wrong with a geometry, a union or a file, in words that name the offending value.
 
-use crate::hash::Fingerprint;
+use crate::hash::KeyFingerprint;
 
 /// A filter that cannot be made as asked.
 #[derive(Debug, thiserror::Error)]
@@ -347,9 +347,9 @@ pub enum FormatError {
     #[error("key fingerprint: the file was built with key {found}, not with {expected}")]
     ForeignKey {
         /// The fingerprint of the key at hand.
-        expected: Fingerprint,
+        expected: KeyFingerprint,
         /// The fingerprint in the file.
-        found: Fingerprint,
+        found: KeyFingerprint,
     },
     /// Another kind of filter than was asked for.
     #[error("kind: the file holds {found}, not {wanted}")]

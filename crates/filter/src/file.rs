@@ -19,7 +19,7 @@ mod write;
 pub use bins::{BinFile, Note};
 pub use header::{FORMAT_VERSION, Header};
 pub(crate) use header::{MAGIC, PATCHABLE, layout_code, seal};
-pub use kind::Kind;
+pub use kind::FileKind;
 pub use view::FileView;
 pub use write::{Stored, StoredCells, digest, write};
 pub(crate) use write::{pages_of, table_of, write_parts};

@@ -1,7 +1,7 @@
 //! A filter: a layout, the pages it describes, and the promise made about them.
 
 use crate::error::{GeometryError, Unlike};
-use crate::hash::{Fingerprint, Hash128, KeyHasher};
+use crate::hash::{Hash128, KeyFingerprint, KeyHasher};
 use crate::layout::{AnyLayout, Layout, clear, same};
 use crate::maths::cardinality::Estimate;
 use crate::memory::{HugePages, PageBuf};
@@ -22,7 +22,7 @@ pub struct Promise {
 pub struct Filter<L = AnyLayout, S = PageBuf> {
     layout: L,
     promise: Option<Promise>,
-    fingerprint: Fingerprint,
+    fingerprint: KeyFingerprint,
     cleared: u64,
     words: S,
     simd: Simd,
@@ -49,7 +49,7 @@ impl<L: Layout> Filter<L> {
     pub fn new(
         layout: L,
         promise: Option<Promise>,
-        fingerprint: Fingerprint,
+        fingerprint: KeyFingerprint,
         huge: HugePages,
     ) -> Result<Self, GeometryError> {
         let words = PageBuf::zeroed(layout.pages(), huge)?;
@@ -62,7 +62,7 @@ impl<L: Layout, S: AsRef<[u64]>> Filter<L, S> {
     pub(crate) fn from_parts(
         layout: L,
         promise: Option<Promise>,
-        fingerprint: Fingerprint,
+        fingerprint: KeyFingerprint,
         words: S,
     ) -> Self {
         debug_assert_eq!(words.as_ref().len() as u64 * 64, layout.pages() * crate::memory::PAGE_BITS);
@@ -92,7 +92,7 @@ impl<L: Layout, S: AsRef<[u64]>> Filter<L, S> {
     }
 
     /// The fingerprint of the key its hashes are made with.
-    pub fn fingerprint(&self) -> Fingerprint {
+    pub fn fingerprint(&self) -> KeyFingerprint {
         self.fingerprint
     }
 

@@ -9,7 +9,7 @@ mod sip;
 mod sip_x86;
 mod unkeyed;
 
-pub use sip::{Fingerprint, SipKey};
+pub use sip::{KeyFingerprint, SipKey};
 pub use unkeyed::Unkeyed;
 
 /// How many keys are hashed and prefetched ahead of their probes.

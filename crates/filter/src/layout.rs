@@ -60,7 +60,7 @@ pub trait Layout: Copy + PartialEq + std::fmt::Debug {
     /// The expected false-positive rate after `keys` distinct keys.
     fn expected_rate(&self, keys: u64) -> f64;
 
-    /// The false-positive rate that these very bits amount to, for strangers hashed at random.
+    /// The false-positive rate that these very bits amount to, for absent keys hashed at random.
     fn present_rate(&self, words: &[u64]) -> f64;
 
     /// The expected number of distinct pages one lookup touches.

@@ -1,7 +1,7 @@
-//! Retouching: strangers that hit a filter are taken out of it by clearing bits, at a price in members.
+//! Retouching: absent keys that hit a filter are taken out of it by clearing bits, at a price in members.
 //!
-//! A stranger that hits stops to hit as soon as one of its bits is cleared. Every member that uses the bit is lost
-//! with it, and so is every other stranger that hits through it: a *side effect*, this one welcome. Which bit to
+//! An absent key that hits stops to hit as soon as one of its bits is cleared. Every member that uses the bit is lost
+//! with it, and so is every other absent key that hits through it: a *side effect*, this one welcome. Which bit to
 //! clear is the whole question, and an [`Algorithm`] answers it. All of them take the keys to remove in order
 //! and clear one bit of each that still hits:
 //!
@@ -69,7 +69,7 @@ pub enum Weighing {
 pub struct Known<'a> {
     /// The keys that were inserted: the paper's A.
     pub members: Option<&'a [Hash128]>,
-    /// Strangers that hit and are not to be removed: the paper's F_P without its B.
+    /// Absent keys that hit and are not to be removed: the paper's F_P without its B.
     pub others: Option<&'a [Hash128]>,
 }
 

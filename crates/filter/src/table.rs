@@ -20,7 +20,7 @@
 //!
 //! # When to use it
 //!
-//! When a key is worth 9 bytes. A stranger is taken for a key with probability `2 a / (2^24 - 1)`, where a line holds
+//! When a key is worth 9 bytes. An absent key is taken for a key with probability `2 a / (2^24 - 1)`, where a line holds
 //! `a` keys on average: it is compared with the prints of two lines. At capacity that is 8.6e-7. The same bytes hold 18
 //! counting cells of 4 bits a key, which at the best k, 12, err with `0.6185^18` = 1.8e-4 and cost 12 cache misses; in
 //! one line, as filters have it that are as quick as this, they err with 1.2e-3. Their counts end at 15 and can be too
@@ -47,16 +47,16 @@ mod place;
 mod slots;
 mod words;
 
-pub use words::Words;
+pub use words::TableWords;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use self::place::Place;
+use self::place::KeyPlace;
 use self::slots::{MOVE_COUNTERS, Slots};
 use self::words::Writer;
 use crate::error::{Full, GeometryError, TableError};
-use crate::hash::{BATCH_KEYS, Fingerprint, Hash128};
+use crate::hash::{BATCH_KEYS, Hash128, KeyFingerprint};
 use crate::layout::{MAX_BITS, within};
 use crate::memory::{HugePages, PAGE_WORDS, PageBuf, SharedPages, prefetch};
 
@@ -84,7 +84,7 @@ const EMPTY: u64 = 0;
 pub struct Table {
     capacity: u64,
     lines: u64,
-    fingerprint: Fingerprint,
+    fingerprint: KeyFingerprint,
     pages: SharedPages,
     moves: Box<[AtomicU64]>,
     len: AtomicU64,
@@ -96,12 +96,12 @@ pub struct Table {
 
 impl Table {
     /// An empty table with room for `capacity` keys, hashed under the key with this fingerprint.
-    pub fn sized(capacity: u64, fingerprint: Fingerprint, huge: HugePages) -> Result<Self, GeometryError> {
+    pub fn sized(capacity: u64, fingerprint: KeyFingerprint, huge: HugePages) -> Result<Self, GeometryError> {
         let pages = PageBuf::zeroed(pages_for(capacity)?, huge)?;
         Ok(Table::from_parts(capacity, fingerprint, pages, 0))
     }
 
-    fn from_parts(capacity: u64, fingerprint: Fingerprint, pages: PageBuf, len: u64) -> Self {
+    fn from_parts(capacity: u64, fingerprint: KeyFingerprint, pages: PageBuf, len: u64) -> Self {
         let lines = (pages.as_ref().len() / LINE_SLOTS) as u64;
         let moves = (0..MOVE_COUNTERS).map(|_| AtomicU64::new(0)).collect();
         let (pages, len) = (pages.share(), len.into());
@@ -112,7 +112,7 @@ impl Table {
     /// The table that had these [`words`](Self::words).
     pub fn from_words(
         capacity: u64,
-        fingerprint: Fingerprint,
+        fingerprint: KeyFingerprint,
         words: impl IntoIterator<Item = u64>,
         huge: HugePages,
     ) -> Result<Self, TableError> {
@@ -141,12 +141,12 @@ impl Table {
     }
 
     #[inline(always)]
-    fn place(&self, hash: Hash128) -> Place {
-        Place::new(hash, self.lines)
+    fn place(&self, hash: Hash128) -> KeyPlace {
+        KeyPlace::new(hash, self.lines)
     }
 
     #[inline(always)]
-    fn prefetch(&self, place: &Place) {
+    fn prefetch(&self, place: &KeyPlace) {
         place.pair.into_iter().for_each(|line| prefetch(self.pages.words(), line as usize * LINE_SLOTS));
     }
 
@@ -167,7 +167,7 @@ impl Table {
 
     /// Between the moves of writers.
     #[cold]
-    fn get_alone(&self, place: &Place) -> u64 {
+    fn get_alone(&self, place: &KeyPlace) -> u64 {
         let _alone = self.writer();
         self.as_slots().get(place).unwrap_or(0)
     }
@@ -250,7 +250,7 @@ impl Table {
     }
 
     /// The fingerprint of the key its hashes are made with.
-    pub fn fingerprint(&self) -> Fingerprint {
+    pub fn fingerprint(&self) -> KeyFingerprint {
         self.fingerprint
     }
 
@@ -259,14 +259,14 @@ impl Table {
         (self.slots() + MOVE_COUNTERS as u64) * 8
     }
 
-    /// The chance that a stranger has a value now.
+    /// The chance that an absent key has a value now.
     pub fn present_rate(&self) -> f64 {
         self.rate(self.len())
     }
 
-    /// The chance that a stranger has a value when so many keys have one: `2 keys / lines / (2^24 - 1)`.
+    /// The chance that an absent key has a value when so many keys have one: `2 keys / lines / (2^24 - 1)`.
     ///
-    /// It is exact, whichever the keys: a stranger with the print of a key, one in `2^24 - 1`, has that key's pair of
+    /// It is exact, whichever the keys: an absent key with the print of a key, one in `2^24 - 1`, has that key's pair of
     /// lines with probability `2 / lines`, and there are no two keys with one print and one pair.
     pub fn rate(&self, keys: u64) -> f64 {
         2.0 * keys as f64 / self.lines as f64 / PRINTS as f64
@@ -286,12 +286,12 @@ impl Table {
     ///
     /// Writers go on meanwhile. Until the iterator is dropped, each slot they change takes some 20 bytes more, and
     /// whoever else calls this waits; so does the same thread, for ever.
-    pub fn words(&self) -> Words<'_> {
-        Words::new(self)
+    pub fn words(&self) -> TableWords<'_> {
+        TableWords::new(self)
     }
 }
 
-/// Pages for so many keys at [`LOAD`]. A page is an even number of lines, as [`Place`] needs it.
+/// Pages for so many keys at [`LOAD`]. A page is an even number of lines, as [`KeyPlace`] needs it.
 fn pages_for(capacity: u64) -> Result<u64, GeometryError> {
     within("capacity", capacity, (MAX_BITS as f64 / 64.0 * LOAD) as u64)?;
     Ok(((capacity as f64 / LOAD).ceil() as u64).div_ceil(PAGE_WORDS as u64))

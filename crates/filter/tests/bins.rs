@@ -1,4 +1,4 @@
-//! Guards the bin filter as built: members are credited, strangers as often and as much as the maths says.
+//! Guards the bin filter as built: members are credited, absent keys as often and as much as the maths says.
 //!
 //! As with plain filters two things can be wrong. Given the bits, bins fire independently, each at its
 //! *present* rate: that tests probing, and that bins which share a hash do not share positions. Over
@@ -11,7 +11,7 @@ use common::{SplitMix, key, sip};
 use proptest::prelude::*;
 use seenit_filter::bins::{BinFilter, Credit, Goal, Plan, Standing, Weights, compare};
 use seenit_filter::hash::{KeyHasher, SipKey};
-use seenit_filter::maths::bins::{Bin, any_fires, stranger_credit};
+use seenit_filter::maths::bins::{Bin, absent_credit, any_fires};
 
 /// Standard deviations allowed where they are known; there are about 20 comparisons here.
 const DEVIATIONS: f64 = 4.5;
@@ -53,8 +53,8 @@ fn plans() -> Vec<(Weights, Plan)> {
     ]
 }
 
-/// What `queries` strangers are credited with.
-fn strangers(filter: &BinFilter, sip: &SipKey, queries: u64) -> Vec<Credit> {
+/// What `queries` absent keys are credited with.
+fn absent(filter: &BinFilter, sip: &SipKey, queries: u64) -> Vec<Credit> {
     // Keys of the members' length that are none of them.
     let keys: Vec<_> = (0..queries).map(|i| key((1 << 32) + i)).collect();
     let mut credits = vec![Credit::default(); keys.len()];
@@ -84,7 +84,7 @@ fn bins_fire_independently_given_their_bits() {
             let sip = sip(seed);
             let filter = build(&sip, &weights, &plan);
             let (bins, rates) = present(&filter);
-            let credits = strangers(&filter, &sip, 10_000);
+            let credits = absent(&filter, &sip, 10_000);
             let queries = credits.len() as f64;
             let share = any_fires(&rates);
             let fired = credits.iter().filter(|credit| credit.fired != 0).count() as f64;
@@ -92,7 +92,7 @@ fn bins_fire_independently_given_their_bits() {
             let variance: f64 =
                 bins.iter().zip(&rates).map(|(bin, f)| bin.weight.powi(2) * f * (1.0 - f)).sum();
             let credited: f64 = credits.iter().map(|credit| credit.weight).sum();
-            let due = stranger_credit(&bins, &rates) * queries;
+            let due = absent_credit(&bins, &rates) * queries;
             crediting += (credited - due).powi(2) / (variance * queries);
         }
         // Sums of FILTERS squares of normal deviates: mean FILTERS, variance 2 FILTERS.
@@ -102,19 +102,19 @@ fn bins_fire_independently_given_their_bits() {
 }
 
 #[test]
-fn strangers_are_credited_as_the_maths_says() {
+fn absent_keys_are_credited_as_the_maths_says() {
     for (weights, plan) in plans() {
         let expected = compare(&weights, &plan).expect("a good plan").bin_filter;
         let (mut credit, mut fires) = (Vec::new(), Vec::new());
         for seed in 0..FILTERS {
             let sip = sip(seed);
-            let credits = strangers(&build(&sip, &weights, &plan), &sip, 5000);
+            let credits = absent(&build(&sip, &weights, &plan), &sip, 5000);
             let queries = credits.len() as f64;
             credit.push(credits.iter().map(|credit| credit.weight).sum::<f64>() / queries);
             fires.push(credits.iter().filter(|credit| credit.fired != 0).count() as f64 / queries);
         }
         for (what, seen, expected) in
-            [("credit", credit, expected.stranger_credit), ("share", fires, expected.any_fires)]
+            [("credit", credit, expected.absent_credit), ("share", fires, expected.any_fires)]
         {
             let (mean, error) = mean_and_error(&seen);
             let allowed = DEVIATIONS_ESTIMATED * error + 1e-3 * expected;
@@ -176,7 +176,7 @@ fn keys_of_bins_without_bits_are_dropped_and_counted() {
     let first_empty = plan.cuts()[empty[0] - 1];
     assert_eq!(filter.dropped_keys(), 3000 - first_empty as u64);
     assert_eq!(filter.bins().map(|(bin, _)| bin.keys).sum::<u64>() + filter.dropped_keys(), 3000);
-    let credits = strangers(&filter, &sip, 10_000);
+    let credits = absent(&filter, &sip, 10_000);
     assert!(credits.iter().any(|credit| credit.fired == 0), "an empty bin answers yes to everything");
     assert!(empty.iter().all(|bin| credits.iter().all(|credit| credit.fired >> bin & 1 == 0)));
 }

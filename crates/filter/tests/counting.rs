@@ -44,7 +44,7 @@ fn streams() -> impl Strategy<Value = Stream> {
 
 const KEYS: u64 = 40;
 
-/// Key number `i`; those from [`KEYS`] on are strangers.
+/// Key number `i`; those from [`KEYS`] on are absent keys.
 fn hash(i: u64) -> Hash128 {
     SplitMix(i.wrapping_mul(0x1234_5678_9abc_def1)).hash()
 }

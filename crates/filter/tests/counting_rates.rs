@@ -186,10 +186,10 @@ fn rates_at_a_threshold_in_pages_are_the_mixture() {
     }
 }
 
-/// Strangers count t or more as often as the cells say; refined cells are never higher, so the rate never is.
+/// Absent keys count t or more as often as the cells say; refined cells are never higher, so the rate never is.
 #[test]
-fn strangers_reach_a_threshold_at_the_rate_of_the_cells() {
-    const STRANGERS: u64 = 200_000;
+fn absent_keys_reach_a_threshold_at_the_rate_of_the_cells() {
+    const ABSENT: u64 = 200_000;
     for layout in [flat(40_000, 4), paged(10, 4)] {
         let stream = stream(77, poisson_ten);
         let (intuitive, refined) = (intuitive(layout, &stream), refined(layout, &stream));
@@ -199,13 +199,13 @@ fn strangers_reach_a_threshold_at_the_rate_of_the_cells() {
             assert!(rates[1] <= rates[0], "{layout:?} {least}: {rates:?}");
             let mut rng = SplitMix(99);
             let mut hits = [0u64; 2];
-            for _ in 0..STRANGERS {
+            for _ in 0..ABSENT {
                 let hash = rng.hash();
                 hits[0] += u64::from(intuitive.count(hash).value >= least);
                 hits[1] += u64::from(refined.count(hash).value >= least);
             }
             for (hits, rate) in hits.into_iter().zip(rates) {
-                let mean = rate * STRANGERS as f64;
+                let mean = rate * ABSENT as f64;
                 assert!(
                     (hits as f64 - mean).abs() <= 4.5 * mean.sqrt() + 3.0,
                     "{layout:?} {least}: {hits} hits, not {mean}"

@@ -5,7 +5,7 @@ mod common;
 
 use common::key;
 use seenit_filter::bins::BinFilter;
-use seenit_filter::file::{self, BinFile, FileView, Kind, Note};
+use seenit_filter::file::{self, BinFile, FileKind, FileView, Note};
 use seenit_filter::hash::{KeyHasher, SipKey};
 use seenit_filter::maths::bins::Bin;
 use seenit_filter::{FormatError, PAGE_BYTES};
@@ -109,7 +109,7 @@ fn impossible_values_are_refused_by_name() {
 fn a_bin_filter_is_no_other_filter() {
     let bytes = bytes_of(&golden());
     let view = FileView::open(&bytes).expect("sound");
-    assert_eq!(view.header().kind, Kind::Bins { bins: 3, notes: 2 });
+    assert_eq!(view.header().kind, FileKind::Bins { bins: 3, notes: 2 });
     let refused = view.to_filter(seenit_filter::HugePages::Default).expect_err("another kind").to_string();
     assert!(refused.contains("bin filter"), "{refused}");
     let plain =

@@ -5,7 +5,7 @@ mod common;
 use common::{SplitMix, key};
 use seenit_filter::cells::{Cells, Packing, Split, SplitCells};
 use seenit_filter::counting::{CountingFilter, Intuitive, Refined, Rule};
-use seenit_filter::file::{self, FileView, Kind, Stored};
+use seenit_filter::file::{self, FileKind, FileView, Stored};
 use seenit_filter::hash::{KeyHasher, SipKey};
 use seenit_filter::{AnyLayout, Flat, HugePages, Layout, PAGE_BYTES, Paged, Promise};
 
@@ -62,7 +62,7 @@ fn refusal(bytes: &[u8]) -> String {
     let check = |view: FileView<'_>| {
         view.check_all(|_| ())?;
         match view.header().kind {
-            Kind::Split { .. } => view.to_split::<Refined>(HugePages::Default).map(|_| ()),
+            FileKind::Split { .. } => view.to_split::<Refined>(HugePages::Default).map(|_| ()),
             _ => view.to_packed::<Refined>(HugePages::Default).map(|_| ()),
         }
     };

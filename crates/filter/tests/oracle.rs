@@ -41,7 +41,7 @@ impl Naive {
     }
 }
 
-/// Members enough to fill the filter by half, then cases: a third members, the rest strangers of which some
+/// Members enough to fill the filter by half, then cases: a third members, the rest absent keys of which some
 /// differ from a member in one bit of their hash.
 fn cases(layout: AnyLayout, rng: &mut SplitMix, count: usize) -> (Vec<Hash128>, Vec<Hash128>) {
     let members = (layout.bits() as f64 * 0.69 / layout.probes() as f64).ceil().min(20_000.0) as usize;
@@ -126,9 +126,9 @@ fn the_unkeyed_hash_keeps_the_rate() {
         let layout = seenit_filter::Line::sized(100_000, 0.01).expect("sized");
         let mut filter = empty(layout, &sip(0));
         filter.insert_many(&Unkeyed, &(0..100_000).map(member).collect::<Vec<u64>>());
-        let strangers: Vec<u64> = (1_000_000..2_000_000).map(member).collect();
-        let mut found = vec![false; strangers.len()];
-        filter.contains_many(&Unkeyed, &strangers, &mut found);
+        let absent: Vec<u64> = (1_000_000..2_000_000).map(member).collect();
+        let mut found = vec![false; absent.len()];
+        filter.contains_many(&Unkeyed, &absent, &mut found);
         found.iter().filter(|&&found| found).count()
     };
     let (random, counted) = (false_hits(|i| SplitMix(i).next()), false_hits(|i| i));

@@ -1,6 +1,6 @@
 //! Guards the promise: filters sized for a rate have it, over a grid of rates and sizes, on every layout.
 //!
-//! Two tests, because two things can be wrong. Given a filter's bits, hits of random strangers are binomial with
+//! Two tests, because two things can be wrong. Given a filter's bits, hits of random absent keys are binomial with
 //! its *present* rate: that tests probing and hashing. Over independently keyed filters, present rates scatter
 //! around the *expected* rate: that tests the maths, judged by the scatter that was seen. A plain binomial
 //! interval around the expected rate would leave the scatter out and fail correct code.
@@ -34,9 +34,9 @@ fn false_hits(filter: &Filter, keys: u64, seed: u64, queries: u64) -> u64 {
     let (sip, chunk) = (sip(seed), 1 << 16);
     let mut hits = 0;
     for start in (0..queries).step_by(chunk) {
-        let strangers: Vec<_> = (start..queries.min(start + chunk as u64)).map(|i| key(keys + i)).collect();
-        let mut found = vec![false; strangers.len()];
-        filter.contains_many(&sip, &strangers, &mut found);
+        let absent: Vec<_> = (start..queries.min(start + chunk as u64)).map(|i| key(keys + i)).collect();
+        let mut found = vec![false; absent.len()];
+        filter.contains_many(&sip, &absent, &mut found);
         hits += found.iter().filter(|&&found| found).count() as u64;
     }
     hits
@@ -77,7 +77,7 @@ fn expected_rates_hold_over_independently_keyed_filters() {
 #[test]
 fn false_hits_are_binomial_given_the_bits() {
     for_every_cell(|layout, keys, rate| {
-        // Enough strangers for about 3,000 hits in all, but no more than the clock allows.
+        // Enough absent keys for about 3,000 hits in all, but no more than the clock allows.
         let queries = ((3_000.0 / rate) as u64 / FILTERS).clamp(10_000, 1_000_000);
         let (mut hits, mut expected, mut variance) = (0.0, 0.0, 0.0);
         for seed in 0..FILTERS {
@@ -163,13 +163,13 @@ fn distinct_pages_are_as_many_as_expected() {
 /// Several pages a key: every bit reachable, the rate as the formula says.
 #[test]
 fn paged_filters_with_several_pages_a_key_keep_their_rate() {
-    let (keys, strangers) = (30_000u64, 200_000u64);
+    let (keys, absent) = (30_000u64, 200_000u64);
     for pages_per_key in [2, 3] {
         let layout = seenit_filter::Paged::new(10, pages_per_key, 3).expect("in range").any();
         let rates: Vec<f64> = (0..FILTERS)
             .map(|seed| {
                 let filter = filled(layout, keys, seed);
-                false_hits(&filter, keys, seed, strangers) as f64 / strangers as f64
+                false_hits(&filter, keys, seed, absent) as f64 / absent as f64
             })
             .collect();
         let (mean, error) = mean_and_error(&rates);

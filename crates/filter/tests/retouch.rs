@@ -26,8 +26,8 @@ impl Case {
         let mut filter = empty(layout, &sip(0));
         let members: Vec<Hash128> = (0..members).map(|_| rng.hash()).collect();
         members.iter().for_each(|&member| filter.insert(member));
-        let strangers = (0..4000).map(|_| rng.hash()).filter(|&hash| filter.contains(hash));
-        let positives: Vec<Hash128> = strangers.take(100).collect();
+        let absent = (0..4000).map(|_| rng.hash()).filter(|&hash| filter.contains(hash));
+        let positives: Vec<Hash128> = absent.take(100).collect();
         let asked = (positives.len() as f64 * asked).ceil() as usize;
         Case { filter, members, positives, asked }
     }

@@ -1,6 +1,6 @@
 //! Guards what retouching costs: the maths of random clearing, the ranking of the algorithms, the paper's tables.
 //!
-//! Every run has a filter, members and strangers of its own, so means over runs are judged by the scatter of the runs.
+//! Every run has a filter, members and absent keys of its own, so means over runs are judged by the scatter of the runs.
 
 mod common;
 
@@ -34,8 +34,8 @@ impl World {
         let mut filter = empty(Flat::new(size.m, K).expect("in range"), &sip(0));
         let members: Vec<Hash128> = (0..size.n).map(|_| rng.hash()).collect();
         members.iter().for_each(|&member| filter.insert(member));
-        let strangers = (size.n..size.universe).map(|_| rng.hash());
-        let positives = strangers.filter(|&hash| filter.contains(hash)).collect();
+        let absent = (size.n..size.universe).map(|_| rng.hash());
+        let positives = absent.filter(|&hash| filter.contains(hash)).collect();
         World { filter, members, positives }
     }
 
@@ -69,29 +69,27 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
 /// Student's t with 39 degrees of freedom is beyond this once in 20,000 times.
 const DEVIATIONS: f64 = 4.5;
 
-/// A bit that is cleared blindly hits members and strangers alike: both survive with `(1 - s/(p_1 m))^k`, and chi is 1.
+/// A bit that is cleared blindly hits members and absent keys alike: both survive with `(1 - s/(p_1 m))^k`, and chi is 1.
 #[test]
-fn random_clearing_treats_members_and_strangers_alike() {
+fn random_clearing_treats_members_and_absent_keys_alike() {
     let worlds = worlds(TENTH, 40);
     let p_1 = 1.0 - (1.0 - 1.0 / TENTH.m as f64).powi(K as i32 * TENTH.n as i32);
     for bits in [50, 500, 1500] {
         let survival = (1.0 - bits as f64 / (p_1 * TENTH.m as f64)).powi(K as i32);
-        let (mut members, mut strangers, mut differences) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut members, mut absent, mut differences) = (Vec::new(), Vec::new(), Vec::new());
         for (seed, world) in (0..).zip(&worlds) {
             let known = Known { members: Some(&world.members), others: Some(&world.positives) };
             let report = world.copy().clear_random(bits, seed, &known);
             let gone = report.false_positives_share().expect("known");
             let lost = report.false_negatives_share().expect("known");
             members.push(1.0 - lost);
-            strangers.push(1.0 - gone);
+            absent.push(1.0 - gone);
             // The mean of chi itself is above 1, as that of any ratio with a chancy denominator.
             differences.push(gone - lost);
         }
-        for (what, values, expected) in [
-            ("members", members, survival),
-            ("strangers", strangers, survival),
-            ("chi - 1", differences, 0.0),
-        ] {
+        for (what, values, expected) in
+            [("members", members, survival), ("absent keys", absent, survival), ("chi - 1", differences, 0.0)]
+        {
             let (mean, error) = mean_and_error(&values);
             let off = (mean - expected) / error;
             assert!(off.abs() < DEVIATIONS, "{bits} bits, {what}: {mean}, expected {expected}, {off:.1} sd");

@@ -1,5 +1,5 @@
 //! Guards the table of fingerprints: it answers as a map does whatever comes and goes, refuses only when it is full,
-//! takes strangers for keys as often as it says, takes the memory it says, and is the same after a reload.
+//! takes absent keys for keys as often as it says, takes the memory it says, and is the same after a reload.
 
 mod common;
 
@@ -143,11 +143,11 @@ fn within_chance(hits: u64, expected: f64, what: &str) {
     assert!((hits as f64 - expected).abs() <= allowed, "{what}: {hits} hits, not {expected}");
 }
 
-fn hits(table: &Table, mut strangers: impl FnMut() -> Hash128, queries: u64) -> u64 {
+fn hits(table: &Table, mut absent: impl FnMut() -> Hash128, queries: u64) -> u64 {
     const CHUNK: usize = 1 << 12;
     let (mut hashes, mut values, mut hits) = ([Hash128::default(); CHUNK], [0; CHUNK], 0);
     for _ in 0..queries.div_ceil(CHUNK as u64) {
-        hashes.fill_with(&mut strangers);
+        hashes.fill_with(&mut absent);
         table.get_many(&hashes, &mut values);
         hits += values.iter().filter(|&&value| value != 0).count() as u64;
     }
@@ -155,7 +155,7 @@ fn hits(table: &Table, mut strangers: impl FnMut() -> Hash128, queries: u64) -> 
 }
 
 #[test]
-fn strangers_hit_as_often_as_the_formula_says() {
+fn absent_keys_hit_as_often_as_the_formula_says() {
     for (capacity, keys) in [(2_000, 2_000), (2_000, 1_000), (20_000, 20_000)] {
         let (table, mut rng, queries) = (filled(capacity, keys), SplitMix(77), 1 << 25);
         let expected = table.rate(keys) * queries as f64;
@@ -164,14 +164,14 @@ fn strangers_hit_as_often_as_the_formula_says() {
     }
 }
 
-/// The rate has two parts. Strangers that have a key's print already show the other one, with many more hits.
+/// The rate has two parts. Absent keys that have a key's print already show the other one, with many more hits.
 #[test]
-fn strangers_with_the_print_of_a_key_hit_as_often_as_they_have_its_lines() {
+fn absent_keys_with_the_print_of_a_key_hit_as_often_as_they_have_its_lines() {
     for (capacity, keys) in [(400, 460), (2_000, 500), (2_000, 2_000), (20_000, 20_000), (20_000, 21_500)] {
         let (table, mut rng, queries) = (filled(capacity, keys), SplitMix(78), 1 << 22);
-        let stranger = || Hash128 { lo: hash(rng.below(keys)).lo, hi: rng.next() };
+        let absent = || Hash128 { lo: hash(rng.below(keys)).lo, hi: rng.next() };
         let expected = table.rate(keys) * PRINTS as f64 / keys as f64 * queries as f64;
-        within_chance(hits(&table, stranger, queries), expected, &format!("{keys} of {capacity}"));
+        within_chance(hits(&table, absent, queries), expected, &format!("{keys} of {capacity}"));
     }
 }
 

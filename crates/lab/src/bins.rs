@@ -302,8 +302,8 @@ fn ham_cuts(
     bench.progress.begin("bins: cuts for strangers", few.len() as u64);
     few.par_iter()
         .map(|&(bins, bits)| {
-            let plan = Plan::best(Goal::StrangerCredit, weights, bins, Study::bits(bits))?;
-            let credit = plans::standing(weights, &plan)?.stranger_credit;
+            let plan = Plan::best(Goal::AbsentCredit, weights, bins, Study::bits(bits))?;
+            let credit = plans::standing(weights, &plan)?.absent_credit;
             bench.progress.advance(1);
             Ok((bins, bits, credit))
         })
@@ -319,7 +319,7 @@ fn rival_plans(weights: &Weights, options: &Options) -> Result<Vec<(f64, &'stati
         let even = plans::common_rate(weights, &weights.even_cuts(bins)?, bits)?;
         let exact = seenit_filter::bins::best_cuts(Goal::Invalidation, weights, bins, bits)?.cuts;
         let exact = plans::common_rate(weights, &exact, bits)?;
-        let for_strangers = |plan| plans::split_for(Goal::StrangerCredit, weights, plan);
+        let for_strangers = |plan| plans::split_for(Goal::AbsentCredit, weights, plan);
         rivals.push((bits_per_key, tables::EVEN_STRANGERS, for_strangers(&even)?));
         rivals.push((bits_per_key, tables::EXACT_STRANGERS, for_strangers(&exact)?));
         rivals.push((bits_per_key, tables::EVEN_COMMON, even));
@@ -344,7 +344,7 @@ fn cell(
     measured: Measured,
 ) -> Result<Cell, LabError> {
     let best_cost = plans::split_for(Goal::Invalidation, weights, &solved.plan)?;
-    let best_credit = plans::split_for(Goal::StrangerCredit, weights, &solved.plan)?;
+    let best_credit = plans::split_for(Goal::AbsentCredit, weights, &solved.plan)?;
     Ok(Cell {
         bins,
         bits_per_key,
@@ -352,10 +352,7 @@ fn cell(
         solved: solved.clone(),
         standing: plans::standing(weights, &solved.plan)?,
         cost_real: plans::real_cost(weights, &solved.plan),
-        best: [
-            plans::real_cost(weights, &best_cost),
-            plans::standing(weights, &best_credit)?.stranger_credit,
-        ],
+        best: [plans::real_cost(weights, &best_cost), plans::standing(weights, &best_credit)?.absent_credit],
         measured,
     })
 }
@@ -377,7 +374,7 @@ fn row(study: &Study, cell: &Cell) -> Row {
         cost_error: measured.cost.error(),
         cost_real: cell.cost_real,
         ham_credit_error: measured.ham_credit.error(),
-        ham_credit_real: standing.stranger_credit,
+        ham_credit_real: standing.absent_credit,
         any_fires: measured.any_fires.mean,
         any_fires_real: standing.any_fires,
         member_error: measured.member_error.mean,

@@ -19,7 +19,7 @@ mod words;
 
 use std::ffi::OsString;
 
-use seenit_filter::hash::{Fingerprint, SipKey};
+use seenit_filter::hash::{KeyFingerprint, SipKey};
 use seenit_filter::{AnyLayout, Filter, Flat, GeometryError, HugePages, Layout, PAGE_BITS, Paged};
 use serde::Serialize;
 
@@ -190,7 +190,7 @@ fn pages_for(keys: u64, bpe: u64) -> u64 {
 }
 
 /// An empty filter.
-fn empty<L: Layout>(layout: L, fingerprint: Fingerprint) -> Result<Filter<L>, GeometryError> {
+fn empty<L: Layout>(layout: L, fingerprint: KeyFingerprint) -> Result<Filter<L>, GeometryError> {
     Filter::new(layout, None, fingerprint, HugePages::Default)
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use ed25519_dalek::SigningKey;
-use seenit_filter::hash::{Fingerprint, SipKey};
+use seenit_filter::hash::{KeyFingerprint, SipKey};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -267,7 +267,7 @@ impl Identity {
     }
 
     /// The hash key with a fingerprint: the site's own, or one of any life's terms.
-    pub(crate) fn key_of(&self, fingerprint: Fingerprint) -> Option<[u8; 16]> {
+    pub(crate) fn key_of(&self, fingerprint: KeyFingerprint) -> Option<[u8; 16]> {
         let of_networks = self.incarnations.iter().flat_map(|life| &life.keys);
         let mut keys = std::iter::once(*self.hash_key).chain(of_networks.map(|(_, key)| *key));
         keys.find(|key| SipKey::new(*key).fingerprint() == fingerprint)

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use seenit_filter::cells::SplitCells;
 use seenit_filter::cells::split::Split;
 use seenit_filter::counting::{Count, CountingFilter, Intuitive, SharedCountingFilter};
-use seenit_filter::hash::{Fingerprint, Hash128};
+use seenit_filter::hash::{Hash128, KeyFingerprint};
 use seenit_filter::shingles::{Choice, Ratio, Wanted};
 use seenit_filter::{AnyLayout, GeometryError, HugePages, Layout, LayoutName};
 use seenit_signature::Kind;
@@ -101,7 +101,7 @@ impl Units {
 }
 
 impl Near {
-    pub(crate) fn new(config: &LedgerConfig, fingerprint: Fingerprint) -> Result<Self, GeometryError> {
+    pub(crate) fn new(config: &LedgerConfig, fingerprint: KeyFingerprint) -> Result<Self, GeometryError> {
         let filter = || -> Result<Filter, GeometryError> { Ok(empty(config, fingerprint)?.share()) };
         Ok(Near {
             spam: filter()?,
@@ -250,7 +250,7 @@ fn choice(config: &LedgerConfig) -> Result<Choice, GeometryError> {
 
 fn empty(
     config: &LedgerConfig,
-    fingerprint: Fingerprint,
+    fingerprint: KeyFingerprint,
 ) -> Result<CountingFilter<Intuitive, AnyLayout, SplitCells>, GeometryError> {
     let split = Split::new(LOW_BITS, CHUNKS)?;
     let layout = choice(config)?.layout;

@@ -10,7 +10,7 @@ use clap::Args;
 use hashbrown::HashMap;
 use seenit_filter::cells::{Cells, CellsMut, PackedCells, Packing, Split, SplitCells};
 use seenit_filter::counting::{Count, CountingFilter, Refined};
-use seenit_filter::hash::{Fingerprint, KeyHasher, Unkeyed};
+use seenit_filter::hash::{KeyFingerprint, KeyHasher, Unkeyed};
 use seenit_filter::{HugePages, Layout, Paged};
 use serde::Serialize;
 
@@ -206,7 +206,7 @@ impl Memory for HashMap<u128, u32> {
 type Packed = CountingFilter<Refined, Paged, PackedCells>;
 type SplitCounts = CountingFilter<Refined, Paged, SplitCells>;
 
-const NO_KEY: Fingerprint = Fingerprint([0; 16]);
+const NO_KEY: KeyFingerprint = KeyFingerprint([0; 16]);
 
 fn layout(zipf: &Zipf) -> Result<Paged, Box<dyn Error>> {
     let slots = Packing::new(CELL_BITS)?.per_word() * LINE_WORDS;

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use seenit_filter::hash::{Fingerprint, KeyHasher, SipKey, Unkeyed};
+use seenit_filter::hash::{KeyFingerprint, KeyHasher, SipKey, Unkeyed};
 use seenit_filter::{Filter, Flat, HugePages, Layout, Line, Paged, Simd};
 
 use crate::contender::{Contender, Lap, Shape, time};
@@ -35,7 +35,7 @@ struct Ours<L> {
     style: Style,
     /// The production hash; `None` for the unkeyed one.
     key: Option<SipKey>,
-    fingerprint: Fingerprint,
+    fingerprint: KeyFingerprint,
     setup: Setup,
 }
 
@@ -67,7 +67,7 @@ fn add<L: Layout + 'static>(
             name: format!("seenit-{layout_name}{suffix}{last}"),
             layout,
             style,
-            fingerprint: key.as_ref().map_or(Fingerprint([0; 16]), |key| key.fingerprint()),
+            fingerprint: key.as_ref().map_or(KeyFingerprint([0; 16]), |key| key.fingerprint()),
             key,
             setup,
         }));

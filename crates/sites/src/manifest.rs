@@ -9,7 +9,7 @@
 mod seal;
 mod timeline;
 
-use seenit_filter::hash::Fingerprint;
+use seenit_filter::hash::KeyFingerprint;
 
 use crate::error::{FormatError, number};
 use crate::form::{Field, Reader, Tag, form};
@@ -73,7 +73,7 @@ pub struct Manifest {
     /// What it says in the clear.
     pub terms: ManifestTerms,
     /// What names its hash key.
-    pub key: Fingerprint,
+    pub key: KeyFingerprint,
     /// The whole of it, to be sent or stored.
     pub bytes: Vec<u8>,
     once: SealingKey,
@@ -131,7 +131,7 @@ impl Manifest {
         rest.signed_by(&network)?;
         let (number, terms) = (rest.get()?, rest.get()?);
         rest.run(geometry_bytes)?;
-        let (key, once) = (Fingerprint(rest.get()?), rest.get()?);
+        let (key, once) = (KeyFingerprint(rest.get()?), rest.get()?);
         let count = rest.get::<u32>()? as usize;
         let sealed = rest.list("sealed keys", count, SITES_MAX)?;
         rest.end()?;

@@ -45,7 +45,7 @@ impl Bins {
         }
         let stakes: Vec<Bin> =
             planned.bins.iter().map(|bin| Bin { weight: bin.weight.abs(), ..*bin }).collect();
-        planned.bits = Goal::StrangerCredit.real_split(&stakes, bits);
+        planned.bits = Goal::AbsentCredit.real_split(&stakes, bits);
         // A whole side may get nothing. Where the bits are too few to tell any word from any other no bin gets some,
         // but a file has a bin: the first one takes them all, and fires for every word.
         if planned.bits.iter().all(|&bits| bits == 0) {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use seenit_filter::delta::Diff;
-use seenit_filter::file::Kind;
+use seenit_filter::file::FileKind;
 use serde::Serialize;
 
 use crate::mapped::Mapped;
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.json {
         output::json(&report)?;
     } else {
-        let what = if to.header().kind == Kind::Plain { "bits" } else { "cells" };
+        let what = if to.header().kind == FileKind::Plain { "bits" } else { "cells" };
         output::text(&format!(
             "{} {what} changed: {} bytes, where {} would be the fewest and the new file has {}\n",
             report.changed, report.bytes, report.entropy_bytes, report.new_file_bytes

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use seenit_filter::file::Kind;
+use seenit_filter::file::FileKind;
 
 use super::report::Report;
 use crate::mapped::Mapped;
@@ -25,12 +25,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mapped = Mapped::open(&arguments.file)?;
     let view = mapped.checked()?;
     match view.header().kind {
-        Kind::Plain => {}
-        Kind::Packed { .. } | Kind::Split { .. } => {
+        FileKind::Plain => {}
+        FileKind::Packed { .. } | FileKind::Split { .. } => {
             super::count::info(mapped.path(), &view, arguments.json)?;
             return Ok(ExitCode::SUCCESS);
         }
-        Kind::Bins { .. } => {
+        FileKind::Bins { .. } => {
             super::bins::info(mapped.path(), &view, arguments.json)?;
             return Ok(ExitCode::SUCCESS);
         }

@@ -3,7 +3,7 @@
 use super::weights::ranges;
 use super::{Plan, Weights, whole_bits};
 use crate::error::BinError;
-use crate::maths::bins::{any_fires, real_rate, stranger_credit};
+use crate::maths::bins::{absent_credit, any_fires, real_rate};
 
 /// What a plan is worth in real filters: integer k, bins without bits dropped.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,7 +11,7 @@ pub struct Standing {
     /// All bits.
     pub bits: u64,
     /// The weight a word in no bin is credited with, on average: the ham credit.
-    pub stranger_credit: f64,
+    pub absent_credit: f64,
     /// The share of words in no bin that are credited with anything.
     pub any_fires: f64,
     /// How far a member's own bin credits from the member's weight, on average over members. A dropped bin
@@ -88,7 +88,7 @@ fn standing(weights: &Weights, plan: &Plan) -> Standing {
     let keys = weights.keys() as f64;
     Standing {
         bits: plan.total_bits(),
-        stranger_credit: stranger_credit(&all, &rates),
+        absent_credit: absent_credit(&all, &rates),
         any_fires: any_fires(&rates),
         deviation: deviation / keys,
         false_hits: false_hits / keys,

@@ -17,7 +17,7 @@
 //! of a..b or on all of c..d. In the first case take q for (a,c) and p for (b,d), in the second p for (a,c)
 //! and q for (b,d): the sum grows by that of q - p over a..b or c..d.
 //!
-//! With [`Goal::StrangerCredit`] a bin's share is no such function and bins without memory may lie anywhere.
+//! With [`Goal::AbsentCredit`] a bin's share is no such function and bins without memory may lie anywhere.
 //! For a fixed mu the Lagrangian is a sum over bins, and the programme, O(L N^2), gives a bound below all
 //! cuts; mu is bisected. With a fixed number of bins the best bound can stay below the best cuts: both are
 //! reported.
@@ -48,12 +48,12 @@ pub struct BestCuts {
 /// The cuts into `bins` bins with the least ideal cost when `bits` bits are split as `goal` says.
 ///
 /// Exact for [`Goal::EqualBits`] and [`Goal::Invalidation`], exact up to the gap between `bound` and `cost`
-/// for [`Goal::StrangerCredit`].
+/// for [`Goal::AbsentCredit`].
 pub fn best_cuts(goal: Goal, weights: &Weights, bins: usize, bits: u64) -> Result<BestCuts, BinError> {
     weights.check_bins(bins)?;
     within("bits", bits, crate::layout::MAX_BITS)?;
     within("keys to cut", weights.keys() as u64, KEYS_CUT_MAX)?;
-    if goal == Goal::StrangerCredit {
+    if goal == Goal::AbsentCredit {
         return Ok(by_multiplier(weights, bins, bits as f64));
     }
     let cuts = match goal {
@@ -249,7 +249,7 @@ fn lightest_bin(
         .min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// A bin's part of the Lagrangian of the stranger credit, `min over m of w f + mu (ln 2)^2 m`.
+/// A bin's part of the Lagrangian of the absent key credit, `min over m of w f + mu (ln 2)^2 m`.
 fn lagrangian(bin: Bin, mu: f64) -> f64 {
     let (keys, worth) = (bin.keys as f64, bin.weight / bin.keys as f64);
     if worth > mu { mu * keys * (1.0 + (worth / mu).ln()) } else { bin.weight }
@@ -258,7 +258,7 @@ fn lagrangian(bin: Bin, mu: f64) -> f64 {
 /// Bisects ln mu until the bins of the best chain use the memory there is; keeps the best cuts and the best
 /// bound.
 fn by_multiplier(weights: &Weights, bins: usize, bits: f64) -> BestCuts {
-    let goal = Goal::StrangerCredit;
+    let goal = Goal::AbsentCredit;
     let even = weights.even_cuts(bins).expect("the number of bins was checked");
     let cost = goal.ideal_cost(&weights.bins(&even), bits);
     let mut best = BestCuts { cuts: even, cost, bound: 0.0 };

@@ -17,7 +17,7 @@ impl Goal {
     pub(super) fn stake(self, bin: &Bin) -> f64 {
         match self {
             Goal::EqualBits | Goal::Invalidation => bin.keys as f64 * bin.weight,
-            Goal::StrangerCredit => bin.weight,
+            Goal::AbsentCredit => bin.weight,
         }
     }
 
@@ -32,7 +32,7 @@ impl Goal {
     pub fn split(self, bins: &[Bin], bits: f64) -> Vec<f64> {
         match self {
             Goal::EqualBits => vec![bits / bins.len() as f64; bins.len()],
-            Goal::Invalidation | Goal::StrangerCredit => self.closed_form(bins, bits),
+            Goal::Invalidation | Goal::AbsentCredit => self.closed_form(bins, bits),
         }
     }
 
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn no_shift_of_memory_lowers_the_closed_form() {
         let mut random = SplitMix(3);
-        for goal in [Goal::Invalidation, Goal::StrangerCredit] {
+        for goal in [Goal::Invalidation, Goal::AbsentCredit] {
             for case in 0..100 {
                 let count = 2 + case % 9;
                 let bins = random_bins(&mut random, count);
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn equal_bins_make_the_two_goals_one() {
         let bins = [3.0, 2.0, 0.7, 0.01].map(|weight| Bin { keys: 40, weight });
-        let (a, b) = (Goal::Invalidation.split(&bins, 500.0), Goal::StrangerCredit.split(&bins, 500.0));
+        let (a, b) = (Goal::Invalidation.split(&bins, 500.0), Goal::AbsentCredit.split(&bins, 500.0));
         assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-9));
         assert_eq!(a[3], 0.0);
     }
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn the_real_split_is_the_best_of_all_splits() {
         let mut random = SplitMix(5);
-        for goal in [Goal::Invalidation, Goal::StrangerCredit] {
+        for goal in [Goal::Invalidation, Goal::AbsentCredit] {
             for _ in 0..20 {
                 let bins: Vec<Bin> =
                     (0..3).map(|_| Bin { keys: 1 + random.below(12), weight: 3.0 * random.unit() }).collect();

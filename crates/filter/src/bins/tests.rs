@@ -3,7 +3,7 @@
 use super::*;
 use crate::random::SplitMix;
 
-const GOALS: [Goal; 3] = [Goal::EqualBits, Goal::Invalidation, Goal::StrangerCredit];
+const GOALS: [Goal; 3] = [Goal::EqualBits, Goal::Invalidation, Goal::AbsentCredit];
 
 /// The paper's experiment, with weights evenly spaced from 0.0005 to 5 (it does not give them).
 fn paper_weights() -> Weights {
@@ -63,7 +63,7 @@ fn best_cuts_are_the_best_of_all_cuts() {
             assert_eq!((best.cuts.len(), best.cuts.last()), (bins, Some(&keys)), "{shown}");
             assert!(best.bound <= least * (1.0 + 1e-9), "the bound is above {least}: {shown}");
             assert!(best.cost >= least * (1.0 - 1e-9), "below the least, {least}: {shown}");
-            if goal != Goal::StrangerCredit {
+            if goal != Goal::AbsentCredit {
                 assert!(best.cost <= least * (1.0 + 1e-9), "above the least, {least}: {shown}");
             }
         }
@@ -72,7 +72,7 @@ fn best_cuts_are_the_best_of_all_cuts() {
 
 /// In most small cases the bound is met; where it is not, the cuts are still near the best.
 #[test]
-fn cuts_for_strangers_are_near_the_best() {
+fn cuts_for_absent_keys_are_near_the_best() {
     let mut random = SplitMix(8);
     let mut met = 0;
     for case in 0..100 {
@@ -80,20 +80,20 @@ fn cuts_for_strangers_are_near_the_best() {
         let bins = 1 + random.below(4) as usize;
         let bits = 1 + random.below(100);
         let weights = some_weights(&mut random, case, keys);
-        let least = least_of_all(Goal::StrangerCredit, &weights, bins, bits);
-        let best = best_cuts(Goal::StrangerCredit, &weights, bins, bits).expect("a possible task");
+        let least = least_of_all(Goal::AbsentCredit, &weights, bins, bits);
+        let best = best_cuts(Goal::AbsentCredit, &weights, bins, bits).expect("a possible task");
         assert!(best.cost <= 1.3 * least, "{least} {best:?} {:?}", weights.sorted());
         met += u32::from(best.cost <= least * (1.0 + 1e-9));
     }
     assert!(met >= 90, "{met}");
 }
 
-/// One filter for nearly all keys, and single keys that cost next to nothing: the credit of strangers alone
+/// One filter for nearly all keys, and single keys that cost next to nothing: the credit of absent keys alone
 /// wants no bins.
 #[test]
-fn strangers_alone_want_one_large_bin() {
+fn absent_keys_alone_want_one_large_bin() {
     let weights = Weights::new(&(1..=200).map(f64::from).collect::<Vec<_>>()).expect("good weights");
-    let best = best_cuts(Goal::StrangerCredit, &weights, 5, 1000).expect("a possible task");
+    let best = best_cuts(Goal::AbsentCredit, &weights, 5, 1000).expect("a possible task");
     assert_eq!(best.cuts, [196, 197, 198, 199, 200]);
     assert!(best.bound >= best.cost * (1.0 - 1e-6));
 }
@@ -207,23 +207,23 @@ fn the_three_ways_compared_at_equal_bits() {
         let plan = Plan::for_cuts(goal, &weights, cuts.to_vec(), bits).expect("a possible task");
         compare(&weights, &plan).expect("a good plan")
     };
-    let strangers = [&best, &even].map(|cuts| compared(Goal::StrangerCredit, cuts));
+    let absent = [&best, &even].map(|cuts| compared(Goal::AbsentCredit, cuts));
     let rows = [
         ("best | invalidation cost", compared(Goal::Invalidation, &best).bin_filter),
-        ("best | stranger credit", strangers[0].bin_filter),
-        ("best | one common rate", strangers[0].common_rate),
-        ("even | stranger credit", strangers[1].bin_filter),
-        ("even | one common rate", strangers[1].common_rate),
-        ("none | one filter, mean weight", strangers[1].mean_weight),
+        ("best | absent key credit", absent[0].bin_filter),
+        ("best | one common rate", absent[0].common_rate),
+        ("even | absent key credit", absent[1].bin_filter),
+        ("even | one common rate", absent[1].common_rate),
+        ("none | one filter, mean weight", absent[1].mean_weight),
     ];
-    for (name, Standing { stranger_credit, any_fires, deviation, false_hits, bits, .. }) in rows {
+    for (name, Standing { absent_credit, any_fires, deviation, false_hits, bits, .. }) in rows {
         let fires = 100.0 * any_fires;
         let row =
-            format!("| {name} | {stranger_credit:.3} | {fires:.1} % | {deviation:.3} | {false_hits:.3} |");
+            format!("| {name} | {absent_credit:.3} | {fires:.1} % | {deviation:.3} | {false_hits:.3} |");
         assert!(include_str!("../bins.rs").contains(&row), "the documentation lacks {row}");
         assert_eq!(bits, 30_000);
     }
-    let alone = strangers[1].mean_weight;
+    let alone = absent[1].mean_weight;
     assert!(
         (alone.member_error_rms - 5.0 / 12f64.sqrt()).abs() < 0.01 && alone.member_error() == alone.deviation
     );

@@ -1,6 +1,6 @@
 //! Cells in words of one owner: pages in memory, or the words of a mapped file.
 
-use super::{Cells, CellsMut, Packing, Words, place_at};
+use super::{CellWords, Cells, CellsMut, Packing, place_at};
 use crate::error::GeometryError;
 use crate::memory::{HugePages, PageBuf, prefetch};
 
@@ -85,8 +85,8 @@ impl<S: AsRef<[u64]>> Cells for PackedCells<S> {
     }
 
     #[inline(always)]
-    fn words(&self) -> Option<Words<'_>> {
-        Some(Words::Own(self.words.as_ref()))
+    fn words(&self) -> Option<CellWords<'_>> {
+        Some(CellWords::Own(self.words.as_ref()))
     }
 
     fn for_each_nonzero(&self, mut visit: impl FnMut(u64, u64)) {
@@ -100,7 +100,7 @@ impl<S: AsRef<[u64]>> Cells for PackedCells<S> {
         }
     }
 
-    /// Words that are equal, as most are, cost one comparison for all their cells.
+    /// CellWords that are equal, as most are, cost one comparison for all their cells.
     fn for_each_change(&self, old: &Self, mut visit: impl FnMut(u64, u64, u64)) {
         assert_eq!(self.len, old.len, "as many cells on both sides");
         let packing = self.packing;

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::word::AtomicWord;
-use super::{Cells, PackedCells, Packing, Words, place_at};
+use super::{CellWords, Cells, PackedCells, Packing, place_at};
 use crate::memory::{PAGE_WORDS, SharedPages, prefetch};
 
 /// The most locks a filter has; pages share them in turn. So many that a few hundred writers seldom meet, and no more
@@ -107,8 +107,8 @@ impl Cells for SharedPackedCells {
     }
 
     #[inline(always)]
-    fn words(&self) -> Option<Words<'_>> {
-        Some(Words::Shared(self.words()))
+    fn words(&self) -> Option<CellWords<'_>> {
+        Some(CellWords::Shared(self.words()))
     }
 
     fn for_each_nonzero(&self, mut visit: impl FnMut(u64, u64)) {

@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use self::table::{Entry, Table};
 use super::shared::SharedCells;
 use super::word::AtomicWord;
-use super::{CELL_BITS_MAX, Cells, CellsMut, Packing, Words, address_of, place_at};
+use super::{CELL_BITS_MAX, CellWords, Cells, CellsMut, Packing, address_of, place_at};
 use crate::error::GeometryError;
 use crate::memory::{HugePages, PAGE_WORDS, PageBuf, SharedPages, prefetch};
 
@@ -133,7 +133,7 @@ impl<W: AtomicWord> Chunk<W> {
 
 /// Where one cell lies.
 #[derive(Clone, Copy)]
-struct Place<'a, W> {
+struct CellPlace<'a, W> {
     split: Split,
     word: &'a W,
     shift: u32,
@@ -142,7 +142,7 @@ struct Place<'a, W> {
     offset: u64,
 }
 
-impl<W: AtomicWord> Place<'_, W> {
+impl<W: AtomicWord> CellPlace<'_, W> {
     #[inline(always)]
     fn base(&self) -> u64 {
         self.split.base.read(self.word.load(Acquire), self.shift)
@@ -320,11 +320,11 @@ impl SplitCells {
         self.place(address).write(value);
     }
 
-    fn place(&self, address: u64) -> Place<'_, AtomicU64> {
+    fn place(&self, address: u64) -> CellPlace<'_, AtomicU64> {
         let (word, shift) = place_at(address);
         let chunk = self.chunk_of(word);
         let first = chunk as u64 * self.pages_per_chunk * self.split.base.per_page();
-        Place {
+        CellPlace {
             split: self.split,
             word: &self.words()[word],
             shift,
@@ -391,8 +391,8 @@ impl Cells for SplitCells {
     }
 
     #[inline(always)]
-    fn words(&self) -> Option<Words<'_>> {
-        Some(Words::Shared(self.words()))
+    fn words(&self) -> Option<CellWords<'_>> {
+        Some(CellWords::Shared(self.words()))
     }
 
     fn for_each_nonzero(&self, visit: impl FnMut(u64, u64)) {

@@ -13,17 +13,17 @@ use crate::layout::Layout;
 const ADDRESSES: usize = BATCH_KEYS * 8;
 
 /// The addresses of some keys' cells, key by key.
-pub(super) struct Batch {
+pub(super) struct KeyBatch {
     addresses: [u64; ADDRESSES],
     used: usize,
     probes: usize,
 }
 
-impl Batch {
+impl KeyBatch {
     /// No keys yet.
     #[inline]
     pub(super) fn new() -> Self {
-        Batch { addresses: [0; ADDRESSES], used: 0, probes: 1 }
+        KeyBatch { addresses: [0; ADDRESSES], used: 0, probes: 1 }
     }
 
     /// The next of `keys`, which it is shortened by: hashed, their cells asked for. False when there are none left.

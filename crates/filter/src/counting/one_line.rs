@@ -5,7 +5,7 @@
 //! cells whose hint is not their value.
 
 use super::{Count, count_in};
-use crate::cells::{Cells, LINE_WORDS, Words};
+use crate::cells::{CellWords, Cells, LINE_WORDS};
 use crate::hash::{BATCH_KEYS, Hash128, KeyHasher, scale};
 use crate::layout::{AnyLayout, Layout};
 use crate::memory::prefetch;
@@ -101,14 +101,14 @@ impl OneLine {
         for &hash in hashes {
             let word = self.line_of(hash) * LINE_WORDS;
             match self.words(cells) {
-                Words::Own(words) => prefetch(words, word),
-                Words::Shared(words) => prefetch(words, word),
+                CellWords::Own(words) => prefetch(words, word),
+                CellWords::Shared(words) => prefetch(words, word),
             }
         }
     }
 
     #[inline(always)]
-    fn words<'a, C: Cells>(&self, cells: &'a C) -> Words<'a> {
+    fn words<'a, C: Cells>(&self, cells: &'a C) -> CellWords<'a> {
         cells.words().expect("checked when this way was chosen")
     }
 

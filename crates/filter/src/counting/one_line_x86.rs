@@ -6,7 +6,7 @@ use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::one_line::{IN_LINE_SHIFT, LANES, OneLine};
-use crate::cells::{LINE_WORDS, Words};
+use crate::cells::{CellWords, LINE_WORDS};
 use crate::hash::Hash128;
 use crate::layout::IN_PAGE;
 use crate::simd::{Level, Simd};
@@ -16,7 +16,7 @@ use crate::simd::{Level, Simd};
 /// # Panics
 /// When its line lies beyond the words.
 #[inline]
-pub(super) fn least(simd: Simd, way: &OneLine, words: Words<'_>, hash: Hash128) -> u16 {
+pub(super) fn least(simd: Simd, way: &OneLine, words: CellWords<'_>, hash: Hash128) -> u16 {
     assert!(matches!(simd.0, Level::Avx512));
     // SAFETY: `simd` proves AVX-512F and AVX2.
     unsafe { avx512_least(way, words, hash) }
@@ -30,7 +30,7 @@ pub(super) fn least(simd: Simd, way: &OneLine, words: Words<'_>, hash: Hash128) 
 pub(super) fn least_of_each(
     simd: Simd,
     way: &OneLine,
-    words: Words<'_>,
+    words: CellWords<'_>,
     hashes: &[Hash128],
     least: &mut [u16],
 ) {
@@ -40,7 +40,7 @@ pub(super) fn least_of_each(
 }
 
 #[target_feature(enable = "avx512f,avx2")]
-fn avx512_least_of_each(way: &OneLine, words: Words<'_>, hashes: &[Hash128], least: &mut [u16]) {
+fn avx512_least_of_each(way: &OneLine, words: CellWords<'_>, hashes: &[Hash128], least: &mut [u16]) {
     for (&hash, least) in hashes.iter().zip(least) {
         *least = avx512_least(way, words, hash);
     }
@@ -48,7 +48,7 @@ fn avx512_least_of_each(way: &OneLine, words: Words<'_>, hashes: &[Hash128], lea
 
 #[inline]
 #[target_feature(enable = "avx512f,avx2")]
-fn avx512_least(way: &OneLine, words: Words<'_>, hash: Hash128) -> u16 {
+fn avx512_least(way: &OneLine, words: CellWords<'_>, hash: Hash128) -> u16 {
     let line = line_at(words, way.line_of(hash));
     // SAFETY: `IN_PAGE` has more than eight entries of four bytes.
     let odd = unsafe { _mm256_loadu_si256(IN_PAGE[..LANES].as_ptr().cast()) };
@@ -72,10 +72,10 @@ fn avx512_least(way: &OneLine, words: Words<'_>, hash: Hash128) -> u16 {
 /// compiler has no such load; to it this is an instruction it knows nothing about, as it is with any assembly.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn line_at(words: Words<'_>, line: usize) -> __m512i {
+fn line_at(words: CellWords<'_>, line: usize) -> __m512i {
     let (start, lines) = match words {
-        Words::Own(words) => (words.as_ptr(), words.len() / LINE_WORDS),
-        Words::Shared(words) => (words.as_ptr().cast::<u64>(), words.len() / LINE_WORDS),
+        CellWords::Own(words) => (words.as_ptr(), words.len() / LINE_WORDS),
+        CellWords::Shared(words) => (words.as_ptr().cast::<u64>(), words.len() / LINE_WORDS),
     };
     assert!(line < lines, "a line of the filter");
     let words;

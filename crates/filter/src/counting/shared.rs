@@ -14,7 +14,7 @@ use super::{Count, CountingFilter, Intuitive, Rule, count_in, gathered};
 use crate::cells::{Cells, CellsMut, PackedCells, Packing, SharedCells, SharedPackedCells, SplitCells};
 use crate::error::{GeometryError, NotCounted};
 use crate::filter::Promise;
-use crate::hash::{Fingerprint, Hash128, KeyHasher};
+use crate::hash::{Hash128, KeyFingerprint, KeyHasher};
 use crate::layout::{AnyLayout, Layout};
 use crate::maths::MAX_K;
 use crate::memory::HugePages;
@@ -28,7 +28,7 @@ pub struct SharedCountingFilter<R, L = AnyLayout, C = SharedPackedCells> {
     one_line: Option<OneLine>,
     locks: Box<[Mutex<()>]>,
     promise: Option<Promise>,
-    fingerprint: Fingerprint,
+    fingerprint: KeyFingerprint,
     rule: PhantomData<fn() -> R>,
 }
 
@@ -152,7 +152,7 @@ pub(super) fn add<R: Rule, C: SharedCells, M: Lock>(cells: &C, locks: &[M], key:
 }
 
 impl<R: Rule, L: Layout, C: SharedCells> SharedCountingFilter<R, L, C> {
-    fn new(layout: L, cells: C, promise: Option<Promise>, fingerprint: Fingerprint) -> Self {
+    fn new(layout: L, cells: C, promise: Option<Promise>, fingerprint: KeyFingerprint) -> Self {
         let locks = (0..cells.locks()).map(|_| Mutex::new(())).collect();
         let one_line = OneLine::new(Simd::detect(), &layout, &cells);
         SharedCountingFilter { layout, cells, one_line, locks, promise, fingerprint, rule: PhantomData }

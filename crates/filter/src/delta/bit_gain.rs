@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::bits::Side;
-use super::envelope::{Envelope, Kind, ShortDigest};
+use super::envelope::{DeltaKind, Envelope, ShortDigest};
 use super::stream::{BitReader, BitWriter};
 use super::{Applied, Bound, DeltaError};
 use crate::file;
@@ -36,14 +36,14 @@ impl<'a> BitGain<'a> {
         }
         let payload = Side::gains(old.words(), bits).write(BitWriter::default(), new.words()).finish();
         let (old, new) = (digest(old), digest(new));
-        let envelope = Envelope { kind: Kind::BitGain, old, new };
+        let envelope = Envelope { kind: DeltaKind::BitGain, old, new };
         Ok(BitGain { envelope, bytes: envelope.seal(&payload).into() })
     }
 
     /// Reads a gain; its payload is looked at when it is applied.
     pub fn open(bytes: impl Into<Cow<'a, [u8]>>) -> Result<Self, DeltaError> {
         let bytes = bytes.into();
-        let (envelope, _) = Envelope::open_as(Kind::BitGain, &bytes)?;
+        let (envelope, _) = Envelope::open_as(DeltaKind::BitGain, &bytes)?;
         Ok(BitGain { envelope, bytes })
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::cells::{apply_gain, gain};
-use super::envelope::{Envelope, Kind, ShortDigest};
+use super::envelope::{DeltaKind, Envelope, ShortDigest};
 use super::{Applied, Bound, DeltaError, ENVELOPE_BYTES};
 use crate::cells::{Cells, CellsMut};
 use crate::counting::{CountingFilter, Rule};
@@ -35,14 +35,14 @@ impl<'a> CountGain<'a> {
         let payload = gain(old.cells(), new.cells())?;
         let mut number = ShortDigest::default();
         number.0[..8].copy_from_slice(&sequence.to_le_bytes());
-        let envelope = Envelope { kind: Kind::CountGain, old: kind_of(old), new: number };
+        let envelope = Envelope { kind: DeltaKind::CountGain, old: kind_of(old), new: number };
         Ok(CountGain { envelope, bytes: envelope.seal(&payload).into() })
     }
 
     /// Reads a gain; its payload is looked at when it is applied.
     pub fn open(bytes: impl Into<Cow<'a, [u8]>>) -> Result<Self, DeltaError> {
         let bytes = bytes.into();
-        let (envelope, _) = Envelope::open_as(Kind::CountGain, &bytes)?;
+        let (envelope, _) = Envelope::open_as(DeltaKind::CountGain, &bytes)?;
         if envelope.new.0[8..] != [0; 8] {
             return Err(DeltaError::Payload("there is something behind the sequence"));
         }

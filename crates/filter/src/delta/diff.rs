@@ -5,7 +5,7 @@ use std::io;
 
 use super::bits::{read_changes, write_changes};
 use super::cells;
-use super::envelope::{Envelope, Kind, ShortDigest};
+use super::envelope::{DeltaKind, Envelope, ShortDigest};
 use super::stream::{BitReader, BitWriter};
 use super::{Bound, DeltaError, ENVELOPE_BYTES, bound_of_bits, bound_of_cells};
 use crate::error::FormatError;
@@ -29,7 +29,7 @@ impl<'a> Diff<'a> {
         write_patch(&mut out, &old_page[PATCHABLE], &new_page[PATCHABLE]);
         let payload = write_body(out, old, new)?;
         let (old, new) = (digest_of(&old_page), digest_of(&new_page));
-        let envelope = Envelope { kind: Kind::Diff, old, new };
+        let envelope = Envelope { kind: DeltaKind::Diff, old, new };
         Ok(Diff { envelope, bytes: envelope.seal(&payload).into() })
     }
 
@@ -38,19 +38,19 @@ impl<'a> Diff<'a> {
         old.header().like(new.header())?;
         let huge = HugePages::Default;
         match old.header().kind {
-            file::Kind::Plain => bound_of_bits(&old.filter()?, &new.filter()?),
-            file::Kind::Packed { .. } => Ok(bound_of_cells(&old.packed_cells()?, &new.packed_cells()?)),
-            file::Kind::Split { .. } => {
+            file::FileKind::Plain => bound_of_bits(&old.filter()?, &new.filter()?),
+            file::FileKind::Packed { .. } => Ok(bound_of_cells(&old.packed_cells()?, &new.packed_cells()?)),
+            file::FileKind::Split { .. } => {
                 Ok(bound_of_cells(&old.copied_split_cells(huge)?, &new.copied_split_cells(huge)?))
             }
-            file::Kind::Bins { .. } => Err(no_deltas(old)),
+            file::FileKind::Bins { .. } => Err(no_deltas(old)),
         }
     }
 
     /// Reads a diff; its payload is looked at when it is applied.
     pub fn open(bytes: impl Into<Cow<'a, [u8]>>) -> Result<Self, DeltaError> {
         let bytes = bytes.into();
-        let (envelope, _) = Envelope::open_as(Kind::Diff, &bytes)?;
+        let (envelope, _) = Envelope::open_as(DeltaKind::Diff, &bytes)?;
         Ok(Diff { envelope, bytes })
     }
 
@@ -90,16 +90,16 @@ impl<'a> Diff<'a> {
 /// Writes what changes behind the header: for bits in the very stream, for cells as a payload from the next byte on.
 fn write_body(out: BitWriter, old: &FileView<'_>, new: &FileView<'_>) -> Result<Vec<u8>, DeltaError> {
     let cells = match old.header().kind {
-        file::Kind::Plain => {
+        file::FileKind::Plain => {
             let (from, to) = (old.filter()?, new.filter()?);
             return Ok(write_changes(out, from.words(), to.words(), from.layout().bits()).finish());
         }
-        file::Kind::Packed { .. } => cells::diff(&old.packed_cells()?, &new.packed_cells()?),
-        file::Kind::Split { .. } => {
+        file::FileKind::Packed { .. } => cells::diff(&old.packed_cells()?, &new.packed_cells()?),
+        file::FileKind::Split { .. } => {
             let huge = HugePages::Default;
             cells::diff(&old.copied_split_cells(huge)?, &new.copied_split_cells(huge)?)
         }
-        file::Kind::Bins { .. } => return Err(no_deltas(old)),
+        file::FileKind::Bins { .. } => return Err(no_deltas(old)),
     };
     Ok([out.finish(), cells].concat())
 }
@@ -107,7 +107,7 @@ fn write_body(out: BitWriter, old: &FileView<'_>, new: &FileView<'_>) -> Result<
 /// The pages of the new file.
 fn read_body(mut reader: BitReader, old: &FileView<'_>) -> Result<PageBuf, DeltaError> {
     match old.header().kind {
-        file::Kind::Plain => {
+        file::FileKind::Plain => {
             let from = old.filter()?;
             let mut pages = PageBuf::zeroed(from.layout().pages(), HugePages::Default)?;
             pages.as_mut().copy_from_slice(from.words());
@@ -115,17 +115,17 @@ fn read_body(mut reader: BitReader, old: &FileView<'_>) -> Result<PageBuf, Delta
             reader.finish()?;
             Ok(pages)
         }
-        file::Kind::Packed { .. } => {
+        file::FileKind::Packed { .. } => {
             let mut cells = old.copied_packed_cells(HugePages::Default)?;
             cells::apply_diff(&mut cells, reader.rest()?)?;
             Ok(cells.into_words())
         }
-        file::Kind::Split { .. } => {
+        file::FileKind::Split { .. } => {
             let mut cells = old.copied_split_cells(HugePages::Default)?;
             cells::apply_diff(&mut cells, reader.rest()?)?;
             Ok(file::pages_of(&cells)?)
         }
-        file::Kind::Bins { .. } => Err(no_deltas(old)),
+        file::FileKind::Bins { .. } => Err(no_deltas(old)),
     }
 }
 

@@ -34,7 +34,7 @@ impl fmt::Display for ShortDigest {
 
 /// What a delta is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DeltaKind {
     /// Bits that were set, in a filter that only grows.
     BitGain,
     /// Increments of cells that only grow, in sequence.
@@ -43,26 +43,26 @@ pub enum Kind {
     Diff,
 }
 
-impl Kind {
+impl DeltaKind {
     /// What messages call it.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Kind::BitGain => "a gain of bits",
-            Kind::CountGain => "a gain of counts",
-            Kind::Diff => "a diff of files",
+            DeltaKind::BitGain => "a gain of bits",
+            DeltaKind::CountGain => "a gain of counts",
+            DeltaKind::Diff => "a diff of files",
         }
     }
 
     fn code(self) -> u8 {
         match self {
-            Kind::BitGain => 1,
-            Kind::CountGain => 2,
-            Kind::Diff => 3,
+            DeltaKind::BitGain => 1,
+            DeltaKind::CountGain => 2,
+            DeltaKind::Diff => 3,
         }
     }
 
     fn from_code(code: u8) -> Result<Self, DeltaError> {
-        [Kind::BitGain, Kind::CountGain, Kind::Diff]
+        [DeltaKind::BitGain, DeltaKind::CountGain, DeltaKind::Diff]
             .into_iter()
             .find(|kind| kind.code() == code)
             .ok_or(DeltaError::UnknownKind(code))
@@ -73,7 +73,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// What the delta is.
-    pub kind: Kind,
+    pub kind: DeltaKind,
     /// What it starts from: the digest of the old file; for gains of counts, of their kind.
     pub old: ShortDigest,
     /// What it leads to: the digest of the new file. For gains of counts the number in the sequence, then zeros.
@@ -120,12 +120,12 @@ impl Envelope {
             return Err(DeltaError::Checksum);
         }
         let short = |at: usize| ShortDigest(std::array::from_fn(|i| head[at + i]));
-        let envelope = Envelope { kind: Kind::from_code(head[7])?, old: short(8), new: short(24) };
+        let envelope = Envelope { kind: DeltaKind::from_code(head[7])?, old: short(8), new: short(24) };
         Ok((envelope, payload))
     }
 
     /// The same for a delta of one kind only.
-    pub(super) fn open_as(kind: Kind, delta: &[u8]) -> Result<(Self, &[u8]), DeltaError> {
+    pub(super) fn open_as(kind: DeltaKind, delta: &[u8]) -> Result<(Self, &[u8]), DeltaError> {
         let (envelope, payload) = Self::open(delta)?;
         if envelope.kind != kind {
             return Err(DeltaError::Kind { found: envelope.kind.as_str(), expected: kind.as_str() });

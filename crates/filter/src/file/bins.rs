@@ -5,11 +5,11 @@
 use std::io;
 
 use super::kind::impossible;
-use super::{DIGEST_BYTES, FileView, Header, Kind, Stored};
+use super::{DIGEST_BYTES, FileKind, FileView, Header, Stored};
 use crate::bins::{BINS_MAX, BinFilter, Kept};
 use crate::error::FormatError;
 use crate::filter::Filter;
-use crate::hash::Fingerprint;
+use crate::hash::KeyFingerprint;
 use crate::layout::{AnyLayout, Flat, Layout};
 use crate::maths::bins::Bin;
 use crate::memory::{HugePages, PAGE_BYTES};
@@ -93,14 +93,14 @@ impl Stored for BinFile {
     fn header(&self) -> Header {
         self.check().expect("bins and notes are within their limits");
         Header {
-            kind: Kind::Bins { bins: self.filter.kept().len() as u64, notes: self.notes.len() as u64 },
+            kind: FileKind::Bins { bins: self.filter.kept().len() as u64, notes: self.notes.len() as u64 },
             layout: self.layout().expect("checked"),
             promise: None,
             fingerprint: self
                 .filter
                 .kept()
                 .first()
-                .map_or(Fingerprint([0; 16]), |kept| kept.filter.fingerprint()),
+                .map_or(KeyFingerprint([0; 16]), |kept| kept.filter.fingerprint()),
             table_digest: [0; DIGEST_BYTES],
             cleared_bits: 0,
         }
@@ -124,7 +124,7 @@ impl Stored for BinFile {
 impl FileView<'_> {
     /// A copy of the bin filter. The pages are unchecked, but what they say of bins must be possible.
     pub fn to_bins(&self) -> Result<BinFile, FormatError> {
-        let Kind::Bins { bins, notes } = self.header.kind else {
+        let FileKind::Bins { bins, notes } = self.header.kind else {
             return Err(FormatError::OtherKind { found: self.header.kind.as_str(), wanted: "a bin filter" });
         };
         let (base, behind) = self.pages.split_at(self.header.layout.pages() as usize);
@@ -194,7 +194,7 @@ fn check_note(note: &Note) -> Result<(), FormatError> {
 fn read_bin(
     record: &[u8; BIN_BYTES as usize],
     words: &mut &[[u8; 8]],
-    fingerprint: Fingerprint,
+    fingerprint: KeyFingerprint,
 ) -> Result<(Kept, [f64; 2]), FormatError> {
     let word = |at: usize| std::array::from_fn(|i| record[8 * at + i]);
     let (number, real) = (|at| u64::from_le_bytes(word(at)), |at| f64::from_le_bytes(word(at)));

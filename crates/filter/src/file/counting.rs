@@ -1,7 +1,7 @@
 //! Counting filters out of files: packed ones in place or as a copy, split ones as a copy.
 
 use super::kind::{HIGH_BYTES, impossible};
-use super::{FileView, Kind};
+use super::{FileKind, FileView};
 use crate::cells::{Cells, CellsMut, PackedCells, Packing, Split, SplitCells};
 use crate::counting::{CountingFilter, Rule};
 use crate::error::FormatError;
@@ -86,19 +86,19 @@ impl<'a> FileView<'a> {
 
     fn expect_packed(&self) -> Result<Packing, FormatError> {
         match self.header.kind {
-            Kind::Packed { packing, .. } => Ok(packing),
+            FileKind::Packed { packing, .. } => Ok(packing),
             other => Err(other_kind(other, "a counting filter of packed cells")),
         }
     }
 
     fn expect_split(&self) -> Result<(Split, u64), FormatError> {
         match self.header.kind {
-            Kind::Split { split, highs, .. } => Ok((split, highs)),
+            FileKind::Split { split, highs, .. } => Ok((split, highs)),
             other => Err(other_kind(other, "a counting filter in split storage")),
         }
     }
 }
 
-fn other_kind(found: Kind, wanted: &'static str) -> FormatError {
+fn other_kind(found: FileKind, wanted: &'static str) -> FormatError {
     FormatError::OtherKind { found: found.as_str(), wanted }
 }

@@ -1,10 +1,10 @@
 //! The header page: what the filter is, and a digest that vouches for it.
 
-use super::kind::{self, Kind, impossible};
+use super::kind::{self, FileKind, impossible};
 use super::{DIGEST_BYTES, table_bytes};
 use crate::error::{FormatError, GeometryError, Unlike};
 use crate::filter::{Promise, same_promise};
-use crate::hash::Fingerprint;
+use crate::hash::KeyFingerprint;
 use crate::layout::{AnyLayout, Flat, LINE_BITS, Layout, Line, Paged, same};
 use crate::memory::{PAGE_BITS, PAGE_BYTES};
 
@@ -28,13 +28,13 @@ const FIELDS_END: usize = 144;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Header {
     /// Bits or cells.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Where they lie.
     pub layout: AnyLayout,
     /// What it was sized for.
     pub promise: Option<Promise>,
     /// The fingerprint of the hash key.
-    pub fingerprint: Fingerprint,
+    pub fingerprint: KeyFingerprint,
     /// The BLAKE3 digest of the table of page digests, padding included.
     pub table_digest: [u8; DIGEST_BYTES],
     /// How many bits retouching cleared; zero for a filter that misses none of its keys.
@@ -57,7 +57,7 @@ impl Header {
     pub(crate) fn like(&self, other: &Self) -> Result<(), Unlike> {
         let (ours, theirs) = (self.kind.fields(), other.kind.fields());
         same("kind", self.kind.as_str(), other.kind.as_str())?;
-        let rule = |kind: Kind| kind.rule().map_or("none", |rule| rule.as_str());
+        let rule = |kind: FileKind| kind.rule().map_or("none", |rule| rule.as_str());
         same("rule", rule(self.kind), rule(other.kind))?;
         same("bits of a cell", ours.cell_bits, theirs.cell_bits)?;
         self.layout.like(&other.layout)?;
@@ -115,7 +115,7 @@ impl Header {
         let (bits, pages) = (fields.u64(), fields.u64());
         let layout = layout_from(code, bits, k, pages_per_key, slots)?;
         let promise = promise_from(fields.u64(), f64::from_bits(fields.u64()))?;
-        let (fingerprint, table_digest) = (Fingerprint(fields.bytes()), fields.bytes());
+        let (fingerprint, table_digest) = (KeyFingerprint(fields.bytes()), fields.bytes());
         let cleared_bits = fields.u64();
         let kind = kind::Fields {
             kind,
@@ -124,15 +124,15 @@ impl Header {
             chunks: fields.u64(),
             highs: fields.u64(),
         };
-        let kind = Kind::from_fields(kind, &layout)?;
+        let kind = FileKind::from_fields(kind, &layout)?;
         if page[FIELDS_END..DIGEST_AT].iter().any(|&byte| byte != 0) {
             let why = "this release knows no such field";
             return Err(impossible("reserved", "a value other than zero", why));
         }
-        if cleared_bits > 0 && kind != Kind::Plain {
+        if cleared_bits > 0 && kind != FileKind::Plain {
             return Err(impossible("cleared bits", cleared_bits, "counting filters are not retouched"));
         }
-        if let (Kind::Bins { .. }, Some(promise)) = (kind, promise) {
+        if let (FileKind::Bins { .. }, Some(promise)) = (kind, promise) {
             return Err(impossible("promise", promise.capacity, "a bin filter makes none"));
         }
         let header = Header { kind, layout, promise, fingerprint, table_digest, cleared_bits };

@@ -12,7 +12,7 @@ pub(super) const HIGH_BYTES: u64 = 4;
 
 /// The kind of a filter file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// One bit a position.
     Plain,
     /// A counting filter of packed cells.
@@ -50,31 +50,31 @@ pub(super) struct Fields {
     pub(super) highs: u64,
 }
 
-impl Kind {
+impl FileKind {
     /// What it is, for messages.
     pub fn as_str(&self) -> &'static str {
         match self {
-            Kind::Plain => "a plain filter",
-            Kind::Packed { .. } => "a counting filter of packed cells",
-            Kind::Split { .. } => "a counting filter in split storage",
-            Kind::Bins { .. } => "a bin filter",
+            FileKind::Plain => "a plain filter",
+            FileKind::Packed { .. } => "a counting filter of packed cells",
+            FileKind::Split { .. } => "a counting filter in split storage",
+            FileKind::Bins { .. } => "a bin filter",
         }
     }
 
     /// The rule of a counting filter.
     pub fn rule(&self) -> Option<RuleName> {
         match *self {
-            Kind::Plain | Kind::Bins { .. } => None,
-            Kind::Packed { rule, .. } | Kind::Split { rule, .. } => Some(rule),
+            FileKind::Plain | FileKind::Bins { .. } => None,
+            FileKind::Packed { rule, .. } | FileKind::Split { rule, .. } => Some(rule),
         }
     }
 
     /// The pages that hold bits or cells.
     pub(super) fn base_pages(&self, layout: &AnyLayout) -> u64 {
         match self {
-            Kind::Plain | Kind::Bins { .. } => layout.pages(),
-            Kind::Packed { packing, .. } => packing.pages(layout.bits()),
-            Kind::Split { split, .. } => split.base().pages(layout.bits()),
+            FileKind::Plain | FileKind::Bins { .. } => layout.pages(),
+            FileKind::Packed { packing, .. } => packing.pages(layout.bits()),
+            FileKind::Split { split, .. } => split.base().pages(layout.bits()),
         }
     }
 
@@ -86,26 +86,26 @@ impl Kind {
     /// The bytes behind the base, padding aside.
     pub(super) fn bytes_behind(&self) -> u64 {
         match *self {
-            Kind::Plain | Kind::Packed { .. } => 0,
-            Kind::Split { highs, .. } => highs * HIGH_BYTES,
-            Kind::Bins { bins, notes } => bins * BIN_BYTES + notes * NOTE_BYTES,
+            FileKind::Plain | FileKind::Packed { .. } => 0,
+            FileKind::Split { highs, .. } => highs * HIGH_BYTES,
+            FileKind::Bins { bins, notes } => bins * BIN_BYTES + notes * NOTE_BYTES,
         }
     }
 
     pub(super) fn fields(&self) -> Fields {
         match *self {
-            Kind::Plain => Fields { kind: 1, rule: 0, cell_bits: 0, chunks: 0, highs: 0 },
-            Kind::Packed { rule, packing } => {
+            FileKind::Plain => Fields { kind: 1, rule: 0, cell_bits: 0, chunks: 0, highs: 0 },
+            FileKind::Packed { rule, packing } => {
                 Fields { kind: 2, rule: rule.code(), cell_bits: packing.bits(), chunks: 0, highs: 0 }
             }
-            Kind::Split { rule, split, highs } => Fields {
+            FileKind::Split { rule, split, highs } => Fields {
                 kind: 3,
                 rule: rule.code(),
                 cell_bits: split.base().bits(),
                 chunks: split.chunks(),
                 highs,
             },
-            Kind::Bins { bins, notes } => {
+            FileKind::Bins { bins, notes } => {
                 Fields { kind: 4, rule: 0, cell_bits: 0, chunks: bins, highs: notes }
             }
         }
@@ -116,11 +116,11 @@ impl Kind {
         let refused = |error: GeometryError| impossible("cells", format!("{} bits", fields.cell_bits), error);
         let counted = |per_page: u64| crate::counting::check_layout(layout, per_page).map_err(refused);
         let kind = match fields.kind {
-            1 => Kind::Plain,
+            1 => FileKind::Plain,
             2 => {
                 let packing = Packing::new(fields.cell_bits).map_err(refused)?;
                 counted(packing.per_page())?;
-                Kind::Packed { rule: rule_of(fields.rule)?, packing }
+                FileKind::Packed { rule: rule_of(fields.rule)?, packing }
             }
             3 => {
                 let low_bits = fields.cell_bits.saturating_sub(1);
@@ -129,12 +129,12 @@ impl Kind {
                 if fields.highs > layout.bits() {
                     return Err(impossible("high parts", fields.highs, "more than there are cells"));
                 }
-                Kind::Split { rule: rule_of(fields.rule)?, split, highs: fields.highs }
+                FileKind::Split { rule: rule_of(fields.rule)?, split, highs: fields.highs }
             }
             4 => {
                 let (bins, notes) = (fields.chunks, fields.highs);
                 bins::check(layout, bins, notes)?;
-                Kind::Bins { bins, notes }
+                FileKind::Bins { bins, notes }
             }
             other => return Err(impossible("kind", other, "this release knows kinds 1 to 4")),
         };

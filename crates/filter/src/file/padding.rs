@@ -1,6 +1,6 @@
 //! What belongs to no bit or cell of a filter must be zero, so that equal filters are equal files.
 
-use super::{FileView, Kind};
+use super::{FileKind, FileView};
 use crate::cells::Packing;
 use crate::layout::Layout;
 use crate::memory::{PAGE_BITS, PAGE_BYTES};
@@ -11,11 +11,11 @@ impl FileView<'_> {
         let (bytes, positions) = (&self.pages[page], self.header.layout.bits());
         let base_pages = self.header.kind.base_pages(&self.header.layout);
         match self.header.kind {
-            Kind::Plain | Kind::Bins { .. } if (page as u64) < base_pages => {
+            FileKind::Plain | FileKind::Bins { .. } if (page as u64) < base_pages => {
                 zero_from(bytes, positions.saturating_sub(page as u64 * PAGE_BITS))
             }
-            Kind::Packed { packing, .. } => cells_are_sound(bytes, packing, page as u64, positions),
-            Kind::Split { split, .. } if (page as u64) < base_pages => {
+            FileKind::Packed { packing, .. } => cells_are_sound(bytes, packing, page as u64, positions),
+            FileKind::Split { split, .. } if (page as u64) < base_pages => {
                 cells_are_sound(bytes, split.base(), page as u64, positions)
             }
             kind => {

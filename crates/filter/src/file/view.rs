@@ -1,9 +1,9 @@
 //! Reading a filter file in place: open looks at the header alone, pages are checked when asked.
 
-use super::{DIGEST_BYTES, Header, Kind, table_bytes};
+use super::{DIGEST_BYTES, FileKind, Header, table_bytes};
 use crate::error::{FormatError, GeometryError};
 use crate::filter::Filter;
-use crate::hash::Fingerprint;
+use crate::hash::KeyFingerprint;
 use crate::layout::AnyLayout;
 use crate::memory::{HugePages, PAGE_BYTES, PageBuf};
 
@@ -37,7 +37,7 @@ impl<'a> FileView<'a> {
     }
 
     /// Refuses a file that was built with another key.
-    pub fn expect_key(&self, expected: Fingerprint) -> Result<(), FormatError> {
+    pub fn expect_key(&self, expected: KeyFingerprint) -> Result<(), FormatError> {
         let found = self.header.fingerprint;
         if found == expected { Ok(()) } else { Err(FormatError::ForeignKey { expected, found }) }
     }
@@ -111,8 +111,8 @@ impl<'a> FileView<'a> {
 
     fn expect_plain(&self) -> Result<(), FormatError> {
         match self.header.kind {
-            Kind::Plain => Ok(()),
-            other => Err(FormatError::OtherKind { found: other.as_str(), wanted: Kind::Plain.as_str() }),
+            FileKind::Plain => Ok(()),
+            other => Err(FormatError::OtherKind { found: other.as_str(), wanted: FileKind::Plain.as_str() }),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::kind::{HIGH_BYTES, high_pages};
-use super::{DIGEST_BYTES, Header, Kind, table_bytes};
+use super::{DIGEST_BYTES, FileKind, Header, table_bytes};
 use crate::cells::{Cells, PackedCells, SplitCells};
 use crate::counting::{CountingFilter, Rule, RuleName};
 use crate::error::GeometryError;
@@ -75,7 +75,7 @@ pub(crate) fn write_parts(
 impl<L: Layout, S: AsRef<[u64]>> Stored for Filter<L, S> {
     fn header(&self) -> Header {
         Header {
-            kind: Kind::Plain,
+            kind: FileKind::Plain,
             layout: self.layout().any(),
             promise: self.promise(),
             fingerprint: self.fingerprint(),
@@ -92,7 +92,7 @@ impl<L: Layout, S: AsRef<[u64]>> Stored for Filter<L, S> {
 /// Cells that know how they stand in a file.
 pub trait StoredCells: Cells {
     /// The kind of a filter of these cells.
-    fn kind(&self, rule: RuleName) -> Kind;
+    fn kind(&self, rule: RuleName) -> FileKind;
 
     /// Calls `page` with each page of the file, in order, until one fails.
     fn for_each_page(&self, page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()>;
@@ -116,8 +116,8 @@ impl<R: Rule, L: Layout, C: StoredCells> Stored for CountingFilter<R, L, C> {
 }
 
 impl<S: AsRef<[u64]>> StoredCells for PackedCells<S> {
-    fn kind(&self, rule: RuleName) -> Kind {
-        Kind::Packed { rule, packing: self.shape() }
+    fn kind(&self, rule: RuleName) -> FileKind {
+        FileKind::Packed { rule, packing: self.shape() }
     }
 
     fn for_each_page(&self, page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()> {
@@ -127,8 +127,8 @@ impl<S: AsRef<[u64]>> StoredCells for PackedCells<S> {
 
 /// The base, then the high parts in the order of their cells: tables depend on the order of insertion, files do not.
 impl StoredCells for SplitCells {
-    fn kind(&self, rule: RuleName) -> Kind {
-        Kind::Split { rule, split: self.split(), highs: self.highs() }
+    fn kind(&self, rule: RuleName) -> FileKind {
+        FileKind::Split { rule, split: self.split(), highs: self.highs() }
     }
 
     fn for_each_page(&self, mut page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()> {

@@ -30,7 +30,7 @@ impl Drop for SipKey {
 
 /// What a filter file says about the key it was built with: 16 bytes that name it and do not reveal it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fingerprint(pub [u8; 16]);
+pub struct KeyFingerprint(pub [u8; 16]);
 
 impl SipKey {
     /// The key with these 16 bytes.
@@ -57,17 +57,17 @@ impl SipKey {
     }
 
     /// Names the key without revealing it: a one-way digest, so a file may carry it.
-    pub fn fingerprint(&self) -> Fingerprint {
+    pub fn fingerprint(&self) -> KeyFingerprint {
         let mut key = [0; 16];
         key[..8].copy_from_slice(&self.k0.to_le_bytes());
         key[8..].copy_from_slice(&self.k1.to_le_bytes());
-        Fingerprint(first_16(&blake3::derive_key("seenit 2026 key fingerprint v1", &key)))
+        KeyFingerprint(first_16(&blake3::derive_key("seenit 2026 key fingerprint v1", &key)))
     }
 
     /// The hash of one key of any length.
     #[inline]
     pub fn hash_bytes(&self, key: &[u8]) -> Hash128 {
-        let mut state = State::<u64>::new((), self.k0, self.k1);
+        let mut state = SipState::<u64>::new((), self.k0, self.k1);
         let (blocks, rest) = key.as_chunks::<8>();
         for block in blocks {
             state.absorb(u64::from_le_bytes(*block));
@@ -85,7 +85,7 @@ impl std::fmt::Debug for SipKey {
     }
 }
 
-impl std::fmt::Display for Fingerprint {
+impl std::fmt::Display for KeyFingerprint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
@@ -176,12 +176,12 @@ impl Lanes for u64 {
 }
 
 /// The four words of SipHash's state, for each lane.
-pub(super) struct State<L: Lanes> {
+pub(super) struct SipState<L: Lanes> {
     proof: L::Proof,
     v: [L; 4],
 }
 
-impl<L: Lanes> State<L> {
+impl<L: Lanes> SipState<L> {
     #[inline(always)]
     pub(super) fn new(proof: L::Proof, k0: u64, k1: u64) -> Self {
         let v = [
@@ -190,7 +190,7 @@ impl<L: Lanes> State<L> {
             L::splat(proof, k0 ^ 0x6c79_6765_6e65_7261),
             L::splat(proof, k1 ^ 0x7465_6462_7974_6573),
         ];
-        State { proof, v }
+        SipState { proof, v }
     }
 
     /// One 8-byte block: two rounds.

@@ -7,7 +7,7 @@
 use std::arch::x86_64::*;
 
 use super::Hash128;
-use super::sip::{Lanes, SipKey, State};
+use super::sip::{Lanes, SipKey, SipState};
 use crate::simd::{Level, Simd};
 
 /// Proof that the processor has AVX2: only `of` makes one.
@@ -67,7 +67,7 @@ fn in_lanes<const N: usize, L: KeyLanes<N>>(
 ) {
     let length = keys[0].len();
     assert!(length >= 8 && keys.iter().all(|key| key.len() == length));
-    let mut state = State::<L>::new(proof, key.k0, key.k1);
+    let mut state = SipState::<L>::new(proof, key.k0, key.k1);
     for block in 0..length / 8 {
         // SAFETY: all keys have `length` bytes, and `block * 8 + 8 <= length`.
         state.absorb(unsafe { L::gather(proof, keys, block * 8) });

@@ -277,7 +277,7 @@ impl Layout for Paged {
         }
     }
 
-    /// The first page of a key decides about most strangers; further ones, where there are any, are not prefetched.
+    /// The first page of a key decides about most absent keys; further ones, where there are any, are not prefetched.
     #[inline]
     fn prefetch_lookups<W>(&self, words: &[W], hashes: &[Hash128]) {
         rounds::prefetch_first(words, hashes, self.k as usize, |hash, i| self.in_first_page(hash, i));

@@ -1,7 +1,7 @@
 //! The page-local layout's kernels: sixteen (AVX-512) or eight (AVX2) bits of a page gathered at once.
 //!
 //! They touch every line of a key where the scalar twin stops at the first unset bit, and spare its coin-toss
-//! branches: strangers are found out twice as fast in a cached filter, and as fast in one beyond the cache.
+//! branches: absent keys are found out twice as fast in a cached filter, and as fast in one beyond the cache.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;

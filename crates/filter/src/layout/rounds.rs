@@ -1,8 +1,8 @@
 //! Batched lookups in two rounds, for layouts whose keys touch several cache lines.
 //!
-//! A stranger is found out by its first two bits three times in four, when half of the bits are set. So the
+//! An absent key is found out by its first two bits three times in four, when half of the bits are set. So the
 //! first round looks at two bits of every key (at more where k is large), and only the keys that pass have their
-//! other lines fetched: a stranger costs 2 + (k-2)/4 lines, a member k, and either way the misses of many keys
+//! other lines fetched: an absent key costs 2 + (k-2)/4 lines, a member k, and either way the misses of many keys
 //! overlap.
 //!
 //! `position` is the layout's, handed over as a closure so that what does not change from probe to probe (the
@@ -14,7 +14,7 @@ use super::{is_set, word_of};
 use crate::hash::{BATCH_KEYS, Hash128};
 use crate::memory::prefetch;
 
-/// Bits looked at in the first round: the r at which the expected lines of a stranger, `r + (k-r)/2^r`, are fewest.
+/// Bits looked at in the first round: the r at which the expected lines of an absent key, `r + (k-r)/2^r`, are fewest.
 #[inline(always)]
 fn first_round(probes: usize) -> usize {
     match probes {

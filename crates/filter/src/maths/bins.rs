@@ -1,9 +1,9 @@
 //! What bins cost: a set of weighted keys cut into classes, one flat filter a class.
 //!
-//! Bin i has `n_i` keys of mean weight `w_i` and `m_i` bits, and answers yes to a stranger at rate `f_i`. Two
+//! Bin i has `n_i` keys of mean weight `w_i` and `m_i` bits, and answers yes to an absent key at rate `f_i`. Two
 //! questions are kept apart here. *Which rate has a bin?* [`ideal_rate`] is the formula of the bin filter
 //! paper; [`real_rate`] is what a filter that can be built has. *What does it cost?* [`invalidation_cost`] is
-//! the paper's measure; [`stranger_credit`] and [`any_fires`] are what a lookup really pays. Any rates go
+//! the paper's measure; [`absent_credit`] and [`any_fires`] are what a lookup really pays. Any rates go
 //! with any cost.
 //!
 //! Below 1.44 bits a key the ideal k is a fraction of 1 and the ideal rate is out of reach: the best real
@@ -47,7 +47,7 @@ pub fn real_rate(keys: u64, bits: u64) -> f64 {
 /// The paper's "total membership invalidation cost", `sum n_i w_i f_i`.
 ///
 /// It charges a bin's rate once for every member of the bin, as if each query were drawn from the members'
-/// weights. It is not what a stranger is credited with: that is [`stranger_credit`].
+/// weights. It is not what an absent key is credited with: that is [`absent_credit`].
 pub fn invalidation_cost(bins: &[Bin], rates: &[f64]) -> f64 {
     bins.iter().zip(rates).map(|(bin, rate)| bin.keys as f64 * bin.weight * rate).sum()
 }
@@ -61,7 +61,7 @@ pub fn standard_invalidation_cost(bins: &[Bin], bits: f64) -> f64 {
 
 /// The weight that a word in no bin is credited with, on average: every bin is asked and hits add up, `sum
 /// w_i f_i`.
-pub fn stranger_credit(bins: &[Bin], rates: &[f64]) -> f64 {
+pub fn absent_credit(bins: &[Bin], rates: &[f64]) -> f64 {
     bins.iter().zip(rates).map(|(bin, rate)| bin.weight * rate).sum()
 }
 
@@ -99,7 +99,7 @@ mod tests {
         let bins = [Bin { keys: 10, weight: 3.0 }, Bin { keys: 20, weight: 1.0 }];
         let rates = [0.1, 0.5];
         assert!((invalidation_cost(&bins, &rates) - 13.0).abs() < 1e-12);
-        assert!((stranger_credit(&bins, &rates) - 0.8).abs() < 1e-12);
+        assert!((absent_credit(&bins, &rates) - 0.8).abs() < 1e-12);
         assert!((any_fires(&rates) - 0.55).abs() < 1e-12);
     }
 }

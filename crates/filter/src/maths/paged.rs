@@ -5,11 +5,11 @@ use super::{all_set, mixture::binomial_mean};
 
 /// Expected rate of `w` pages of `page_bits`, `l` pages a key, `k` bits in each, n keys.
 ///
-/// A page holds J ~ Binomial(l n, 1/w) of the l n (key, page) pairs, so one page fires for a stranger with
+/// A page holds J ~ Binomial(l n, 1/w) of the l n (key, page) pairs, so one page fires for an absent key with
 /// `E[(1 - (1 - 1/P)^(k J))^k]`, raised by the luck that the probes of a page share (0.02 % at k = 7, 0.13 % at 17:
 /// see `maths::all_set`), and l of them with its l-th power. A little above the flat filter's rate of the same size, by
 /// Jensen's inequality; the excess grows as pages shrink and as bits per key grow. (A filter so full that most
-/// strangers hit, at k = 7 below some three bits per key, gains a trifle: there each further key in a page does
+/// absent keys hit, at k = 7 below some three bits per key, gains a trifle: there each further key in a page does
 /// less harm than the one before.)
 pub(crate) fn rate(page_bits: u64, w: u64, l: u32, k: u32, n: u64) -> f64 {
     let pairs = n.saturating_mul(u64::from(l));
@@ -47,7 +47,7 @@ mod tests {
 
     /// Found in the lab: "always above" does not hold where a filter is overfull.
     #[test]
-    fn below_the_flat_rate_where_most_strangers_hit() {
+    fn below_the_flat_rate_where_most_absent_keys_hit() {
         let (n, w) = (150_000, 10);
         let (paged, flat) = (rate(32_768, w, 1, 7, n), flat::rate(w * 32_768, 7, n));
         assert!(paged < flat && paged > flat * 0.999, "{paged} {flat}");

@@ -2,7 +2,7 @@
 //!
 //! Of r shingles, g are *listed*: truly in the spam tally and not in the ham tally. Let f_s and f_h be the
 //! chances that a key that was never inserted counts 1 or more in the spam and in the ham tally: the plain
-//! rates of the cells that are not zero, because a stranger whose ham count is 0 matches as soon as its spam
+//! rates of the cells that are not zero, because an absent key whose ham count is 0 matches as soon as its spam
 //! count is 1. Then
 //!
 //! ```text
@@ -167,7 +167,7 @@ mod tests {
         assert!((matches(32, 32, 0.5, 1e-3).exactly(0) / 1e-96 - 1.0).abs() < 1e-12);
     }
 
-    /// What one accident in a thousand million costs: a spam tally may be wrong about one stranger in ten and
+    /// What one accident in a thousand million costs: a spam tally may be wrong about one absent key in ten and
     /// more.
     #[test]
     fn the_rates_that_a_bound_of_1e_minus_9_allows() {

@@ -5,7 +5,7 @@ use crate::hash::SipKey;
 use crate::layout::{AnyLayout, Flat, Line, Paged};
 use crate::memory::HugePages;
 
-/// Members, keys to remove that hit, and other strangers that hit.
+/// Members, keys to remove that hit, and other absent keys that hit.
 fn filled(layout: AnyLayout, members: usize) -> (Filter, [Vec<Hash128>; 3]) {
     let mut rng = SplitMix(11);
     let mut hash = || Hash128 { lo: rng.next(), hi: rng.next() };

@@ -14,7 +14,7 @@
 use std::sync::atomic::AtomicU64;
 
 use super::Fingerprint;
-use super::place::{Place, SLOT_FULL};
+use super::place::{SLOT_FULL, SeenPlace};
 use super::slots::{Put, Seen, Slots, pair_of};
 use crate::cells::LINE_WORDS;
 use crate::error::GeometryError;
@@ -70,12 +70,12 @@ impl Lines {
     }
 
     #[inline(always)]
-    pub(super) fn place(&self, fingerprint: Fingerprint) -> Place {
-        Place::new(fingerprint, self.lines)
+    pub(super) fn place(&self, fingerprint: Fingerprint) -> SeenPlace {
+        SeenPlace::new(fingerprint, self.lines)
     }
 
     #[inline(always)]
-    pub(super) fn prefetch(&self, place: &Place) {
+    pub(super) fn prefetch(&self, place: &SeenPlace) {
         place.pair.into_iter().for_each(|line| prefetch(self.pages.words(), line as usize * LINE_WORDS));
     }
 
@@ -86,12 +86,12 @@ impl Lines {
 
     /// What it holds of a key.
     #[inline(always)]
-    pub(super) fn get(&self, place: &Place) -> Seen {
+    pub(super) fn get(&self, place: &SeenPlace) -> Seen {
         self.slots().get(place)
     }
 
     /// Counts a key `increment` times more, as far as its slot goes.
-    pub(super) fn add(&self, place: &Place, increment: u64) -> Put {
+    pub(super) fn add(&self, place: &SeenPlace, increment: u64) -> Put {
         self.slots().add(place, increment)
     }
 

@@ -43,14 +43,14 @@ fn mixed(word: u64) -> u64 {
 
 /// A fingerprint as lines of slots know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SeenPlace {
     /// In the upper bits, where a slot has it; never 0.
     pub(super) part: u32,
     /// Two different lines.
     pub(super) pair: [u64; 2],
 }
 
-impl Place {
+impl SeenPlace {
     /// Its place among so many lines, at least two.
     #[inline(always)]
     pub(super) fn new(fingerprint: Fingerprint, lines: u64) -> Self {
@@ -59,7 +59,7 @@ impl Place {
         let first = scale(hash.hi, lines);
         let other = first + 1 + scale(hash.lo, lines - 1);
         let second = if other >= lines { other - lines } else { other };
-        Place { part: part << COUNT_BITS, pair: [first, second] }
+        SeenPlace { part: part << COUNT_BITS, pair: [first, second] }
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
         for lines in [2, 64, 65, 1 << 20, (1 << 34) - 64] {
             for _ in 0..5000 {
                 let fingerprint = Fingerprint::of(rng.hash());
-                let Place { part, pair: [first, second] } = Place::new(fingerprint, lines);
+                let SeenPlace { part, pair: [first, second] } = SeenPlace::new(fingerprint, lines);
                 assert!(first < lines && second < lines && first != second, "{lines}: {first} {second}");
                 assert!(part > SLOT_FULL && part & SLOT_FULL == 0);
             }
@@ -86,7 +86,7 @@ mod tests {
     fn neighbours_are_spread_evenly() {
         let (mut lines, mut parts) = ([0u32; 64], [0u32; 64]);
         for number in 0..64_000 {
-            let place = Place::new(Fingerprint::new(number).expect("44 bits"), 64);
+            let place = SeenPlace::new(Fingerprint::new(number).expect("44 bits"), 64);
             place.pair.iter().for_each(|&line| lines[line as usize] += 1);
             parts[(place.part >> (32 - 6)) as usize] += 1;
         }

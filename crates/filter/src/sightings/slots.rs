@@ -4,7 +4,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::place::{Place, SLOT_FULL};
+use super::place::{SLOT_FULL, SeenPlace};
 use crate::cells::AtomicWord;
 
 /// One in each of the two slots of a word.
@@ -73,7 +73,7 @@ impl<W: AtomicWord, const LINE: usize> Slots<'_, W, LINE> {
 
     /// What it holds of a key.
     #[inline(always)]
-    pub(super) fn get(&self, place: &Place) -> Seen {
+    pub(super) fn get(&self, place: &SeenPlace) -> Seen {
         // Two slots at a time and without branches: whether a key is there is nothing a processor can guess.
         let part = u64::from(place.part) * PAIR;
         let (mut sum, mut full, mut free) = (0, 0, 0);
@@ -90,7 +90,7 @@ impl<W: AtomicWord, const LINE: usize> Slots<'_, W, LINE> {
         Seen { sum: (sum >> 32) + (sum & u64::from(u32::MAX)), more: full != 0 || free == 0 }
     }
 
-    fn find(&self, place: &Place) -> Found {
+    fn find(&self, place: &SeenPlace) -> Found {
         let mut found = Found { sum: 0, open: None, held: false, full: false, free: None };
         let mut room = 0;
         for line in place.pair {
@@ -119,7 +119,7 @@ impl<W: AtomicWord, const LINE: usize> Slots<'_, W, LINE> {
     }
 
     /// Counts a key `increment` times more, as far as its slot goes.
-    pub(super) fn add(&self, place: &Place, increment: u64) -> Put {
+    pub(super) fn add(&self, place: &SeenPlace, increment: u64) -> Put {
         // Each round but the last, another thread has taken the slot this one wanted: there are few to take.
         loop {
             let found = self.find(place);

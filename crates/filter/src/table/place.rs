@@ -8,19 +8,19 @@ const SPREAD: u64 = 0xd1b5_4a32_d192_ed03;
 
 /// A key as the table knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct KeyPlace {
     /// In the upper bits, where a slot has it.
     pub(super) print: u64,
     pub(super) pair: [u64; 2],
 }
 
-impl Place {
+impl KeyPlace {
     /// The place of a key in a table of so many lines, an even number.
     #[inline(always)]
     pub(super) fn new(hash: Hash128, lines: u64) -> Self {
         let print = (1 + scale(hash.lo, PRINTS)) << VALUE_BITS;
         let first = scale(hash.hi, lines);
-        Place { print, pair: [first, other_line(print, first, lines)] }
+        KeyPlace { print, pair: [first, other_line(print, first, lines)] }
     }
 }
 
@@ -48,7 +48,7 @@ mod tests {
         let mut rng = SplitMix(7);
         for lines in [2, 64, 128, 1 << 20, (1 << 34) - 64] {
             for _ in 0..2000 {
-                let place = Place::new(rng.hash(), lines);
+                let place = KeyPlace::new(rng.hash(), lines);
                 let [first, second] = place.pair;
                 assert!(first < lines && second < lines && first != second, "{lines}: {place:?}");
                 assert_eq!(other_line(place.print | rng.below(1 << VALUE_BITS), second, lines), first);
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn the_least_and_the_greatest_hash_have_a_print() {
         for (lo, print) in [(0, 1), (u64::MAX, PRINTS)] {
-            assert_eq!(Place::new(Hash128 { lo, hi: 0 }, 64).print >> VALUE_BITS, print);
+            assert_eq!(KeyPlace::new(Hash128 { lo, hi: 0 }, 64).print >> VALUE_BITS, print);
         }
     }
 }

@@ -12,7 +12,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use super::place::{Place, other_line};
+use super::place::{KeyPlace, other_line};
 use super::words::Writer;
 use super::{EMPTY, LINE_SLOTS, VALUE_BITS, VALUE_MAX};
 use crate::cells::AtomicWord;
@@ -71,7 +71,7 @@ impl<W: AtomicWord> Slots<'_, W> {
 
     /// The value of a key, 0 when it has none; `None` when keys moved too often to tell.
     #[inline(always)]
-    pub(super) fn get(&self, place: &Place) -> Option<u64> {
+    pub(super) fn get(&self, place: &KeyPlace) -> Option<u64> {
         let moves = self.moves_of(place.print);
         for _ in 0..LOOKS_MAX {
             let before = moves.load(Acquire);
@@ -87,7 +87,7 @@ impl<W: AtomicWord> Slots<'_, W> {
     ///
     /// Both are read in any case: nobody could predict in which one a key is, and their cache misses overlap.
     #[inline(always)]
-    fn look(&self, place: &Place) -> u64 {
+    fn look(&self, place: &KeyPlace) -> u64 {
         let [first, second] = place.pair.map(|line| self.look_in(line, place.print));
         if first != 0 { first } else { second }
     }
@@ -104,7 +104,7 @@ impl<W: AtomicWord> Slots<'_, W> {
     }
 
     /// The slot that holds a key. For the writer alone, as all that follows.
-    pub(super) fn find(&self, place: &Place) -> Option<usize> {
+    pub(super) fn find(&self, place: &KeyPlace) -> Option<usize> {
         let holds = |slot: &usize| self.words[*slot].load(Relaxed) ^ place.print <= VALUE_MAX;
         place.pair.into_iter().find_map(|line| slots_of(line).find(holds))
     }
@@ -116,7 +116,7 @@ impl<W: AtomicWord> Slots<'_, W> {
     }
 
     /// A free slot for a key that has none: in the emptier of its two lines, or where another key made room.
-    pub(super) fn make_room(&self, writer: &mut Writer, place: &Place) -> Option<usize> {
+    pub(super) fn make_room(&self, writer: &mut Writer, place: &KeyPlace) -> Option<usize> {
         let [first, second] = place.pair.map(|line| self.room(line));
         match if second.0 > first.0 { second } else { first } {
             (0, _) => self.shift(writer, place),
@@ -126,7 +126,7 @@ impl<W: AtomicWord> Slots<'_, W> {
 
     /// Moves keys along the shortest chain from one of the lines to a free slot, and returns the slot that got free.
     #[cold]
-    fn shift(&self, writer: &mut Writer, place: &Place) -> Option<usize> {
+    fn shift(&self, writer: &mut Writer, place: &KeyPlace) -> Option<usize> {
         let mut reached: Vec<Reached> = place.pair.map(|line| Reached { line, from: None }).into();
         let mut now = 0;
         while let Some(&Reached { line, .. }) = reached.get(now) {

@@ -80,7 +80,7 @@ fn a_caller_that_panics_leaves_the_table_usable() {
 /// A key is moved, then given another value, while a reader looks for it.
 fn a_reader_beside_a_move(count_moves: bool) {
     loom::model(move || {
-        let place = Place::new(SplitMix(1).hash(), 2);
+        let place = KeyPlace::new(SplitMix(1).hash(), 2);
         let zeros = |count: usize| (0..count).map(|_| LoomWord::new(0)).collect::<Vec<_>>();
         let shared = Arc::new((zeros(2 * LINE_SLOTS), zeros(1)));
         fn slots((words, moves): &(Vec<LoomWord>, Vec<LoomWord>)) -> Slots<'_, LoomWord> {

@@ -39,7 +39,7 @@ impl Writer {
 
 /// The words of a [`Table`]: see [`Table::words`].
 #[derive(Debug)]
-pub struct Words<'a> {
+pub struct TableWords<'a> {
     table: &'a Table,
     /// The page being handed out, and the place in it.
     page: [u64; PAGE_WORDS],
@@ -48,11 +48,11 @@ pub struct Words<'a> {
     _turn: MutexGuard<'a, ()>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> TableWords<'a> {
     pub(super) fn new(table: &'a Table) -> Self {
         let turn = table.turn.lock().unwrap_or_else(PoisonError::into_inner);
         table.writer().reading = Some(Reading::default());
-        Words { table, page: [0; PAGE_WORDS], next: 0, _turn: turn }
+        TableWords { table, page: [0; PAGE_WORDS], next: 0, _turn: turn }
     }
 
     fn read_page(&mut self) {
@@ -69,7 +69,7 @@ impl<'a> Words<'a> {
     }
 }
 
-impl Iterator for Words<'_> {
+impl Iterator for TableWords<'_> {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
@@ -90,9 +90,9 @@ impl Iterator for Words<'_> {
     }
 }
 
-impl ExactSizeIterator for Words<'_> {}
+impl ExactSizeIterator for TableWords<'_> {}
 
-impl Drop for Words<'_> {
+impl Drop for TableWords<'_> {
     fn drop(&mut self) {
         self.table.writer().reading = None;
     }

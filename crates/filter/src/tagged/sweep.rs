@@ -19,7 +19,7 @@ pub(super) struct Sweep {
 }
 
 /// A part of a pass: take these bits out of these words.
-pub(super) struct Step {
+pub(super) struct SweepStep {
     pub(super) words: Range<usize>,
     pub(super) bits: u64,
 }
@@ -37,7 +37,13 @@ impl Sweep {
 
     /// The next `most` words, of `len`, to be cleared; of the waiting tags a new pass takes those in `ready`. `None`
     /// when there is nothing to do. The caller clears them and then calls [`settle`](Self::settle).
-    pub(super) fn step(&mut self, bitmaps: &Bitmaps, ready: u64, len: usize, most: usize) -> Option<Step> {
+    pub(super) fn step(
+        &mut self,
+        bitmaps: &Bitmaps,
+        ready: u64,
+        len: usize,
+        most: usize,
+    ) -> Option<SweepStep> {
         if self.running == 0 {
             self.running = self.waiting & ready;
             self.waiting &= !self.running;
@@ -47,7 +53,7 @@ impl Sweep {
         }
         let words = self.next..len.min(self.next.saturating_add(most));
         self.next = words.end;
-        Some(Step { words, bits: bitmaps.pattern(self.running) })
+        Some(SweepStep { words, bits: bitmaps.pattern(self.running) })
     }
 
     /// Ends a pass that has seen every word: what it cleared is stale no longer.

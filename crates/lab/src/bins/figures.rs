@@ -199,11 +199,11 @@ fn notice_by_bins(study: &Study, options: &Options) -> Result<Figure, LabError> 
     let mut curves = [const { Vec::new() }; 4];
     for bins in drawn(options) {
         let plan = solve(&study.weights, Method::ClosedForm, bins, bits, 0)?.plan;
-        let plan = plans::split_for(Goal::StrangerCredit, &study.weights, &plan)?;
+        let plan = plans::split_for(Goal::AbsentCredit, &study.weights, &plan)?;
         let both = compare(&study.weights, &plan)?;
         let x = bins as f64;
-        curves[0].push((x, both.bin_filter.stranger_credit));
-        curves[1].push((x, both.common_rate.stranger_credit));
+        curves[0].push((x, both.bin_filter.absent_credit));
+        curves[1].push((x, both.common_rate.absent_credit));
         curves[2].push((x, both.bin_filter.deviation));
         curves[3].push((x, both.bin_filter.member_error()));
     }

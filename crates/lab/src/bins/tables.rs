@@ -30,7 +30,7 @@ pub(super) fn agreement<'a>(
 ) -> (f64, usize, usize) {
     let mut scores = Vec::new();
     for (measured, cost, standing) in measured {
-        let pairs = [(&measured.cost, cost), (&measured.ham_credit, standing.stranger_credit)];
+        let pairs = [(&measured.cost, cost), (&measured.ham_credit, standing.absent_credit)];
         scores.extend(pairs.iter().filter_map(|(seen, due)| z(seen.mean, seen.error(), *due, 0.0)));
     }
     let limit = critical_z(scores.len());

@@ -90,7 +90,6 @@ impl Writer {
                 let slot = Some(stream.slot.0).filter(|slot| own != Some(*slot));
                 for (bytes, sequence) in items.iter().zip(after.0 + 1..) {
                     let incarnation = stream.incarnation.0;
-                    let sequence = sequence;
                     let origin = Origin { slot: stream.slot.0, incarnation, sequence };
                     if let Some((generation, body)) = self.body(stage, slot, bytes) {
                         if matches!(body, HeardBody::Uncounted(..)) {

@@ -9,7 +9,7 @@ use std::fmt;
 
 use chacha20poly1305::aead::Aead;
 use chacha20poly1305::{ChaCha20Poly1305, KeyInit, Nonce};
-use seenit_filter::hash::{Fingerprint, SipKey};
+use seenit_filter::hash::{KeyFingerprint, SipKey};
 
 use crate::key::{SealingKey, SealingSecret, SiteKey};
 
@@ -40,7 +40,7 @@ impl HashKey {
     }
 
     /// What names it and does not reveal it: the same that filters and deltas carry.
-    pub fn fingerprint(&self) -> Fingerprint {
+    pub fn fingerprint(&self) -> KeyFingerprint {
         self.sip().fingerprint()
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use seenit_filter::counting::{CountingFilter, Intuitive, Refined, Rule, RuleName};
-use seenit_filter::file::{FileView, Kind, StoredCells};
+use seenit_filter::file::{FileKind, FileView, StoredCells};
 use seenit_filter::{AnyLayout, FormatError, HugePages};
 
 use crate::problem::Problem;
@@ -29,7 +29,7 @@ pub(super) fn open<W: Work>(path: &Path, view: &FileView<'_>, work: W) -> Result
 
 fn with_rule<R: Rule, W: Work>(view: &FileView<'_>, work: W) -> Result<W::Done, FormatError> {
     Ok(match view.header().kind {
-        Kind::Split { .. } => work.on(&view.to_split::<R>(HugePages::Default)?),
+        FileKind::Split { .. } => work.on(&view.to_split::<R>(HugePages::Default)?),
         _ => work.on(&view.packed::<R>()?),
     })
 }

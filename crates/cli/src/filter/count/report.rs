@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use seenit_filter::counting::{CountingFilter, Rule};
-use seenit_filter::file::{Kind, Stored, StoredCells};
+use seenit_filter::file::{FileKind, Stored, StoredCells};
 use seenit_filter::hash::SipKey;
 use seenit_filter::{AnyLayout, Layout, PAGE_BYTES};
 use serde::Serialize;
@@ -60,9 +60,9 @@ impl Work for Describe<'_> {
         let layout = counts.layout();
         let promise = counts.promise();
         let (storage, cell_bits) = match header.kind {
-            Kind::Split { split, .. } => ("split", split.base().bits()),
-            Kind::Packed { packing, .. } => ("packed", packing.bits()),
-            Kind::Plain | Kind::Bins { .. } => ("none", 1),
+            FileKind::Split { split, .. } => ("split", split.base().bits()),
+            FileKind::Packed { packing, .. } => ("packed", packing.bits()),
+            FileKind::Plain | FileKind::Bins { .. } => ("none", 1),
         };
         // A cell is zero exactly where a plain filter of the distinct keys has no bit.
         let counted = counts.at_least(1).map_err(Problem::cut)?;

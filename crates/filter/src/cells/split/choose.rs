@@ -19,12 +19,12 @@ pub struct Savings {
     /// Expected bytes: base, chunks and tables.
     pub bytes: f64,
     /// The same counts in flat cells of 8, 16 and 32 bits.
-    pub flat: [Flat; 3],
+    pub flat: [FlatCells; 3],
 }
 
 /// The same counts in flat cells of one width.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Flat {
+pub struct FlatCells {
     /// Bits a cell.
     pub bits: u32,
     /// Bytes they take.
@@ -74,7 +74,7 @@ pub fn choose(cells: u64, histogram: &[(u64, u64)]) -> Result<Savings, GeometryE
         .fold(best, |most, next| if next.0.chunks() > most.0.chunks() { *next } else { most });
     let flat = [8, 16, 32].map(|bits| {
         let flat_bytes = (cells * u64::from(bits) / 8).next_multiple_of(PAGE_BYTES as u64) as f64;
-        Flat {
+        FlatCells {
             bits,
             bytes: flat_bytes,
             saved: 1.0 - bytes / flat_bytes,

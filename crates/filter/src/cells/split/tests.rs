@@ -81,14 +81,14 @@ fn counts_are_exact_beyond_what_the_wire_can_say() {
 /// One word of base cells, and its chunk.
 type Storage = (LoomWord, Chunk<LoomWord>);
 
-fn place(storage: &Storage) -> Place<'_, LoomWord> {
+fn place(storage: &Storage) -> CellPlace<'_, LoomWord> {
     let split = Split::new(2, 1).expect("a shape");
-    Place { split, word: &storage.0, shift: 3, chunk: &storage.1, offset: 0 }
+    CellPlace { split, word: &storage.0, shift: 3, chunk: &storage.1, offset: 0 }
 }
 
 /// A reader beside the writer of one cell that counts from 3 to 4 (the first high part), or from 7 to 8 (the second):
 /// it must see nothing below the first, nor above `most`.
-fn a_reader_beside_a_wrap(first: u64, most: u64, write: fn(Place<'_, LoomWord>, u64)) {
+fn a_reader_beside_a_wrap(first: u64, most: u64, write: fn(CellPlace<'_, LoomWord>, u64)) {
     loom::model(move || {
         let storage = Arc::new((LoomWord::new(0), Chunk::new()));
         place(&storage).write(first);

@@ -7,8 +7,8 @@ use super::super::place::COUNT_BITS;
 use super::*;
 
 /// A key with this part in the lines 0 and 1.
-fn key(part: u32) -> Place {
-    Place { part: part << COUNT_BITS, pair: [0, 1] }
+fn key(part: u32) -> SeenPlace {
+    SeenPlace { part: part << COUNT_BITS, pair: [0, 1] }
 }
 
 /// Threads that each add to their keys; what all keys read in the end, and what found no room, is handed to `check`.
