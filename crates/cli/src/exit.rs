@@ -85,7 +85,7 @@ impl Exit {
             NoneListed => "every message was answered, and none of them is spam or bulk",
             KeysMissed => "some keys are not in the filter",
             SomethingFails => "something does not work, or a site does not agree",
-            Usage => "wrong usage: the command line makes no sense",
+            Usage => "wrong usage: the command line is not valid",
             Spam => "some message is spam",
             Bulk => "some message is bulk, and none is spam",
             NotYet => "something is still on its way between sites",
@@ -96,7 +96,7 @@ impl Exit {
             NoOutput => "the output cannot be written",
             BrokenOff => "reading or writing broke off",
             TryLater => "no answer; trying again later may help (no connection, timeout, busy, rate limit)",
-            Foreign => "what answers there is no seenit, or its certificate is not trusted",
+            Foreign => "what answers there is not a seenit server, or its certificate is not trusted",
             Refused => "the server refuses: a wrong token, a missing role, or an unknown name",
             Config => "the configuration is wrong",
         }

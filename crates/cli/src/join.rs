@@ -84,7 +84,8 @@ fn finish(
     is_member: bool,
 ) -> Result<ExitCode, Problem> {
     let words = introduction.words();
-    let (config, data) = (arguments.config.display(), arguments.data.display());
+    let config = arguments.config.display();
+    let data = arguments.data.display();
     let asks = format!(
         "{name} asks to be let into network {network}.\nRead these words to the network's admin, by telephone or in \
          person:\n\n    {}\n\nThe admin sees the same words with `seenit network admit --pending`, and admits you with \

@@ -51,7 +51,7 @@ pub(crate) enum Problem {
     #[error("--algorithm {0} needs --members; random, maximum-fp and improved-maximum-fp do without")]
     NoMembers(&'static str),
     /// Exit 2: two key files from one pipe.
-    #[error("standard input (-) can be only one of the key files")]
+    #[error("cannot read two inputs from standard input; give - for one of them only")]
     StdinTwice,
     /// Exit 2: more than can be retouched with.
     #[error("{0}")]
@@ -84,7 +84,10 @@ pub(crate) enum Problem {
     #[error("--server {server}: {why}")]
     Server { server: String, why: String },
     /// Exit 65: a file or variable that holds no token.
-    #[error("{}: there is no token in it", path.display())]
+    #[error(
+        "cannot use the token in {}: it is empty or no token; `seenit account token` makes a new one",
+        path.display()
+    )]
     Token { path: PathBuf },
     /// Exit 65: a file that holds no authority.
     #[error("--ca {}: {why}", path.display())]
@@ -109,8 +112,8 @@ pub(crate) enum Problem {
     Private(#[from] PrivateError),
     /// Exit 65: a file of the admin's that is damaged, or no file of the admin's.
     #[error("{}: {why}", path.display())]
-    Paper { path: PathBuf, why: String },
-    /// Exit 65: a line that is no introduction, or papers that cannot be signed.
+    AdminFile { path: PathBuf, why: String },
+    /// Exit 65: a line that is no introduction, or documents that cannot be signed.
     #[error("{0}")]
     Refused(String),
     /// Exit 75, 77 where it refuses, 66 for a file, 2 for an address that is none: the broker between sites.
@@ -194,7 +197,7 @@ impl Problem {
             Problem::Token { .. } | Problem::Authority { .. } => Exit::Data,
             Problem::Config(_) => Exit::Config,
             Problem::Unknown(_) => Exit::Refused,
-            Problem::Paper { .. } | Problem::Refused(_) => Exit::Data,
+            Problem::AdminFile { .. } | Problem::Refused(_) => Exit::Data,
             Problem::Broker(BrokerError::File { .. }) => Exit::NoInput,
             Problem::Broker(BrokerError::Address { .. }) => Exit::Usage,
             Problem::Broker(BrokerError::Refused(_)) => Exit::Refused,

@@ -55,7 +55,7 @@ pub(crate) enum Command {
     Withdraw(say::Arguments),
     /// Count that recipients received messages
     See(see::Arguments),
-    /// Tell everything that is known of messages, signature by signature: who said what, and when
+    /// Show everything that is known about messages, signature by signature: who said what, and when
     Explain(explain::Arguments),
     /// Show what became of a report, revocation or withdrawal, and which sites have applied it
     Receipt(receipt::Arguments),

@@ -20,9 +20,9 @@ use crate::range::within;
 pub(crate) enum Command {
     /// Learn the words of spam and of good mail, and write them as one small file
     Train(train::Arguments),
-    /// How likely messages are spam by their words, and which words mattered
+    /// Show how likely messages are spam by their words, and which words mattered
     Score(score::Arguments),
-    /// How much spam a model of these messages would catch, by cross-validation
+    /// Measure how much spam a model of these messages would catch, by cross-validation
     Eval(eval::Arguments),
 }
 

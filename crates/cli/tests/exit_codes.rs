@@ -24,7 +24,7 @@ fn a_check_with_a_wrong_token_is_refused_and_not_deferred() {
     let serving = Serving::start(&folder);
     folder.write("a.eml", mail(1));
     folder.write("wrong", "seenit_nobody\n");
-    no_verdict(&serving.run("check a.eml --token-file wrong"), 77, "nobody holds this token");
+    no_verdict(&serving.run("check a.eml --token-file wrong"), 77, "no account has this token");
     let ran = serving.run("check --json a.eml --token-file wrong");
     let row = &ran.json()[0];
     assert_eq!((ran.code, &row["verdict"], &row["reasons"]), (77, &().into(), &serde_json::json!([])));
@@ -97,7 +97,7 @@ fn what_answers_and_is_no_seenit_is_not_waited_for() {
     folder.write("a.eml", mail(1));
     let check = |answer| folder.run(&format!("check a.eml --server {}", foreign(answer)));
     let hello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
-    no_verdict(&check(hello), 76, "this is no seenit");
+    no_verdict(&check(hello), 76, "is not a seenit server");
     let moved = "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     no_verdict(&check(moved), 76, "302");
     let proxy_limit = "HTTP/1.1 413 Too Large\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>";

@@ -100,8 +100,8 @@ fn accounts_do_what_their_roles_say_and_no_more() {
     assert_eq!(serving.verdict("a.eml").1, 10);
     let revoked = as_mx1("revoke a.eml");
     assert_eq!(revoked.code, 77);
-    assert!(revoked.err.contains("has not the role revoke"), "{}", revoked.err);
-    as_mx1("account list").refused(77, "has not the role admin");
+    assert!(revoked.err.contains("does not have the role revoke"), "{}", revoked.err);
+    as_mx1("account list").refused(77, "does not have the role admin");
     let list = serving.run("account list --json").json();
     let names: Vec<_> =
         list["accounts"].as_array().expect("a list").iter().map(|one| one["name"].as_str()).collect();

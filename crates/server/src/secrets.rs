@@ -72,7 +72,9 @@ const FILE_BYTES_MAX: u64 = 1000 * SECRETS_MAX as u64;
 #[non_exhaustive]
 pub enum SecretError {
     /// It would let whoever learns it use the API.
-    #[error("this secret is the API token of {0}: older protocols take one of their own")]
+    #[error(
+        "cannot use this secret: it is the API token of {0}; choose another one, or let the server make one"
+    )]
     IsToken(String),
     /// Two accounts could not be told apart.
     #[error("this secret is {0}'s already, and accounts of this protocol are known by their secrets alone")]
@@ -84,10 +86,16 @@ pub enum SecretError {
     #[error(transparent)]
     Unfit(#[from] Unfit),
     /// No more room.
-    #[error("there are {SECRETS_MAX} secrets already")]
+    #[error(
+        "cannot keep another secret: there are {SECRETS_MAX}, the most there can be; remove one with \
+         `seenit account secret --remove`"
+    )]
     TooMany,
     /// The key does not open it: one of the two files is another's.
-    #[error("the secret of {account} for {protocol} does not open with this key")]
+    #[error(
+        "cannot read the secret of {account} for {protocol}: it was sealed with another key; make a new one with \
+         `seenit account secret {account} {protocol}`"
+    )]
     Sealed {
         /// The account.
         account: String,
@@ -178,7 +186,9 @@ impl Secrets {
         let sealed = all.0.iter().filter_map(|(account, secrets)| Some((account, secrets.get(&protocol)?)));
         let opened = sealed.filter_map(|(account, sealed)| {
             let secret = self.unseal(account, protocol, sealed);
-            let secret = secret.inspect_err(|error| tracing::error!(%error, "a secret is nobody's"));
+            let secret = secret.inspect_err(
+                |error| tracing::error!(%error, "a secret cannot be opened: no account can use it"),
+            );
             Some((account.clone(), secret.ok()?))
         });
         opened.collect()

@@ -187,7 +187,7 @@ impl Server {
                 // A journal older than the accounts: what this one had earned, or lost, nobody knows.
                 tracing::warn!(
                     account = name,
-                    "an account is new to the ledger: its word weighs nothing yet"
+                    "the ledger does not know this account: its opinions weigh nothing yet"
                 );
                 ledger.admit_reporter(name).map(|reporter| reporter.id)
             }
@@ -308,7 +308,10 @@ impl Running {
             tokio::time::timeout(deadline, async { while listeners.join_next().await.is_some() {} }).await
         });
         if finished.is_err() {
-            tracing::warn!(secs = deadline.as_secs(), "requests were cut off");
+            tracing::warn!(
+                secs = deadline.as_secs(),
+                "requests were still under way at the end of http.shutdown_secs, and were cut off"
+            );
         }
         runtime.shutdown_timeout(deadline);
         self.backend.ledger.close();

@@ -27,8 +27,7 @@ pub(crate) struct ServerArgs {
     /// operator's token, which `serve` wrote]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// A PEM file with the authority of the server's certificate, or with that certificate itself: trusted beside
-    /// those that the system trusts
+    /// A PEM file with the server's certificate or its certificate authority, to trust in addition to the system's
     #[arg(long, value_name = "FILE", env = "SEENIT_CA")]
     ca: Option<PathBuf>,
 }
@@ -210,7 +209,8 @@ mod tests {
             names.dedup();
             names
         };
-        let (any, any_v6) = ("operator-0.0.0.0-8026.token", "operator-::-8026.token");
+        let any = "operator-0.0.0.0-8026.token";
+        let any_v6 = "operator-::-8026.token";
         assert_eq!(named("http://127.0.0.2:8026"), ["operator-127.0.0.2-8026.token", any, any_v6]);
         assert_eq!(named("http://[::1]:8026"), ["operator-::1-8026.token", any_v6]);
         assert!(named("http://localhost:8026").contains(&"operator-127.0.0.1-8026.token".to_owned()));

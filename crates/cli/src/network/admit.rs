@@ -96,7 +96,8 @@ pub(super) struct Asking {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let (common, folder) = (&arguments.common, arguments.common.open()?);
+    let common = &arguments.common;
+    let folder = arguments.common.open()?;
     let settings = folder.known_settings()?;
     let session = Session::connect(&folder, &settings)?;
     let asking = asking(&folder, &session, &arguments.wanted)?;
@@ -153,7 +154,9 @@ pub(super) fn sign_in(folder: &Folder, newcomers: Vec<Newcomer>) -> Result<bool,
     let old = folder.roster()?;
     let mut members = old.members.clone();
     for Newcomer { introduction, caps, is_told } in newcomers {
-        let (site, sealing, name) = (introduction.site, introduction.sealing, introduction.name.clone());
+        let site = introduction.site;
+        let sealing = introduction.sealing;
+        let name = introduction.name.clone();
         if let Some(other) = members.iter().find(|member| member.name == name && member.site != site) {
             return Err(Problem::Refused(format!(
                 "there is a member called {name} already, with key {}: if that site lost its data, remove it first \
@@ -224,7 +227,9 @@ impl Asking {
     /// Words that were compared are those of what is admitted: whoever has the invite, or the broker, could leave
     /// another introduction meanwhile.
     fn check_shown(&self) -> Result<(), Problem> {
-        let (name, shown, found) = (&self.open.name, &self.open.shown, self.introduction.words().join(" "));
+        let name = &self.open.name;
+        let shown = &self.open.shown;
+        let found = self.introduction.words().join(" ");
         if *shown == found {
             return Ok(());
         }

@@ -34,7 +34,8 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let (common, name) = (&arguments.common, &arguments.name);
+    let common = &arguments.common;
+    let name = &arguments.name;
     let folder = common.open()?;
     let settings = folder.known_settings()?;
     let mut broker = BrokerAddress {

@@ -2,8 +2,8 @@
 
 use seenit_filter::readable;
 use seenit_server::broker::{
-    Authority, BrokerError, Change, Limits, Login, Made, Names, Operator, Paper, Servers, StreamState,
-    System, nkey_account,
+    Authority, BrokerError, Change, Limits, Login, Made, Names, Operator, Servers, SignedDocument,
+    StreamState, System, nkey_account,
 };
 use seenit_sites::key::SiteKey;
 use seenit_sites::roster::Roster;
@@ -51,7 +51,8 @@ impl<'a> Session<'a> {
 
     /// Makes true what the folder says, and says what that changed: nothing where all was so already.
     pub(super) fn bring_up(&self) -> Result<Vec<String>, Problem> {
-        let (folder, mut changes) = (self.folder, Vec::new());
+        let folder = self.folder;
+        let mut changes = Vec::new();
         let roster = folder.roster()?;
         let authority = Authority::of(folder.secret());
         if let Some(system) = &self.system {
@@ -84,15 +85,15 @@ fn refused(error: BrokerError, folder: &Folder) -> Problem {
 }
 
 /// Manifests first, because a roster names those who need them.
-fn documents(folder: &Folder, roster: &Roster) -> Result<Vec<Paper>, Problem> {
+fn documents(folder: &Folder, roster: &Roster) -> Result<Vec<SignedDocument>, Problem> {
     let names = Names::of(&folder.network());
     let manifests = folder.manifests()?.into_iter().map(|manifest| {
         let subject = names.manifest(manifest.number);
-        Paper { subject, bytes: manifest.bytes.to_vec() }
+        SignedDocument { subject, bytes: manifest.bytes.to_vec() }
     });
-    let mut papers: Vec<Paper> = manifests.collect();
-    papers.push(Paper { subject: names.roster(), bytes: roster.bytes.to_vec() });
-    Ok(papers)
+    let mut documents: Vec<SignedDocument> = manifests.collect();
+    documents.push(SignedDocument { subject: names.roster(), bytes: roster.bytes.to_vec() });
+    Ok(documents)
 }
 
 /// The JWT of each member. It is no secret: it proves nothing without the member's own key.

@@ -53,7 +53,7 @@ pub(crate) fn write(path: &Path, section: &Section, force: bool) -> Result<bool,
     if read.key() != Some(section.network) || read.nats != section.nats || read.ca != section.ca {
         let why =
             "its [network] cannot be changed; write it by hand as docs/guide/network.md says".to_owned();
-        return Err(Problem::Paper { path: path.to_owned(), why });
+        return Err(Problem::AdminFile { path: path.to_owned(), why });
     }
     // In place, so that a file that is there keeps its owner and mode.
     fs::write(path, after).map_err(Problem::output(path))?;
@@ -84,7 +84,8 @@ fn with_section(text: &str, section: &Section) -> String {
 
 /// The lines of a section without those of the keys that are written anew.
 fn without_keys<'a>(lines: &[&'a str]) -> Vec<&'a str> {
-    let (mut kept, mut depth) = (Vec::new(), 0_i64);
+    let mut kept = Vec::new();
+    let mut depth = 0_i64;
     for line in lines {
         let key = line.split_once('=').map_or("", |(key, _)| key.trim());
         if depth == 0 && !KEYS.contains(&key) {

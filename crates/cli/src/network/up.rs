@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     /// Do not start a broker
     #[arg(long)]
     no_start: bool,
-    /// Seconds of a generation of seen counts. It is chosen when the network is made and cannot be changed later
+    /// Length of a generation of seen counts, in seconds; chosen when the network is made and fixed from then on
     #[arg(long, value_name = "SECS", default_value_t = 86_400,
         allow_negative_numbers = true,
         value_parser = within(GENERATION_SECS_MIN..=GENERATION_SECS_MAX))]
@@ -93,7 +93,8 @@ struct BrokerArgs {
 impl BrokerArgs {
     /// What is said here, and of the rest what was said before.
     fn over(&self, before: Settings) -> Settings {
-        let (is_said, absolute) = (!self.nats.is_empty(), |path: &PathBuf| std::path::absolute(path).ok());
+        let is_said = !self.nats.is_empty();
+        let absolute = |path: &PathBuf| std::path::absolute(path).ok();
         Settings {
             nats: if is_said { self.nats.clone() } else { before.nats },
             credentials: self.credentials.as_ref().and_then(absolute).or(before.credentials),
@@ -108,7 +109,8 @@ impl BrokerArgs {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let (common, mut changes) = (&arguments.common, Vec::new());
+    let common = &arguments.common;
+    let mut changes = Vec::new();
     let folder = open(arguments, &mut changes)?;
     let before = folder.settings()?;
     let settings = arguments.place.over(before.clone().unwrap_or_default());
@@ -142,7 +144,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         text += "All is as it should be: nothing was changed.\n";
     }
     if let Some(own) = &own {
-        let (data, config) = (own.data.display(), arguments.config.display());
+        let data = own.data.display();
+        let config = arguments.config.display();
         let _ = writeln!(text, "Now run: seenit serve --data {data} --config {config}");
     } else if folder.roster()?.members.is_empty() {
         text += "Now invite the first site: seenit network invite NAME\n";
@@ -187,7 +190,8 @@ impl OwnSite {
 
     /// Gives the site its JWT and its configuration.
     fn configure(&self, folder: &Folder, settings: &Settings, config: &Path) -> Result<Vec<String>, Problem> {
-        let (network, mut changes) = (folder.network(), Vec::new());
+        let network = folder.network();
+        let mut changes = Vec::new();
         let jwt = Authority::of(folder.secret()).site(&self.introduction.site, &self.introduction.broker);
         if SiteLogin::new(&self.secret, network, &self.data).keep_jwt(jwt.as_bytes())? {
             changes.push(format!("gave the site in {} its JWT for the broker", self.data.display()));

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE", required_unless_present = "kind", conflicts_with_all = ["kind", "digest"])]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Explain one signature: its kind
     #[arg(long, value_name = "KIND", requires = "digest", value_parser = kinds_of_signatures())]
     kind: Option<Kind>,
@@ -58,7 +58,7 @@ struct Row {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let client = Client::of(&arguments.place)?;
+    let client = Client::of(&arguments.server)?;
     if let (Some(kind), Some(digest)) = (arguments.kind, &arguments.digest) {
         if digest.is_empty() || !digest.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return Err(Problem::Refused(format!(
@@ -74,7 +74,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let (mut questions, mut rows) = (Questions::new(), Vec::new());
+    let mut questions = Questions::new();
+    let mut rows = Vec::new();
     questions.ask(
         &arguments.files,
         |mail| ask(&client, mail),
@@ -173,7 +174,8 @@ fn protected(by: &Value) -> String {
 fn signature(explanation: &Value) -> String {
     /// What fits beside the verdict; JSON has all of it.
     const DIGEST_CHARS: usize = 40;
-    let (kind, digest) = (text(&explanation["kind"]), text(&explanation["digest"]));
+    let kind = text(&explanation["kind"]);
+    let digest = text(&explanation["digest"]);
     let shown: String = digest.chars().take(DIGEST_CHARS).collect();
     let cut = if shown.len() < digest.len() { "..." } else { "" };
     let judgement = &explanation["judgement"];

@@ -77,14 +77,17 @@ pub(crate) fn plain(kind: &str) -> &str {
 pub(crate) fn words(reason: &Value) -> String {
     let text = |name: &str| reason[name].as_str().unwrap_or_default();
     let number = |name: &str| reason[name].as_u64().unwrap_or(0);
-    let (kind, at_least) = (plain(text("kind")), if reason["saturated"] == true { "at least " } else { "" });
+    let kind = plain(text("kind"));
+    let at_least = if reason["saturated"] == true { "at least " } else { "" };
     let by = || match number("reporters") {
         0 => String::new(),
         1 => " by 1 reporter".into(),
         reporters => format!(" by {reporters} reporters"),
     };
     let said = |what: &str, points: &str, times: &str| {
-        let (points, quorum, times) = (number(points), number("quorum"), number(times));
+        let points = number(points);
+        let quorum = number("quorum");
+        let times = number(times);
         let times = if times > 1 { format!(", {at_least}{times} times") } else { String::new() };
         format!("{kind}: {what}{}{times} (weight {points}, quorum {quorum})", by())
     };

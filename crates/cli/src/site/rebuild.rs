@@ -41,7 +41,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut config = read_config(arguments.config.as_deref())?;
     config.ledger.capacity = arguments.capacity.unwrap_or(config.ledger.capacity);
     config.check().map_err(|wrong: Wrong| Problem::Value(wrong.to_string()))?;
-    let (mut progress, mut records) = (Progress::new("records", None), 0u64);
+    let mut progress = Progress::new("records", None);
+    let mut records = 0u64;
     let clock = Arc::new(SystemClock::default());
     let stats = seenit_ledger::rebuild(&arguments.data, config.ledger, clock, || {
         records += 1;
@@ -51,7 +52,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.json {
         output::json(&stats)?;
     } else {
-        let (signatures, capacity) = (stats.signatures, stats.capacity);
+        let signatures = stats.signatures;
+        let capacity = stats.capacity;
         let mut text = format!(
             "{} read, {signatures} signatures of {capacity} in the tally\n",
             counted(records, "record")

@@ -34,14 +34,14 @@ pub(crate) struct Arguments {
         value_parser = within(0..=WAIT_SECS_MAX))]
     wait: Option<u64>,
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let client = Client::of(&arguments.place)?;
+    let client = Client::of(&arguments.server)?;
     let until = Instant::now() + Duration::from_secs(arguments.wait.unwrap_or(0));
     let path = format!("/v1/receipts/{}", escaped(&arguments.record));
     let mut receipt: Value = client.get(&path)?;

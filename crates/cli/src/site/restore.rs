@@ -53,7 +53,8 @@ struct Told<'a> {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let config = read_config(arguments.config.as_deref())?;
     config.check().map_err(|wrong: Wrong| Problem::Value(wrong.to_string()))?;
-    let (data, clock) = (&arguments.data, Arc::new(SystemClock::default()));
+    let data = &arguments.data;
+    let clock = Arc::new(SystemClock::default());
     let restored = match &arguments.backup {
         Some(backup) => seenit_ledger::restore(backup, data, config.ledger, clock)?,
         None => seenit_ledger::restore_in_place(data, config.ledger, clock)?,

@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// How many recipients got each of the messages
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true,
         value_parser = within(1..=u64::MAX))]
@@ -37,9 +37,11 @@ struct Row {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let client = Client::of(&arguments.place)?;
+    let client = Client::of(&arguments.server)?;
     let path = format!("/v1/see?recipients={}", arguments.recipients);
-    let (mut questions, mut rows, mut seen) = (Questions::new(), Vec::new(), 0);
+    let mut questions = Questions::new();
+    let mut rows = Vec::new();
+    let mut seen = 0;
     let ask = |mail: &[u8]| client.post::<Value>(&path, MESSAGE, mail);
     questions.ask(&arguments.files.files, ask, |name, answer| {
         seen += u64::from(answer.is_ok());

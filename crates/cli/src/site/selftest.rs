@@ -35,7 +35,7 @@ use crate::problem::Problem;
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Print one JSON array: front_end, step, works (null where it is off or was not tried), told
     #[arg(long)]
     json: bool,
@@ -58,7 +58,7 @@ impl Row {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let client = Client::of(&arguments.place)?;
+    let client = Client::of(&arguments.server)?;
     let http = Http(&client);
     let Tried { mut rows, said_of } = try_steps(&http, http.steps())?;
     if let Some(mail) = said_of.filter(|_| rows.iter().any(Row::fails)) {
@@ -119,7 +119,9 @@ struct Tried {
 /// none, either: nobody waits for that.
 fn try_steps(front_end: &dyn FrontEnd, steps: &[Step]) -> Result<Tried, Problem> {
     let mail = mail::new()?;
-    let (mut rows, mut trouble, mut is_said) = (Vec::new(), None, false);
+    let mut rows = Vec::new();
+    let mut trouble = None;
+    let mut is_said = false;
     for step in steps {
         let (works, told) = match &trouble {
             Some(trouble) => (false, String::clone(trouble)),

@@ -28,13 +28,13 @@ use crate::problem::Problem;
     seenit serve --http 127.0.0.1:0 --json"
 )]
 pub(crate) struct Arguments {
-    /// Where everything is remembered; made where it is missing
+    /// The data folder, with everything the server remembers; created if it is missing
     #[arg(long, value_name = "DIR", default_value = DATA_FOLDER)]
     data: PathBuf,
     /// A TOML file: see `seenit config show`
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Listen here, whatever the configuration says; port 0 takes a free one [default: 127.0.0.1:8025]
+    /// Listen for HTTP here instead of at the configured addresses; port 0 picks a free port [default: 127.0.0.1:8025]
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<SocketAddr>,
     /// Answer Pyzor's clients here, or "off" [default: 127.0.0.1:24441]
@@ -134,10 +134,12 @@ fn url(address: SocketAddr, (has_certificate, on_loopback): (bool, bool)) -> Str
 }
 
 fn line(running: &Running, data: &Path, urls: Vec<String>, stats: Stats) -> Result<String, Problem> {
-    let (recovery, alarms) = (stats.recovery, stats.alarms);
+    let recovery = stats.recovery;
+    let alarms = stats.alarms;
     let token_files = running.token_files();
     let clients = running.clients().iter().map(|(name, address)| (name.to_lowercase(), *address)).collect();
-    let (fuzzy_key, pid) = (running.fuzzy_key(), std::process::id());
+    let fuzzy_key = running.fuzzy_key();
+    let pid = std::process::id();
     let listening = Listening { urls, clients, fuzzy_key, data, token_files, pid, recovery, alarms };
     let line = serde_json::to_string(&listening).map_err(|error| Problem::io("JSON")(error.into()))?;
     Ok(line + "\n")

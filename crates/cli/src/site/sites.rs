@@ -23,14 +23,14 @@ use crate::problem::Problem;
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let sites: Value = Client::of(&arguments.place)?.get("/v1/sites")?;
+    let sites: Value = Client::of(&arguments.server)?.get("/v1/sites")?;
     if arguments.json {
         output::json(&sites)?;
     } else {
@@ -71,7 +71,8 @@ fn told(sites: &Value) -> String {
         None => "up".to_owned(),
         Some(why) => format!("down: {why}"),
     };
-    let (records, published) = (number(sites, "records"), number(sites, "published"));
+    let records = number(sites, "records");
+    let published = number(sites, "published");
     let mut text = format!("network {network}, roster {}\n", number(sites, "roster"));
     text += &format!("broker {broker}\n{published} of {records} own records are published\n");
     text += &table(list(sites, "sites").iter().map(|site| row(site, records)).collect());

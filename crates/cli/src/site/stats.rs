@@ -15,14 +15,14 @@ use crate::problem::Problem;
 #[command(after_help = "Example: seenit stats --json")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let stats: Value = Client::of(&arguments.place)?.get("/v1/stats")?;
+    let stats: Value = Client::of(&arguments.server)?.get("/v1/stats")?;
     if arguments.json {
         output::json(&stats)?;
     } else {

@@ -187,7 +187,8 @@ impl Login {
             }
             // Read at each connection: it may have been signed anew meanwhile.
             Login::Site(site) => {
-                let (secret, site) = (site.secret.clone(), site.clone());
+                let secret = site.secret.clone();
+                let site = site.clone();
                 return Ok(proving(secret, move || site.jwt()));
             }
             Login::File(path) => path,

@@ -58,7 +58,8 @@ struct Shown {
 impl Shown {
     fn of(backend: &Backend, account: &Account) -> Self {
         let reporter = backend.ledger.reporter(&account.name);
-        let (name, roles) = (account.name.clone(), account.roles);
+        let name = account.name.clone();
+        let roles = account.roles;
         let secrets = backend.secrets.protocols_of(&name);
         Shown { name, roles, created: account.created, reporter, secrets, token: None }
     }
@@ -114,7 +115,7 @@ pub(crate) async fn add(
         let reporter = backend.ledger.put_reporter(&wanted.name, wanted.weight)?;
         let token =
             backend.accounts.add(&wanted.name, wanted.roles, reporter.id, backend.clock.now_secs())?;
-        tracing::info!(account = wanted.name, "an account was made");
+        tracing::info!(account = wanted.name, "an account was added");
         Ok::<_, Problem>(Shown {
             token: Some(token.as_str().to_owned()),
             ..Shown::find(backend, &wanted.name)?
@@ -135,7 +136,7 @@ pub(crate) async fn remove(backend: &Arc<Backend>, name: &str) -> Result<Answere
         // First, so that whoever tries again after a failure is not told that there is nothing left to do.
         backend.secrets.remove_account(&name)?;
         backend.accounts.remove(&name)?;
-        tracing::info!(account = name, "an account was taken away");
+        tracing::info!(account = name, "an account was removed");
         Ok::<_, Problem>(answer::json(&json!({"removed": name})))
     })
     .await?
@@ -192,7 +193,7 @@ pub(crate) async fn stand(
     let shown = blocking::care(backend, move |backend| {
         Shown::find(backend, &name)?;
         backend.ledger.set_standing(&name, standing)?;
-        tracing::info!(account = name, ?standing, "an account's standing was chosen");
+        tracing::info!(account = name, ?standing, "an account's standing was set");
         Shown::find(backend, &name)
     });
     Ok(answer::json(&shown.await??))
