@@ -106,7 +106,7 @@ fn what_answers_and_is_no_seenit_is_not_waited_for() {
     no_verdict(&check(proxy_down), 75, "502");
     let no_post =
         "HTTP/1.0 501 Unsupported method ('POST')\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>";
-    no_verdict(&check(no_post), 76, "this is no seenit");
+    no_verdict(&check(no_post), 76, "not a seenit server");
     let plain = foreign("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     let by_tls = folder.run(&format!("check a.eml --server {}", plain.replace("http:", "https:")));
     no_verdict(&by_tls, 76, "it does not speak TLS there; write http://");
