@@ -104,8 +104,10 @@ impl Table {
     fn from_parts(capacity: u64, fingerprint: KeyFingerprint, pages: PageBuf, len: u64) -> Self {
         let lines = (pages.as_ref().len() / LINE_SLOTS) as u64;
         let moves = (0..MOVE_COUNTERS).map(|_| AtomicU64::new(0)).collect();
-        let (pages, len) = (pages.share(), len.into());
-        let (writer, turn) = (Mutex::default(), Mutex::default());
+        let pages = pages.share();
+        let len = len.into();
+        let writer = Mutex::default();
+        let turn = Mutex::default();
         Table { capacity, lines, fingerprint, pages, moves, len, writer, turn }
     }
 
@@ -117,7 +119,8 @@ impl Table {
         huge: HugePages,
     ) -> Result<Self, TableError> {
         let mut pages = PageBuf::zeroed(pages_for(capacity)?, huge)?;
-        let (slots, mut words) = (pages.as_mut(), words.into_iter());
+        let slots = pages.as_mut();
+        let mut words = words.into_iter();
         let expected = slots.len() as u64;
         let mut len = 0;
         for (index, slot) in (0..).zip(&mut *slots) {
@@ -201,7 +204,8 @@ impl Table {
     /// # Panics
     /// When `change` returns more than [`VALUE_MAX`].
     pub fn update(&self, hash: Hash128, change: impl FnOnce(u64) -> u64) -> Result<u64, Full> {
-        let (place, slots) = (self.place(hash), self.as_slots());
+        let place = self.place(hash);
+        let slots = self.as_slots();
         self.prefetch(&place);
         let writer = &mut *self.writer();
         let held = slots.find(&place);

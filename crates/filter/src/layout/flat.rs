@@ -68,7 +68,8 @@ impl Layout for Flat {
 
     /// `q = (1 - 1/m)^k`; of a pair `(1 - 2/m)^k`.
     fn zero_odds(&self) -> ZeroOdds {
-        let (m, k) = (self.bits as f64, f64::from(self.k));
+        let m = self.bits as f64;
+        let k = f64::from(self.k);
         ZeroOdds { bits: m, one: k * (-1.0 / m).ln_1p(), pairs: vec![(m - 1.0, k * (-2.0 / m).ln_1p())] }
     }
 
