@@ -45,7 +45,7 @@ const JSON: &str = "application/json";
 /// A server that is asked.
 pub(crate) struct Client {
     agent: Agent,
-    place: ServerArgs,
+    server: ServerArgs,
     url: String,
     /// The server's host, unless it is this machine.
     host: Option<String>,
@@ -56,9 +56,9 @@ pub(crate) struct Client {
 
 impl Client {
     /// Finds the server and the token that the options, the environment or a server of this machine name.
-    pub(crate) fn of(place: &ServerArgs) -> Result<Self, Problem> {
-        let url = place.url()?;
-        let authorization = place.token()?.map(|token| format!("Bearer {token}"));
+    pub(crate) fn of(server: &ServerArgs) -> Result<Self, Problem> {
+        let url = server.url()?;
+        let authorization = server.token()?.map(|token| format!("Bearer {token}"));
         if authorization.is_some() && url.is_plain() && !url.is_loopback() {
             eprintln!("seenit: warning: the token goes to {} unencrypted", url.text());
         }
@@ -74,12 +74,17 @@ impl Client {
         if url.is_loopback() {
             config = config.proxy(None);
         }
+        if let Some(file) = server.ca().filter(|_| url.is_plain()) {
+            // It is of no use there. But whoever names a file wants to hear that it is none.
+            trust::read(file)?;
+        }
         if !url.is_plain() {
-            config = config.tls_config(trust::tls(place.ca())?);
+            config = config.tls_config(trust::tls(server.ca())?);
         }
         let host = url.host().filter(|_| !url.is_loopback()).map(str::to_owned);
-        let (agent, url) = (config.build().new_agent(), url.text().to_owned());
-        Ok(Client { agent, place: place.clone(), url, host, authorization, trouble: OnceLock::new() })
+        let agent = config.build().new_agent();
+        let url = url.text().to_owned();
+        Ok(Client { agent, server: server.clone(), url, host, authorization, trouble: OnceLock::new() })
     }
 
     /// Where the server is.
@@ -171,7 +176,7 @@ impl Client {
         let told: Option<Value> = serde_json::from_slice(body).ok();
         let told = told.and_then(|told| told["error"].as_str().map(str::to_owned));
         let hint = match status {
-            StatusCode::UNAUTHORIZED => self.place.token_hint(self.authorization.is_some()),
+            StatusCode::UNAUTHORIZED => self.server.token_hint(self.authorization.is_some()),
             StatusCode::PAYLOAD_TOO_LARGE => {
                 Some(format!("this one has {}", readable::bytes(sent_bytes as u64)))
             }

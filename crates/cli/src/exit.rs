@@ -85,7 +85,7 @@ impl Exit {
             NoneListed => "every message was answered, and none of them is spam or bulk",
             KeysMissed => "some keys are not in the filter",
             SomethingFails => "something does not work, or a site does not agree",
-            Usage => "wrong usage: the command line makes no sense",
+            Usage => "wrong usage: the command line is not valid",
             Spam => "some message is spam",
             Bulk => "some message is bulk, and none is spam",
             NotYet => "something is still on its way between sites",
@@ -96,7 +96,7 @@ impl Exit {
             NoOutput => "the output cannot be written",
             BrokenOff => "reading or writing broke off",
             TryLater => "no answer; trying again later may help (no connection, timeout, busy, rate limit)",
-            Foreign => "what answers there is no seenit, or its certificate is not trusted",
+            Foreign => "what answers there is not a seenit server, or its certificate is not trusted",
             Refused => "the server refuses: a wrong token, a missing role, or an unknown name",
             Config => "the configuration is wrong",
         }
@@ -135,7 +135,7 @@ fn of_command(path: &str) -> Vec<Exit> {
             | "snapshot",
             _,
         ) => (ASKS, &[]),
-        ("config", "check") => (&[Done, Usage, Config], &[]),
+        ("config", "check") => (&[Done, Usage, NoInput, Config], &[]),
         ("config" | "completions" | "man", _) => (&[Done, Usage, NoOutput, BrokenOff], &[]),
         ("filter", "query" | "count query") => (FILES, &[KeysMissed]),
         ("filter" | "sign" | "words", _) => (FILES, &[]),
@@ -149,9 +149,14 @@ fn of_command(path: &str) -> Vec<Exit> {
     exits
 }
 
+/// A line for each code; what several commands mean by one stands on one line.
 fn table(exits: &[Exit]) -> String {
-    let line = |exit: &Exit| format!("\n  {:2}  {}", exit.code(), exit.meaning());
-    format!("Exit codes:{}", exits.iter().map(line).collect::<String>())
+    let mut table = "Exit codes:".to_owned();
+    for same in exits.chunk_by(|one, next| one.code() == next.code()) {
+        let meanings: Vec<&str> = same.iter().map(|exit| exit.meaning()).collect();
+        table += &format!("\n  {:2}  {}", same[0].code(), meanings.join("; "));
+    }
+    table
 }
 
 /// The whole command line, each command's exit codes at the end of its help.

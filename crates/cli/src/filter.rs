@@ -28,11 +28,11 @@ pub(crate) enum Command {
     Info(info::Arguments),
     /// Look keys up in a filter file
     Query(query::Arguments),
-    /// Take keys out of a filter file that hit and should not, at a stated price in members
+    /// Take keys out of a filter file that hit and should not, and say how many true members are lost
     Retouch(retouch::Arguments),
-    /// Unite filter files built with one geometry and one key
+    /// Unite filter files that have the same geometry and key
     Union(union::Arguments),
-    /// Say what to change in a filter file to have another, in few bytes
+    /// Write the difference between two filter files as a small delta
     Diff(diff::Arguments),
     /// Make the new filter file from the old one and a delta
     Apply(apply::Arguments),

@@ -57,7 +57,8 @@ impl KeySource {
 
     /// Calls `each` with batches of keys and returns how many there were. Blank lines are passed over.
     pub(crate) fn for_each_batch(&self, mut each: impl FnMut(&[&[u8]])) -> Result<u64, Problem> {
-        let (mut count, mut decoded) = (0, Vec::new());
+        let mut count = 0;
+        let mut decoded = Vec::new();
         Lines::new(self.open()?).for_each_chunk(&self.name, |lines, first_line| {
             count += lines.len() as u64;
             if self.hex {

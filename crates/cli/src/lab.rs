@@ -68,7 +68,7 @@ pub(crate) enum Experiment {
 /// What every experiment takes.
 #[derive(Args)]
 pub(crate) struct Common {
-    /// Everything random follows from it
+    /// Seed of all random numbers: equal seeds give equal results
     #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
     seed: u64,
     /// Rounds, runs or repetitions; each experiment has a default of its own
@@ -87,7 +87,10 @@ pub(crate) struct Common {
 
 impl Common {
     fn bench<'a>(&self, progress: &'a LabProgress) -> Bench<'a> {
-        let (seed, rounds, corpus, quick) = (self.seed, self.rounds, self.corpus.clone(), self.quick);
+        let seed = self.seed;
+        let rounds = self.rounds;
+        let corpus = self.corpus.clone();
+        let quick = self.quick;
         Bench { seed, rounds, corpus, quick, progress }
     }
 

@@ -9,6 +9,7 @@ mod remove;
 mod session;
 pub(crate) mod site_config;
 mod status;
+mod stuck;
 mod up;
 
 use std::path::PathBuf;
@@ -29,7 +30,7 @@ pub(crate) enum Command {
     Invite(invite::Arguments),
     /// Show who asks to be let in, let them in, or change how far a site is believed
     Admit(admit::Arguments),
-    /// Take a site out: what it said counts nowhere any more, and it cannot connect
+    /// Remove a site: its reports no longer count anywhere, and it can no longer connect
     Remove(remove::Arguments),
     /// Tell who belongs to a network, who is invited, and how full its streams are
     Status(status::Arguments),

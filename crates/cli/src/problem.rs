@@ -11,8 +11,10 @@ use seenit_ledger::OpenError;
 use seenit_ledger::private::PrivateError;
 use seenit_mailbox::MailError;
 use seenit_server::StartError;
+use seenit_server::accounts::AccountError;
 use seenit_server::broker::BrokerError;
 use seenit_server::config::ConfigError;
+use seenit_server::secrets::SecretError;
 use seenit_words::WordsError;
 
 use crate::client::AskError;
@@ -22,7 +24,7 @@ use crate::exit::Exit;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     /// Exit 65: a damaged, foreign or future file.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}{}", path.display(), remedy(error))]
     Format { path: PathBuf, error: FormatError },
     /// Exit 65: filters that cannot be united.
     #[error("{} and {}: {error}", first.display(), path.display())]
@@ -49,7 +51,7 @@ pub(crate) enum Problem {
     #[error("--algorithm {0} needs --members; random, maximum-fp and improved-maximum-fp do without")]
     NoMembers(&'static str),
     /// Exit 2: two key files from one pipe.
-    #[error("standard input (-) can be only one of the key files")]
+    #[error("cannot read two inputs from standard input; give - for one of them only")]
     StdinTwice,
     /// Exit 2: more than can be retouched with.
     #[error("{0}")]
@@ -82,7 +84,10 @@ pub(crate) enum Problem {
     #[error("--server {server}: {why}")]
     Server { server: String, why: String },
     /// Exit 65: a file or variable that holds no token.
-    #[error("{}: there is no token in it", path.display())]
+    #[error(
+        "cannot use the token in {}: it is empty or no token; `seenit account token` makes a new one",
+        path.display()
+    )]
     Token { path: PathBuf },
     /// Exit 65: a file that holds no authority.
     #[error("--ca {}: {why}", path.display())]
@@ -90,6 +95,9 @@ pub(crate) enum Problem {
     /// Exit 78: a configuration that is wrong.
     #[error("{0}")]
     Config(#[from] ConfigError),
+    /// Exit 77: a name that nobody has.
+    #[error("{0}")]
+    Unknown(String),
     /// Exit 2: an option that makes no sense.
     #[error("{0}")]
     Value(String),
@@ -104,8 +112,8 @@ pub(crate) enum Problem {
     Private(#[from] PrivateError),
     /// Exit 65: a file of the admin's that is damaged, or no file of the admin's.
     #[error("{}: {why}", path.display())]
-    Paper { path: PathBuf, why: String },
-    /// Exit 65: a line that is no introduction, or papers that cannot be signed.
+    AdminFile { path: PathBuf, why: String },
+    /// Exit 65: a line that is no introduction, or documents that cannot be signed.
     #[error("{0}")]
     Refused(String),
     /// Exit 75, 77 where it refuses, 66 for a file, 2 for an address that is none: the broker between sites.
@@ -188,7 +196,8 @@ impl Problem {
             Problem::Server { .. } | Problem::Value(_) => Exit::Usage,
             Problem::Token { .. } | Problem::Authority { .. } => Exit::Data,
             Problem::Config(_) => Exit::Config,
-            Problem::Paper { .. } | Problem::Refused(_) => Exit::Data,
+            Problem::Unknown(_) => Exit::Refused,
+            Problem::AdminFile { .. } | Problem::Refused(_) => Exit::Data,
             Problem::Broker(BrokerError::File { .. }) => Exit::NoInput,
             Problem::Broker(BrokerError::Address { .. }) => Exit::Usage,
             Problem::Broker(BrokerError::Refused(_)) => Exit::Refused,
@@ -198,6 +207,15 @@ impl Problem {
             Problem::Output { .. } | Problem::Private(_) => Exit::NoOutput,
             Problem::Io { .. } => Exit::BrokenOff,
         }
+    }
+}
+
+/// What to do about a filter file that is damaged.
+fn remedy(error: &FormatError) -> &'static str {
+    use FormatError::{HeaderDigest, Page, Table};
+    match error {
+        HeaderDigest | Table | Page(_) => "; copy it again or build it anew",
+        _ => "",
     }
 }
 
@@ -228,8 +246,18 @@ fn start_code(error: &StartError) -> Exit {
         StartError::Ledger(error) => open_code(error),
         StartError::Config(_) | StartError::Tls(_) => Exit::Config,
         StartError::Busy { .. } | StartError::Listen { .. } => Exit::InUse,
-        StartError::Private(_) => Exit::NoOutput,
+        StartError::Private(error) => private_code(error),
+        StartError::Accounts(AccountError::File(error)) | StartError::Secrets(SecretError::File(error)) => {
+            private_code(error)
+        }
         _ => Exit::NoMemory,
+    }
+}
+
+fn private_code(error: &PrivateError) -> Exit {
+    match error {
+        PrivateError::Damaged { .. } => Exit::Data,
+        _ => Exit::NoOutput,
     }
 }
 
@@ -238,6 +266,8 @@ fn open_code(error: &OpenError) -> Exit {
         OpenError::Locked(_) => Exit::InUse,
         OpenError::Private(_) => Exit::NoOutput,
         OpenError::Damaged { .. } | OpenError::JournalDamaged { .. } | OpenError::Rows(_) => Exit::Data,
+        OpenError::NoIdentity(_) => Exit::Data,
+        OpenError::NoDataFolder(_) | OpenError::NoBackup(_) => Exit::NoInput,
         OpenError::Geometry(_) => Exit::NoMemory,
         OpenError::File { error, .. } if error.kind() == io::ErrorKind::NotFound => Exit::NoInput,
         _ => Exit::BrokenOff,
@@ -248,7 +278,7 @@ fn open_code(error: &OpenError) -> Exit {
 pub(crate) fn of_mail(error: &MailError) -> Exit {
     match error {
         MailError::Open { error, .. } | MailError::Read { error, .. } if no_memory(error) => Exit::NoMemory,
-        MailError::Open { .. } => Exit::NoInput,
+        MailError::Open { .. } | MailError::Empty { .. } => Exit::NoInput,
         MailError::Index { .. } => Exit::Data,
         MailError::Read { error, .. } if is_damage(error) => Exit::Data,
         MailError::StdinTwice => Exit::Usage,

@@ -19,7 +19,7 @@ use crate::problem::{self, Problem};
 )]
 pub(crate) struct Arguments {
     /// Messages: files, mbox files, Maildirs, folders, archives (.tar), any of them packed (.gz, .zst), or - for
-    /// standard input. One that cannot be read is told and passed over
+    /// standard input. A message that cannot be read is named and skipped
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Seed and separator of razor-e4, as a Razor server announces them
@@ -50,7 +50,8 @@ struct SignatureRow {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let (mut rows, mut failures) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    let mut failures = Vec::new();
     let mailbox = Mailbox::find_or_failures(&arguments.files)?;
     mailbox.each_message_or_failure(&mut |name, mail| {
         let mail = match mail {

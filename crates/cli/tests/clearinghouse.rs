@@ -139,9 +139,9 @@ fn refusals_have_their_own_code_and_say_which_it_was() {
     assert_eq!(serving.verdict("short.eml"), ("no opinion".into(), 0), "an answer all the same");
     let wrong = serving.run("report a.eml a.eml --token-file wrong");
     assert_eq!((wrong.code, wrong.err.lines().count()), (77, 2), "{}", wrong.err);
-    assert!(wrong.err.contains("nobody holds this token"), "{}", wrong.err);
+    assert!(wrong.err.contains("no account has this token"), "{}", wrong.err);
     folder.write("empty", "\n");
-    serving.run("report a.eml --token-file empty").refused(65, "there is no token in it");
+    serving.run("report a.eml --token-file empty").refused(65, "it is empty or no token");
     serving.run("report a.eml --token-file nowhere").refused(66, "nowhere");
     std::fs::remove_dir_all(folder.path("state")).expect("the tokens are gone");
     let anonymous = serving.run("report a.eml");

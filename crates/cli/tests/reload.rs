@@ -91,7 +91,7 @@ fn what_cannot_be_changed_while_it_runs_is_named_and_a_broken_file_changes_nothi
     let is_too_long = || status(&serving, &long) == "413";
     assert!(is_too_long());
     folder.write("seenit.toml", "[http]\nmessage_bytes_max = 200000\n[ledger]\ncapacity = 5000\n");
-    hang_up(&folder, &serving, "used only from the next start on");
+    hang_up(&folder, &serving, "need a restart");
     assert!(lines(&folder, "ledger.capacity").len() == 1, "{:?}", folder.read("log"));
     assert!(!is_too_long());
     folder.write("seenit.toml", "[http]\nmessage_bytes_max = 2000\nno_such_key = 1\n");

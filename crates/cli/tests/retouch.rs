@@ -175,7 +175,7 @@ fn hexadecimal_keys_network_keys_and_pipes() {
     folder.run(&format!("filter retouch f --remove bad {words} other -o no")).refused(65, "key fingerprint");
     folder.run("filter retouch f --remove bad --hex -o no").refused(65, "key fingerprint");
     let twice = "filter retouch f --remove - --members - --network-key secret -o no";
-    folder.run(twice).refused(2, "standard input (-) can be only one");
+    folder.run(twice).refused(2, "cannot read two inputs from standard input");
     assert!(!folder.path("no").exists());
 }
 

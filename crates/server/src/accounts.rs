@@ -66,25 +66,37 @@ impl Account {
 #[non_exhaustive]
 pub enum AccountError {
     /// A name with other characters, or of another length.
-    #[error("{0:?} is no name: it takes 1 to 64 of a-z, 0-9, '.', '_' and '-'")]
+    #[error(
+        "cannot add the account {0:?}: a name has 1 to 64 characters of a-z, 0-9, '.', '_' and '-'; choose \
+         such a name"
+    )]
     Name(String),
     /// A name of those who register.
-    #[error("{0}: names that begin with {REGISTERED} are for clients that register")]
+    #[error(
+        "cannot add the account {0:?}: names that begin with {REGISTERED} are for clients that register \
+         themselves; choose another name"
+    )]
     Registered(String),
     /// A name that is taken for good.
-    #[error("{0} is a built-in name")]
+    #[error("cannot add the account {0:?}: the name is built in; choose another name")]
     Reserved(String),
     /// A name that somebody has.
-    #[error("there is an account {0} already")]
+    #[error(
+        "cannot add the account {0:?}: it exists already; choose another name, or give it a new token with \
+         `seenit account token`"
+    )]
     Exists(String),
     /// A name that nobody has.
-    #[error("there is no account {0}")]
+    #[error("there is no account {0:?}; `seenit account list` shows all accounts")]
     Unknown(String),
     /// Nothing it could do.
-    #[error("an account needs a role: check, report, revoke or admin")]
+    #[error("cannot add an account without a role; give it one of check, report, revoke and admin")]
     NoRoles,
     /// No more room.
-    #[error("there are {ACCOUNTS_MAX} accounts already")]
+    #[error(
+        "cannot add an account: there are {ACCOUNTS_MAX}, the most there can be; remove one with \
+         `seenit account remove`"
+    )]
     TooMany,
     /// The system gave no random bits.
     #[error("no random bits for a token: {0}")]
@@ -142,6 +154,11 @@ impl Accounts {
         }
         let table = ArcSwap::from_pointee(table);
         Ok(Accounts { file, limits: limits.clone(), table, changing: Mutex::new(()) })
+    }
+
+    /// Where the accounts would be kept, if there is no such file.
+    pub(crate) fn missing_file(&self) -> Option<&Path> {
+        (!self.file.exists()).then_some(self.file.as_path())
     }
 
     /// Who holds this token.

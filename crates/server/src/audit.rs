@@ -241,7 +241,8 @@ fn log_lines(lines: &Receiver<Line>, load: &Load) {
         match line {
             Line::Written(written, ledger, result) => log_written(&written, &ledger, result),
             Line::Refused { origin: Origin { front_end, address, uid }, name, why } => {
-                let (via, uid) = (front_end.as_str(), uid.map(|uid| uid.0));
+                let via = front_end.as_str();
+                let uid = uid.map(|uid| uid.0);
                 tracing::warn!(account = name.as_str(), %address, uid, via, why, "refused");
             }
             Line::Counted(refused) => {
@@ -251,19 +252,26 @@ fn log_lines(lines: &Receiver<Line>, load: &Load) {
         }
         let lost = load.left_out.swap(0, Relaxed);
         if lost > 0 {
-            tracing::warn!(lines = lost, "the log is slower than what it should tell of: lines are missing");
+            tracing::warn!(
+                lines = lost,
+                "the log is written too slowly: lines of the audit trail are missing"
+            );
         }
     }
 }
 
 fn log_written(written: &Written, ledger: &Weak<Ledger>, result: Result<Receipt, WriteError>) {
     let Written { account, origin, verb, cases } = written;
-    let (account, address, via) = (account.as_str(), origin.address, origin.front_end.as_str());
-    let (uid, verb) = (origin.uid.map(|uid| uid.0), verb.as_str());
+    let account = account.as_str();
+    let address = origin.address;
+    let via = origin.front_end.as_str();
+    let uid = origin.uid.map(|uid| uid.0);
+    let verb = verb.as_str();
     let signatures: usize = cases.iter().map(Case::len).sum();
     match result {
         Ok(receipt) => {
-            let (record, records) = (receipt.id, receipt.records);
+            let record = receipt.id;
+            let records = receipt.records;
             let judged =
                 |ledger: Arc<Ledger>| now(cases.iter().map(|case| ledger.check_in_memory(case).verdict));
             let verdict = ledger.upgrade().map(judged).unwrap_or_default();
@@ -301,7 +309,8 @@ mod tests {
     #[test]
     fn many_refused_logins_are_counted_and_not_logged_one_by_one() {
         let began = Instant::now();
-        let (mut window, one) = (Window::new(began), Network::of([192, 0, 2, 1].into()));
+        let mut window = Window::new(began);
+        let one = Network::of([192, 0, 2, 1].into());
         let logged = (0..1000).filter(|_| window.add(one, began).0).count() as u64;
         assert_eq!((logged, window.counted), (REFUSED_LINES_MAX, 1000 - REFUSED_LINES_MAX));
         assert!(window.add(Network::of([192, 0, 3, 1].into()), began).0, "another network is still logged");
@@ -312,10 +321,11 @@ mod tests {
 
     #[test]
     fn whoever_has_many_networks_fills_no_disk() {
-        let (began, network) = (Instant::now(), |number: u16| {
+        let began = Instant::now();
+        let network = |number: u16| {
             let [high, low] = number.to_be_bytes();
             Network::of([10, high, low, 1].into())
-        });
+        };
         let mut window = Window::new(began);
         let logged = (0..10_000).filter(|&number| window.add(network(number), began).0).count() as u64;
         assert_eq!(logged, REFUSED_LINES_ALL_MAX);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! driver --BrokerHandle--> run --> publish (one task for records, one for seen)
-//!                               -> talk    (beats, questions, answers: nothing is kept)
+//!                               -> talk    (heartbeats, questions, answers: nothing is kept)
 //!                               -> objects (snapshots: one at a time)
 //! driver <--Arrived------- read (one task for each stream), talk, publish, objects, the connection
 //! ```
@@ -43,7 +43,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-pub use admission::{SiteLogin, deposit};
+pub use admission::{SiteLogin, deposit, is_admitted};
 pub use arrivals::{Arrivals, Gone};
 pub use connect::{Login, Servers};
 pub(crate) use connect::{check_address, check_authority, check_credentials};
@@ -51,7 +51,7 @@ pub use invite::{BrokerAddress, INVITE_LETTERS_MAX, Invite, InviteError};
 pub use jwt::{Authority, User};
 pub use names::{Names, Stream};
 pub use nkey::{account as nkey_account, public as nkey};
-pub use operator::{Change, Limits, Made, Operator, Paper, StreamState, System};
+pub use operator::{Change, Limits, Made, Operator, SignedDocument, StreamState, System};
 
 /// Commands that were given and not taken yet.
 const COMMANDS_MAX: usize = 256;
@@ -68,8 +68,8 @@ pub struct BrokerConfig {
     pub site: SiteKey,
     /// Where the broker is.
     pub servers: Servers,
-    /// The last places that were read, of whichever streams: reading goes on after them. Papers are always read from
-    /// the beginning.
+    /// The last places that were read, of whichever streams: reading goes on after them. Signed documents are always
+    /// read from the beginning.
     pub after: Vec<StreamPosition>,
 }
 
@@ -86,7 +86,7 @@ pub enum BrokerError {
         why: String,
     },
     /// What is said to be a server's address is none.
-    #[error("the broker: {address:?} {why}")]
+    #[error("the broker: cannot use the address {address:?}: it {why}")]
     Address {
         /// What was given.
         address: String,
@@ -128,7 +128,7 @@ pub struct ReplyTo(pub u64);
 /// What the broker has to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrived {
-    /// Bytes of somebody: a message, a paper, a beat, a question, an answer.
+    /// Bytes of somebody: a message, a document, a heartbeat, a question, an answer.
     Bytes {
         /// As they came.
         bytes: Bytes,
@@ -190,7 +190,7 @@ enum Command {
 
 /// The broker has no room for another command: it is to be given again later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the broker is busy")]
+#[error("the broker is busy: its queue of commands is full")]
 pub struct Busy;
 
 /// What was lost because it was too much.
@@ -232,9 +232,9 @@ impl BrokerHandle {
         self.give(Command::Publish { kind, wanted })
     }
 
-    /// Says a beat to whoever listens.
-    pub fn beat(&self, bytes: Vec<u8>) -> Result<(), Busy> {
-        self.give(Command::Say(talk::Said::Beat(bytes.into())))
+    /// Sends a heartbeat to whoever listens.
+    pub fn heartbeat(&self, bytes: Vec<u8>) -> Result<(), Busy> {
+        self.give(Command::Say(talk::Said::Heartbeat(bytes.into())))
     }
 
     /// Asks a site. Answers arrive as bytes.
@@ -364,7 +364,7 @@ async fn told(shared: &Shared, event: Event, news: &read::News, why: &mut Option
         // Each attempt to connect fails in the same way: once is enough.
         Event::ClientError(error) if why.as_ref() == Some(&connect::plainly(&error)) => return,
         Event::ClientError(error) => down(connect::plainly(&error), why),
-        Event::ServerError(error) => return tracing::warn!(%error, "the broker complains"),
+        Event::ServerError(error) => return tracing::warn!(%error, "the broker reports an error"),
         Event::SlowConsumer(_) => {
             shared.dropped.heard.fetch_add(1, Ordering::Relaxed);
             return;
@@ -375,7 +375,7 @@ async fn told(shared: &Shared, event: Event, news: &read::News, why: &mut Option
 }
 
 fn down(now: String, why: &mut Option<String>) -> Arrived {
-    tracing::warn!(why = now, "the broker is not there");
+    tracing::warn!(why = now, "the broker cannot be reached");
     *why = Some(now.clone());
     Arrived::Down(now)
 }

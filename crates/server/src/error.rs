@@ -34,7 +34,9 @@ pub enum StartError {
         instead: &'static str,
     },
     /// An address that cannot be listened on.
-    #[error("cannot listen on {address}: {error}")]
+    #[error(
+        "cannot listen on {address}: {error}; choose an address of this machine, and a port that this user may use"
+    )]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -64,6 +66,6 @@ pub enum StartError {
     #[error(transparent)]
     Link(#[from] LinkError),
     /// No threads, or no random bits.
-    #[error("the system does not give what a server needs: {0}")]
+    #[error("cannot start the server: the system gives no thread, socket or random numbers: {0}")]
     System(String),
 }

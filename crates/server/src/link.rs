@@ -92,12 +92,13 @@ impl Site {
         let mut link = Link::open(ledger.load()?, secret.clone(), network, caps, pace.now());
         link.set_snapshot_secs(config.network.snapshot_secs);
         let (broker, arrived) =
-            broker::start(broker_config(config, data, (network, &secret), &link)?, runtime)?;
+            broker::start(broker_config(config, data, network, &secret, &link)?, runtime)?;
         let shown = Arc::new(ArcSwap::from_pointee(Shown::of(link.status(pace.now()))));
         let stop = Arc::new(AtomicBool::new(false));
         let driver = Driver::new(link, Arc::clone(ledger), broker.clone(), pace, Arc::clone(&shown))
             .map_err(LinkError::Thread)?;
-        let (runtime, stopping) = (runtime.clone(), Arc::clone(&stop));
+        let runtime = runtime.clone();
+        let stopping = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("link".into());
         let thread =
             thread.spawn(move || driver.run(&runtime, arrived, &stopping)).map_err(LinkError::Thread)?;
@@ -149,7 +150,8 @@ fn leave(ledger: &Ledger) {
 fn broker_config(
     config: &Config,
     data: &Path,
-    (network, secret): (AdminKey, &SiteSecret),
+    network: AdminKey,
+    secret: &SiteSecret,
     link: &Link,
 ) -> Result<BrokerConfig, BrokerError> {
     let section = &config.network;

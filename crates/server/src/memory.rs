@@ -160,7 +160,8 @@ impl Holds {
 impl Hold {
     /// Makes room for so many bytes of a body. Where there is none, others are closed, one after the other.
     pub(crate) async fn make_room(&mut self, bytes: usize) -> Result<(), NoRoom> {
-        let (memory, until) = (self.memory.clone(), Instant::now() + ROOM_WAIT);
+        let memory = self.memory.clone();
+        let until = Instant::now() + ROOM_WAIT;
         loop {
             let freed = memory.0.freed.notified();
             if self.grow(bytes) {
@@ -183,7 +184,8 @@ impl Hold {
         }
         let memory = self.memory.clone();
         let mut holds = memory.holds();
-        let (units, own) = (holds.units + missing, holds.of(self.holder) + missing);
+        let units = holds.units + missing;
+        let own = holds.of(self.holder) + missing;
         let fits = memory.0.units_max.saturating_sub(units) >= own;
         if fits {
             self.take(&mut holds, missing);
@@ -193,7 +195,8 @@ impl Hold {
 
     /// Takes what so many bytes need, whatever is left.
     fn overdraw(&mut self, bytes: usize) {
-        let (memory, missing) = (self.memory.clone(), self.missing(bytes));
+        let memory = self.memory.clone();
+        let missing = self.missing(bytes);
         self.take(&mut memory.holds(), missing);
     }
 
@@ -219,7 +222,8 @@ impl Hold {
     /// most, then the one that has been silent for longest. A scan: it happens only while there is no room.
     fn close_another(&self) {
         let holds = self.memory.holds();
-        let (mine, own) = (self.guest.rank(), holds.of(self.holder));
+        let mine = self.guest.rank();
+        let own = holds.of(self.holder);
         let spared = holds.all.values().filter(|other| {
             other.guest.rank() < mine && holds.of(other.holder) >= own && other.guest.can_be_spared()
         });

@@ -36,7 +36,8 @@ pub fn token_file(folder: &Path, listening: SocketAddr) -> PathBuf {
 
 /// The addresses that a server may listen on which answers at this one: this one, or every address.
 pub fn listening_for(asked: IpAddr) -> Vec<IpAddr> {
-    let (v4, v6) = (IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED));
+    let v4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    let v6 = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
     match asked.to_canonical() {
         // A socket of every IPv6 address takes connections over IPv4, too.
         asked @ IpAddr::V4(_) => vec![asked, v4, v6],

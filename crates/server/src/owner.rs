@@ -39,7 +39,8 @@ impl Owners {
         let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
         let mut ports = range.split_whitespace().map_while(|port| port.parse().ok());
         // What Linux has unless it was told otherwise.
-        let (least, most) = (ports.next().unwrap_or(32_768), ports.next().unwrap_or(60_999));
+        let least = ports.next().unwrap_or(32_768);
+        let most = ports.next().unwrap_or(60_999);
         let owners = Owners { own, chosen_ports: least..=most };
         if !owners.are_told() {
             tracing::warn!(
@@ -72,7 +73,8 @@ impl Owners {
 
     /// Who has the other end of a connection.
     pub(crate) fn of_connection(&self, peer: SocketAddr, own: SocketAddr) -> Option<Uid> {
-        let (peer, own) = (plain(peer), plain(own));
+        let peer = plain(peer);
+        let own = plain(own);
         let asked = Diag::open()?.ask(Asked {
             family: family(peer),
             protocol: TCP,
@@ -173,7 +175,8 @@ impl Diag {
     /// The sockets that were asked for; none where the kernel does not say, or not all of them.
     fn ask(&self, asked: Asked) -> Option<Vec<Found>> {
         send(self.0.as_raw_fd(), &asked.encode(), MsgFlags::empty()).ok()?;
-        let (mut buffer, mut sockets) = (vec![0; ANSWER_BYTES], Vec::new());
+        let mut buffer = vec![0; ANSWER_BYTES];
+        let mut sockets = Vec::new();
         while sockets.len() <= SOCKETS_MAX {
             let bytes = recv(self.0.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT).ok()?;
             let mut rest = &buffer[..bytes];

@@ -39,7 +39,7 @@ pub(crate) enum ReloadError {
          the largest body may be half of it ({half} bytes): restart the server, or make it smaller"
     )]
     Body { message: u64, body: u64, half: u64 },
-    #[error("tls.certificate: the server was started without one, so this holds from the next start on")]
+    #[error("cannot take up tls.certificate while running: the server was started without TLS; restart it")]
     NoTls,
     #[error(
         "tls.certificate and tls.key are not set any more, and the server shows a certificate: set them again, or \
@@ -70,10 +70,7 @@ impl Reloader {
             Ok(later) => {
                 if !later.is_empty() {
                     let keys = later.join(", ");
-                    tracing::warn!(
-                        keys,
-                        "changed in the configuration, and used only from the next start on"
-                    );
+                    tracing::warn!(keys, "these keys were changed in the configuration and need a restart");
                 }
                 let file = self.file.as_ref().map(|file| file.display().to_string());
                 tracing::info!(file, "reloaded: configuration, DCC's whitelist, certificate");
@@ -122,7 +119,8 @@ fn check_bodies(memory: &Memory, http: &Http) -> Result<(), ReloadError> {
 
 /// A configuration with what a reload changes taken from another.
 fn merged(running: &Config, new: &Config) -> Result<Config, ReloadError> {
-    let (mut merged, new) = (table(running)?, table(new)?);
+    let mut merged = table(running)?;
+    let new = table(new)?;
     for (section, keys) in KEYS {
         for &key in keys {
             let value = new.get(section).and_then(|table| table.get(key)).cloned();
@@ -140,7 +138,9 @@ fn merged(running: &Config, new: &Config) -> Result<Config, ReloadError> {
 
 /// The keys that two configurations have different values of.
 fn differing(one: &Config, other: &Config) -> Result<Vec<String>, ReloadError> {
-    let (one, other, mut names) = (table(one)?, table(other)?, Vec::new());
+    let one = table(one)?;
+    let other = table(other)?;
+    let mut names = Vec::new();
     for key in Config::keys() {
         let value = |table: &toml::Table| table.get(key.section)?.get(&key.name).cloned();
         if value(&one) != value(&other) {

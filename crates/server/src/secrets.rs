@@ -50,6 +50,11 @@ const FILE: &str = "secrets.json";
 /// The key they are sealed under.
 const KEY_FILE: &str = "secrets.key";
 
+/// What is wrong where only the key is gone, and what to do.
+const KEY_LOST: &str = "it is missing, but there is a secrets.json; without the key no secret in it can be read. Put \
+    secrets.key back from a backup, or move secrets.json away and give the accounts new secrets \
+    (seenit account secret)";
+
 const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 24;
 
@@ -67,7 +72,9 @@ const FILE_BYTES_MAX: u64 = 1000 * SECRETS_MAX as u64;
 #[non_exhaustive]
 pub enum SecretError {
     /// It would let whoever learns it use the API.
-    #[error("this secret is the API token of {0}: older protocols take one of their own")]
+    #[error(
+        "cannot use this secret: it is the API token of {0}; choose another one, or let the server make one"
+    )]
     IsToken(String),
     /// Two accounts could not be told apart.
     #[error("this secret is {0}'s already, and accounts of this protocol are known by their secrets alone")]
@@ -79,10 +86,16 @@ pub enum SecretError {
     #[error(transparent)]
     Unfit(#[from] Unfit),
     /// No more room.
-    #[error("there are {SECRETS_MAX} secrets already")]
+    #[error(
+        "cannot keep another secret: there are {SECRETS_MAX}, the most there can be; remove one with \
+         `seenit account secret --remove`"
+    )]
     TooMany,
     /// The key does not open it: one of the two files is another's.
-    #[error("the secret of {account} for {protocol} does not open with this key")]
+    #[error(
+        "cannot read the secret of {account} for {protocol}: it was sealed with another key; make a new one with \
+         `seenit account secret {account} {protocol}`"
+    )]
     Sealed {
         /// The account.
         account: String,
@@ -115,7 +128,6 @@ struct Sealed(BTreeMap<String, BTreeMap<Protocol, String>>);
 impl Secrets {
     /// Reads the secrets in a folder. The key is made when there is none.
     pub fn open(folder: &Path) -> Result<Self, SecretError> {
-        let key = read_or_make_key(&folder.join(KEY_FILE))?;
         let file = folder.join(FILE);
         let sealed = match private_file::read(&file, FILE_BYTES_MAX)? {
             None => Sealed::default(),
@@ -123,6 +135,11 @@ impl Secrets {
                 serde_json::from_slice(&bytes).map_err(|error| damaged(&file, error.to_string()))?
             }
         };
+        let key_file = folder.join(KEY_FILE);
+        if !sealed.0.is_empty() && !key_file.exists() {
+            return Err(damaged(&key_file, KEY_LOST.to_owned()).into());
+        }
+        let key = read_or_make_key(&key_file)?;
         let cipher = XChaCha20Poly1305::new(key.as_slice().try_into().expect("a key has as many bytes"));
         let sealed = ArcSwap::from_pointee(sealed);
         Ok(Secrets { file, cipher, sealed, changing: Mutex::new(()), changes: Default::default() })
@@ -169,7 +186,9 @@ impl Secrets {
         let sealed = all.0.iter().filter_map(|(account, secrets)| Some((account, secrets.get(&protocol)?)));
         let opened = sealed.filter_map(|(account, sealed)| {
             let secret = self.unseal(account, protocol, sealed);
-            let secret = secret.inspect_err(|error| tracing::error!(%error, "a secret is nobody's"));
+            let secret = secret.inspect_err(
+                |error| tracing::error!(%error, "a secret cannot be opened: no account can use it"),
+            );
             Some((account.clone(), secret.ok()?))
         });
         opened.collect()

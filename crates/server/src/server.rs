@@ -187,12 +187,13 @@ impl Server {
                 // A journal older than the accounts: what this one had earned, or lost, nobody knows.
                 tracing::warn!(
                     account = name,
-                    "an account is new to the ledger: its word weighs nothing yet"
+                    "the ledger does not know this account: its opinions weigh nothing yet"
                 );
                 ledger.admit_reporter(name).map(|reporter| reporter.id)
             }
         };
         let accounts = Arc::new(Accounts::open(&self.data, &self.config.limits, reporter)?);
+        warn_of_lost_accounts(&accounts, &ledger);
         Ok(Arc::new(Backend {
             networks: Networks::new(&self.config.limits),
             metrics: Metrics::new(),
@@ -213,6 +214,22 @@ impl Server {
             accounts,
             secrets: Secrets::open(&self.data)?,
         }))
+    }
+}
+
+/// Accounts come and go, and what they said stays. But if nobody at all holds a token, and somebody spoke who is not
+/// built in, the file was lost more likely than all were removed.
+fn warn_of_lost_accounts(accounts: &Accounts, ledger: &Ledger) {
+    let Some(file) = accounts.missing_file() else { return };
+    let reporters = ledger.reporters().into_iter().filter(|reporter| !reporter.id.is_local());
+    let lost: Vec<String> = reporters.map(|reporter| reporter.name).collect();
+    if !lost.is_empty() {
+        tracing::warn!(
+            reporters = lost.join(" "),
+            "{} is missing, but these reporters have spoken: their tokens do not work any more; put the file back from \
+             a backup, or add the accounts again (seenit account add)",
+            file.display()
+        );
     }
 }
 
@@ -291,7 +308,10 @@ impl Running {
             tokio::time::timeout(deadline, async { while listeners.join_next().await.is_some() {} }).await
         });
         if finished.is_err() {
-            tracing::warn!(secs = deadline.as_secs(), "requests were cut off");
+            tracing::warn!(
+                secs = deadline.as_secs(),
+                "requests were still under way at the end of http.shutdown_secs, and were cut off"
+            );
         }
         runtime.shutdown_timeout(deadline);
         self.backend.ledger.close();

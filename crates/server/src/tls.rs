@@ -25,7 +25,7 @@ pub enum TlsError {
         why: String,
     },
     /// The two do not fit together.
-    #[error("certificate and key cannot be used: {0}")]
+    #[error("cannot use the certificate and its key: {0}; check that tls.key belongs to tls.certificate")]
     Pair(#[from] rustls::Error),
 }
 

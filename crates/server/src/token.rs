@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn tokens_are_long_and_never_the_same_and_not_shown_by_accident() {
-        let (one, other) = (Token::random().expect("random"), Token::random().expect("random"));
+        let one = Token::random().expect("random");
+        let other = Token::random().expect("random");
         assert_eq!(one.as_str().len(), PREFIX.len() + 43);
         assert_ne!(one, other);
         assert_eq!(format!("{one:?}"), "Token(..)");

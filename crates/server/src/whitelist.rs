@@ -41,10 +41,17 @@ pub enum ListError {
         error: WhitelistError,
     },
     /// Files include each other, or there are too many.
-    #[error("{}: more than {FILES_MAX} files, or files that include each other", .0.display())]
+    #[error(
+        "{}: the whitelist has more than {FILES_MAX} files, or files that include each other; take an `include` line \
+         out",
+        .0.display()
+    )]
     Files(PathBuf),
     /// Too much to remember.
-    #[error("{}: more than {SUMS_MAX} addresses and checksums", .0.display())]
+    #[error(
+        "{}: the whitelist has more than {SUMS_MAX} addresses and checksums; name smaller blocks of addresses",
+        .0.display()
+    )]
     Sums(PathBuf),
 }
 
@@ -60,7 +67,9 @@ pub(crate) struct Whitelist(HashMap<Sum, Count>);
 impl Whitelist {
     /// Reads a file and those that it includes, which are looked for beside it.
     pub(crate) fn read(path: &Path) -> Result<Self, ListError> {
-        let (mut list, mut files, mut read) = (Whitelist::default(), vec![path.to_owned()], 0);
+        let mut list = Whitelist::default();
+        let mut files = vec![path.to_owned()];
+        let mut read = 0;
         while let Some(file) = files.pop() {
             read += 1;
             if read > FILES_MAX {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use nats::Nats;
 use seenit_ledger::SystemClock;
 use seenit_server::Config;
-use seenit_server::broker::{Limits, Login, Names, Operator, Paper, Servers};
+use seenit_server::broker::{Limits, Login, Names, Operator, Servers, SignedDocument};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::{AdminSecret, SiteSecret};
 use seenit_sites::manifest::{HashKey, Manifest, ManifestTerms};
@@ -33,7 +33,7 @@ struct Network {
 }
 
 impl Network {
-    /// Two sites are let in, and their papers published.
+    /// Two sites are let in, and their documents published.
     fn form() -> Option<Self> {
         let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
         let secrets = folders.each_ref().map(|folder| {
@@ -72,9 +72,9 @@ impl Network {
         let limits = Limits { stream_bytes: 64 << 20, bucket_bytes: 64 << 20, ..Limits::default() };
         operator.make(&sites, &limits).expect("streams");
         let names = Names::of(&self.admin.public());
-        let papers = [(names.manifest(manifest.number), &manifest.bytes), (names.roster(), &roster.bytes)];
-        let papers = papers.map(|(subject, bytes)| Paper { subject, bytes: bytes.clone() });
-        assert_eq!(operator.publish(&papers).expect("published"), 2);
+        let documents = [(names.manifest(manifest.number), &manifest.bytes), (names.roster(), &roster.bytes)];
+        let documents = documents.map(|(subject, bytes)| SignedDocument { subject, bytes: bytes.clone() });
+        assert_eq!(operator.publish(&documents).expect("published"), 2);
     }
 
     fn config(&self) -> Config {

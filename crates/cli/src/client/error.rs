@@ -16,19 +16,19 @@ pub(crate) enum AskError {
     )]
     Down { url: String, why: String },
     /// Exit 75: the call was taken, and yet there is no answer.
-    #[error("{url}: no answer: {why}")]
+    #[error("{url}: the server gave no answer: {why}; try again, or read the server's log")]
     NoAnswer { url: String, why: String },
     /// Exit 75: broken, overloaded or too slow, or we asked too often. Later it may answer.
-    #[error("{url}: not now: {why} (HTTP status {status})")]
+    #[error("{url}: the server cannot answer now: {why} (HTTP status {status}); try again later")]
     NotNow { url: String, status: u16, why: String },
     /// Exit 76: somebody answers who is no seenit.
-    #[error("{url}: this is no seenit: {why}; name the server with --server")]
+    #[error("{url}: what answers there is not a seenit server: {why}; name another server with --server")]
     Foreign { url: String, why: String },
     /// Exit 76: its certificate is not believed.
     #[error("{url}: the certificate of {host} {why}")]
     Distrusted { url: String, host: String, why: String },
     /// Exit 65 where it is this message that the server cannot use, else 77.
-    #[error("{url}: refused: {why} (HTTP status {status}){}", behind(.hint.as_deref()))]
+    #[error("{url}: the server refuses: {why} (HTTP status {status}){}", behind(.hint.as_deref()))]
     Refused { url: String, status: u16, why: String, hint: Option<String>, by: By },
     /// Exit 65: there is nothing in the file to ask about.
     #[error("{0}")]
@@ -75,6 +75,8 @@ impl AskError {
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
                 AskError::NotNow { url, status: status.as_u16(), why }
             }
+            // A web server that takes no POST will not learn it.
+            StatusCode::NOT_IMPLEMENTED if told.is_none() => AskError::Foreign { url, why },
             _ if status.is_server_error() => AskError::NotNow { url, status: status.as_u16(), why },
             _ if told.is_some() || is_refusal(status) => {
                 let by = if told.is_some() { By::Seenit } else { By::SomethingBefore };
@@ -95,6 +97,10 @@ impl AskError {
             let host = url.rsplit_once("://").map_or(url, |(_, host)| host);
             let host = host.split_once('/').map_or(host, |(host, _)| host).to_owned();
             return AskError::Distrusted { url: url.to_owned(), host, why };
+        }
+        if trust::is_plain(error) {
+            let why = "it does not speak TLS there; write http://";
+            return AskError::foreign(url, why);
         }
         let url = url.to_owned();
         match error {

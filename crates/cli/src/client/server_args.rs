@@ -27,8 +27,7 @@ pub(crate) struct ServerArgs {
     /// operator's token, which `serve` wrote]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// A PEM file with the authority of the server's certificate, or with that certificate itself: trusted beside
-    /// those that the system trusts
+    /// A PEM file with the server's certificate or its certificate authority, to trust in addition to the system's
     #[arg(long, value_name = "FILE", env = "SEENIT_CA")]
     ca: Option<PathBuf>,
 }
@@ -100,7 +99,7 @@ impl ServerArgs {
         if let Some(path) = &self.token_file {
             return read_token(path).map(Some);
         }
-        if let Some(token) = std::env::var("SEENIT_TOKEN").ok().filter(|token| !token.is_empty()) {
+        if let Some(token) = env_token() {
             let name = Path::new("SEENIT_TOKEN");
             return check_token(&token).map(Some).ok_or_else(|| Problem::Token { path: name.to_owned() });
         }
@@ -128,7 +127,15 @@ impl ServerArgs {
     /// What to do about a refusal for want of a token.
     pub(super) fn token_hint(&self, had_one: bool) -> Option<String> {
         if had_one {
-            return Some("the server may have been started anew, or the account has another token".into());
+            let from = match &self.token_file {
+                Some(file) => format!("--token-file {}", file.display()),
+                None if env_token().is_some() => "SEENIT_TOKEN".into(),
+                None => "the file that `seenit serve` wrote".into(),
+            };
+            return Some(format!(
+                "the token is from {from}: the account may have another one by now, and a restart of the server \
+                 makes a new operator token"
+            ));
         }
         let looked = self.operator_files().ok().and_then(|files| files.into_iter().next());
         Some(match looked {
@@ -140,6 +147,10 @@ impl ServerArgs {
             None => "give --token-file or set SEENIT_TOKEN".into(),
         })
     }
+}
+
+fn env_token() -> Option<String> {
+    std::env::var("SEENIT_TOKEN").ok().filter(|token| !token.is_empty())
 }
 
 fn read_token(path: &Path) -> Result<String, Problem> {
@@ -198,7 +209,8 @@ mod tests {
             names.dedup();
             names
         };
-        let (any, any_v6) = ("operator-0.0.0.0-8026.token", "operator-::-8026.token");
+        let any = "operator-0.0.0.0-8026.token";
+        let any_v6 = "operator-::-8026.token";
         assert_eq!(named("http://127.0.0.2:8026"), ["operator-127.0.0.2-8026.token", any, any_v6]);
         assert_eq!(named("http://[::1]:8026"), ["operator-::1-8026.token", any_v6]);
         assert!(named("http://localhost:8026").contains(&"operator-127.0.0.1-8026.token".to_owned()));

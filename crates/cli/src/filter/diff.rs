@@ -44,8 +44,10 @@ struct Report {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let (old, new) = (Mapped::open(&arguments.old)?, Mapped::open(&arguments.new)?);
-    let (from, to) = (old.checked()?, new.checked()?);
+    let old = Mapped::open(&arguments.old)?;
+    let new = Mapped::open(&arguments.new)?;
+    let from = old.checked()?;
+    let to = new.checked()?;
     let diff = Diff::between(&from, &to).map_err(Problem::delta(new.path()))?;
     let bound = Diff::bound(&from, &to).map_err(Problem::delta(new.path()))?;
     let inputs = [arguments.old.as_path(), arguments.new.as_path()];

@@ -43,8 +43,11 @@ pub(super) struct Report {
 
 impl Report {
     pub(super) fn of<S: AsRef<[u64]>>(path: &Path, filter: &Filter<AnyLayout, S>) -> Self {
-        let (layout, fill, promise) = (filter.layout(), filter.fill(), filter.promise());
-        let (cleared_bits, present_rate) = (filter.cleared_bits(), filter.present_rate());
+        let layout = filter.layout();
+        let fill = filter.fill();
+        let promise = filter.promise();
+        let cleared_bits = filter.cleared_bits();
+        let present_rate = filter.present_rate();
         let is_whole = cleared_bits == 0;
         let cardinality = if is_whole { filter.cardinality() } else { None };
         Report {

@@ -25,7 +25,7 @@ pub(crate) struct ReportArgs {
     /// Where to put index.html; made if it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Everything random follows from it
+    /// Seed of all random numbers: equal seeds give equal results
     #[arg(long, value_name = "S", default_value_t = DEFAULT_SEED)]
     seed: u64,
     /// The shared corpus of real mail, for the experiments that use it
@@ -93,7 +93,9 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Problem> {
         fs::metadata(corpus).map_err(Problem::input(corpus))?;
     }
     let progress = LabProgress::new();
-    let (seed, corpus, quick) = (args.seed, args.corpus.clone(), args.quick);
+    let seed = args.seed;
+    let corpus = args.corpus.clone();
+    let quick = args.quick;
     let bench = Bench { seed, rounds: None, corpus, quick, progress: &progress };
     let mut chapters = Vec::new();
     for ((name, question), runner) in EXPERIMENTS.into_iter().zip(RUNNERS) {

@@ -32,7 +32,9 @@ pub(crate) struct SiteArgs {
 
 impl SiteArgs {
     pub(super) fn options(&self) -> Options {
-        let (honest, careless, hostile) = (self.honest, self.careless, self.hostile);
+        let honest = self.honest;
+        let careless = self.careless;
+        let hostile = self.hostile;
         Options { honest, careless, hostile, reporters: self.reporters }
     }
 }

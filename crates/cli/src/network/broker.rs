@@ -35,7 +35,9 @@ pub(super) fn configure(
     before: Option<&Settings>,
     settings: &Settings,
 ) -> Result<Vec<String>, Problem> {
-    let (mut changes, conf, auth) = (Vec::new(), folder.broker_conf(), folder.path().join(AUTH_CONF));
+    let mut changes = Vec::new();
+    let conf = folder.broker_conf();
+    let auth = folder.path().join(AUTH_CONF);
     let wanted = configuration(folder, settings)?;
     let held = fs::read_to_string(&conf).ok();
     let written = before.map(|before| configuration(folder, before)).transpose()?;
@@ -85,7 +87,8 @@ fn configuration(folder: &Folder, settings: &Settings) -> Result<String, Problem
 
 /// Whom the broker trusts: the operator, who is the network's admin, and the network's account as it is now.
 fn authority(folder: &Folder) -> Result<String, Problem> {
-    let (authority, roster) = (Authority::of(folder.secret()), folder.roster()?);
+    let authority = Authority::of(folder.secret());
+    let roster = folder.roster()?;
     let account = authority.account(roster.version, &folder.removed(&roster)?);
     let system = authority.system_account();
     Ok(format!(
@@ -112,7 +115,8 @@ pub(super) fn start(folder: &Folder, settings: &Settings) -> Result<Option<u32>,
         let ended = broker.try_wait().map_err(Problem::io(PROGRAM))?;
         if ended.is_some() || Instant::now() > until {
             let _ = broker.kill();
-            let (conf, last) = (folder.broker_conf(), last_line(&log));
+            let conf = folder.broker_conf();
+            let last = last_line(&log);
             let conf = conf.display();
             let why = format!("{PROGRAM} -c {conf} does not listen at {address}; it says last: {last}");
             return Err(Problem::Refused(why));
@@ -146,7 +150,8 @@ fn listens(address: SocketAddr) -> bool {
 
 /// The address of a server on this machine.
 fn loopback(url: &str) -> Option<SocketAddr> {
-    let (host, port) = (host(url), port(url));
+    let host = host(url);
+    let port = port(url);
     let address = (host, port).to_socket_addrs().ok()?.next()?;
     let is_here = host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
     (is_here && address.ip().is_loopback()).then_some(address)

@@ -76,6 +76,11 @@ impl Folder {
     /// Opens one that is there.
     pub(super) fn open(path: &Path) -> Result<Self, Problem> {
         let key_file = path.join(KEY_FILE);
+        if !key_file.exists() {
+            let why = "there is no network in this folder; make one with `seenit network up`, or name the admin's folder \
+                with --folder";
+            return Err(Problem::input(&key_file)(io::Error::new(io::ErrorKind::NotFound, why)));
+        }
         let text = read(&key_file, LINE_BYTES_MAX)?;
         let mut secret = [0; KEY_BYTES];
         hex::decode_to_slice(text.trim_ascii_end(), &mut secret)
@@ -169,9 +174,9 @@ impl Folder {
     pub(super) fn roster(&self) -> Result<Roster, Problem> {
         let newest = self.numbers("roster")?.into_iter().max();
         let newest = newest.ok_or_else(|| damaged(&self.path.join(PAPERS), "there is no roster in it"))?;
-        let path = self.paper("roster", newest);
+        let path = self.document("roster", newest);
         let roster = Roster::decode(&read(&path, ROSTER_BYTES_MAX)?, &self.network());
-        roster.map_err(|error| damaged(&path, error))
+        roster.map_err(|error| damaged(&path, format!("no roster of this network: {error}")))
     }
 
     /// How far a site was believed when it was last a member.
@@ -179,9 +184,12 @@ impl Folder {
         let mut versions = self.numbers("roster")?;
         versions.sort_unstable();
         for version in versions.into_iter().rev() {
-            let path = self.paper("roster", version);
+            let path = self.document("roster", version);
             let roster = Roster::decode(&read(&path, ROSTER_BYTES_MAX)?, &self.network());
-            if let Some(member) = roster.map_err(|error| damaged(&path, error))?.member(site) {
+            if let Some(member) = roster
+                .map_err(|error| damaged(&path, format!("no roster of this network: {error}")))?
+                .member(site)
+            {
                 return Ok(Some(member.caps));
             }
         }
@@ -206,9 +214,9 @@ impl Folder {
         let mut numbers = self.numbers("manifest")?;
         numbers.sort_unstable();
         let one = |number: u64| {
-            let path = self.paper("manifest", number);
+            let path = self.document("manifest", number);
             let manifest = Manifest::decode(&read(&path, MANIFEST_BYTES_MAX)?, &self.network());
-            manifest.map_err(|error| damaged(&path, error))
+            manifest.map_err(|error| damaged(&path, format!("no manifest of this network: {error}")))
         };
         numbers.into_iter().map(one).collect()
     }
@@ -220,7 +228,7 @@ impl Folder {
 
     /// Keeps a roster: from then on it is the newest.
     pub(super) fn keep_roster(&self, roster: &Roster) -> Result<(), Problem> {
-        write(&self.paper("roster", roster.version), &roster.bytes)
+        write(&self.document("roster", roster.version), &roster.bytes)
     }
 
     /// Signs the next manifest, and keeps it with its hash key.
@@ -234,7 +242,7 @@ impl Folder {
         let manifest = Manifest::sign(&self.secret, number, terms, roster, key, random()?)
             .map_err(|error| Problem::Refused(error.to_string()))?;
         write(&self.hash_key_file(&manifest), format!("{}\n", hex::encode(key.to_bytes())).as_bytes())?;
-        write(&self.paper("manifest", number), &manifest.bytes)?;
+        write(&self.document("manifest", number), &manifest.bytes)?;
         Ok(number)
     }
 
@@ -272,11 +280,11 @@ impl Folder {
         self.path.join(HASH_KEYS).join(hex::encode(manifest.key.0))
     }
 
-    fn paper(&self, kind: &str, number: u64) -> PathBuf {
+    fn document(&self, kind: &str, number: u64) -> PathBuf {
         self.path.join(PAPERS).join(format!("{kind}-{number}.bin"))
     }
 
-    /// The numbers of all papers of a kind.
+    /// The numbers of all documents of a kind.
     fn numbers(&self, kind: &str) -> Result<Vec<u64>, Problem> {
         let folder = self.path.join(PAPERS);
         let mut numbers = Vec::new();
@@ -336,5 +344,5 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
 }
 
 fn damaged(path: &Path, why: impl std::fmt::Display) -> Problem {
-    Problem::Paper { path: path.to_owned(), why: why.to_string() }
+    Problem::AdminFile { path: path.to_owned(), why: why.to_string() }
 }

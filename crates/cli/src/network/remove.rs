@@ -32,12 +32,13 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let folder = arguments.common.open()?;
-    let (old, wanted) = (folder.roster()?, arguments.site.as_str());
+    let old = folder.roster()?;
+    let wanted = arguments.site.as_str();
     let is_wanted = |member: &Member| member.name.as_str() == wanted || member.site.to_string() == wanted;
     let (gone, stay): (Vec<_>, Vec<_>) = old.members.iter().cloned().partition(is_wanted);
     let [gone] = gone.as_slice() else {
         let why = format!("{wanted} is the name or key of no member: see `seenit network status`");
-        return Err(Problem::Value(why));
+        return Err(Problem::Unknown(why));
     };
     let settings = folder.known_settings()?;
     let roster = folder.sign_roster(old.version + 1, stay)?;
@@ -64,7 +65,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             folder.path().display()
         );
     })?;
-    let (version, members) = (roster.version, roster.members.len());
+    let version = roster.version;
+    let members = roster.members.len();
     let text = format!("{} is removed: {}\nRoster {version} has {members} sites.\n", gone.name, gone.site);
     let told =
         json!({"removed": gone.name.as_str(), "roster": version, "members": members, "changes": changes});

@@ -2,8 +2,8 @@
 
 use seenit_filter::readable;
 use seenit_server::broker::{
-    Authority, BrokerError, Change, Limits, Login, Made, Names, Operator, Paper, Servers, StreamState,
-    System, nkey_account,
+    Authority, BrokerError, Change, Limits, Login, Made, Names, Operator, Servers, SignedDocument,
+    StreamState, System, nkey_account,
 };
 use seenit_sites::key::SiteKey;
 use seenit_sites::roster::Roster;
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::folder::Folder;
 use super::folder::settings::Settings;
+use crate::plural::counted;
 use crate::problem::Problem;
 
 /// A connection of the admin's.
@@ -50,7 +51,8 @@ impl<'a> Session<'a> {
 
     /// Makes true what the folder says, and says what that changed: nothing where all was so already.
     pub(super) fn bring_up(&self) -> Result<Vec<String>, Problem> {
-        let (folder, mut changes) = (self.folder, Vec::new());
+        let folder = self.folder;
+        let mut changes = Vec::new();
         let roster = folder.roster()?;
         let authority = Authority::of(folder.secret());
         if let Some(system) = &self.system {
@@ -63,11 +65,11 @@ impl<'a> Session<'a> {
         changes.extend(self.operator.make(&sites(&roster), &self.limits)?.iter().filter_map(change));
         let published = self.operator.publish(&documents(folder, &roster)?)?;
         if published > 0 {
-            changes.push(format!("published {published} signed documents"));
+            changes.push(format!("published {}", counted(published as u64, "signed document")));
         }
         let admitted = self.operator.admit(&users(folder, &roster, &authority)?)?;
         if admitted > 0 {
-            changes.push(format!("published the broker's JWTs of {admitted} sites"));
+            changes.push(format!("published the broker's JWTs of {}", counted(admitted as u64, "site")));
         }
         Ok(changes)
     }
@@ -83,15 +85,15 @@ fn refused(error: BrokerError, folder: &Folder) -> Problem {
 }
 
 /// Manifests first, because a roster names those who need them.
-fn documents(folder: &Folder, roster: &Roster) -> Result<Vec<Paper>, Problem> {
+fn documents(folder: &Folder, roster: &Roster) -> Result<Vec<SignedDocument>, Problem> {
     let names = Names::of(&folder.network());
     let manifests = folder.manifests()?.into_iter().map(|manifest| {
         let subject = names.manifest(manifest.number);
-        Paper { subject, bytes: manifest.bytes.to_vec() }
+        SignedDocument { subject, bytes: manifest.bytes.to_vec() }
     });
-    let mut papers: Vec<Paper> = manifests.collect();
-    papers.push(Paper { subject: names.roster(), bytes: roster.bytes.to_vec() });
-    Ok(papers)
+    let mut documents: Vec<SignedDocument> = manifests.collect();
+    documents.push(SignedDocument { subject: names.roster(), bytes: roster.bytes.to_vec() });
+    Ok(documents)
 }
 
 /// The JWT of each member. It is no secret: it proves nothing without the member's own key.
@@ -132,5 +134,6 @@ pub(super) fn states(states: &[StreamState]) -> Vec<Value> {
 pub(super) fn line(state: &StreamState) -> String {
     let of = state.bytes_max.map_or(String::new(), |bytes| format!(" of {}", readable::bytes(bytes)));
     let StreamState { name, messages, bytes, replicas, .. } = state;
-    format!("{name}: {messages} messages, {}{of}, {replicas} times\n", readable::bytes(*bytes))
+    let (messages, copies) = (counted(*messages, "message"), if *replicas == 1 { "copy" } else { "copies" });
+    format!("{name}: {messages}, {}{of}, {replicas} {copies}\n", readable::bytes(*bytes))
 }

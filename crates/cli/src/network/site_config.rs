@@ -29,8 +29,8 @@ pub(crate) fn check(path: &Path, network: &AdminKey, force: bool) -> Result<(), 
     }
     match Config::read(path)?.network.key() {
         Some(other) if other != *network && !force => Err(Problem::Refused(format!(
-            "{}: this site belongs to network {other} already: leave it with --force, or give another \
-             --config and --data",
+            "{}: this site belongs to network {other} already: give another --config and another data folder; or leave \
+             that network: take [network] out of the file, which `seenit join --force` does, too",
             path.display()
         ))),
         _ => Ok(()),
@@ -53,7 +53,7 @@ pub(crate) fn write(path: &Path, section: &Section, force: bool) -> Result<bool,
     if read.key() != Some(section.network) || read.nats != section.nats || read.ca != section.ca {
         let why =
             "its [network] cannot be changed; write it by hand as docs/guide/network.md says".to_owned();
-        return Err(Problem::Paper { path: path.to_owned(), why });
+        return Err(Problem::AdminFile { path: path.to_owned(), why });
     }
     // In place, so that a file that is there keeps its owner and mode.
     fs::write(path, after).map_err(Problem::output(path))?;
@@ -84,7 +84,8 @@ fn with_section(text: &str, section: &Section) -> String {
 
 /// The lines of a section without those of the keys that are written anew.
 fn without_keys<'a>(lines: &[&'a str]) -> Vec<&'a str> {
-    let (mut kept, mut depth) = (Vec::new(), 0_i64);
+    let mut kept = Vec::new();
+    let mut depth = 0_i64;
     for line in lines {
         let key = line.split_once('=').map_or("", |(key, _)| key.trim());
         if depth == 0 && !KEYS.contains(&key) {

@@ -25,8 +25,10 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let folder = arguments.common.open()?;
-    let (roster, manifests) = (folder.roster()?, folder.manifests()?);
-    let (invites, settings) = (folder.invites()?, folder.settings()?);
+    let roster = folder.roster()?;
+    let manifests = folder.manifests()?;
+    let invites = folder.invites()?;
+    let settings = folder.settings()?;
     let streams = match settings.as_ref().filter(|_| !arguments.offline) {
         Some(settings) => Some(Session::connect(&folder, settings)?.operator.states(&sites(&roster))?),
         None => None,
@@ -74,15 +76,19 @@ fn manifest(manifest: &Manifest) -> Value {
 fn told(roster: &Roster, manifests: &[Manifest], invites: &[Open]) -> String {
     let mut text = format!("network {}\nroster {}\n", roster.network, roster.version);
     for member in &roster.members {
-        let (caps, name) = (member.caps, member.name.as_str());
-        let (spam, ham, seen) = (caps.spam, caps.ham, caps.seen);
+        let caps = member.caps;
+        let name = member.name.as_str();
+        let spam = caps.spam;
+        let ham = caps.ham;
+        let seen = caps.seen;
         let _ = writeln!(text, "  {name:32}{}  spam {spam}, ham {ham}, seen {seen}", member.site);
     }
     for open in invites {
         let _ = writeln!(text, "  {:32}invited", open.name.as_str());
     }
     for manifest in manifests {
-        let (number, first) = (manifest.number, manifest.terms.first_generation);
+        let number = manifest.number;
+        let first = manifest.terms.first_generation;
         let sites = manifest.sites().count();
         let _ = writeln!(text, "manifest {number}: from generation {first} on, for {sites} sites");
     }

@@ -21,6 +21,7 @@ use super::site_config::{self, Section};
 use super::{Common, broker, documents};
 use crate::client::CONFIG_FILE;
 use crate::problem::Problem;
+use crate::range::within;
 
 #[derive(Args)]
 #[command(
@@ -48,9 +49,10 @@ pub(crate) struct Arguments {
     /// Do not start a broker
     #[arg(long)]
     no_start: bool,
-    /// Seconds of a generation of seen counts: said when the network is made, and for ever
+    /// Length of a generation of seen counts, in seconds; chosen when the network is made and fixed from then on
     #[arg(long, value_name = "SECS", default_value_t = 86_400,
-        value_parser = clap::value_parser!(u64).range(GENERATION_SECS_MIN..=GENERATION_SECS_MAX))]
+        allow_negative_numbers = true,
+        value_parser = within(GENERATION_SECS_MIN..=GENERATION_SECS_MAX))]
     generation_secs: u64,
 }
 
@@ -70,25 +72,29 @@ struct BrokerArgs {
     #[arg(long, requires = "nats")]
     insecure_plaintext: bool,
     /// Servers that keep a copy: 3 in a cluster of three [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=5))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=5_u8))]
     replicas: Option<u8>,
-    /// Bytes that each of the streams of records and seen counts may have; the oldest messages go first [default:
-    /// 4 GiB]
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1 << 20..))]
+    /// Bytes that the broker keeps of records, and as many of seen counts; beyond that it deletes the oldest messages
+    /// [default: 4 GiB]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
+        value_parser = within(1 << 20..=u64::MAX))]
     max_bytes: Option<u64>,
     /// Seconds that records and seen counts are kept [default: 7 days]
     #[arg(long, value_name = "SECS",
-        value_parser = clap::value_parser!(u64).range(Limits::AGE_SECS_MIN..=10 * 366 * 86_400))]
+        allow_negative_numbers = true,
+        value_parser = within(Limits::AGE_SECS_MIN..=10 * 366 * 86_400))]
     max_age: Option<u64>,
     /// Bytes of each site's bucket of snapshots [default: 512 MiB]
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1 << 20..))]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
+        value_parser = within(1 << 20..=u64::MAX))]
     bucket_bytes: Option<u64>,
 }
 
 impl BrokerArgs {
     /// What is said here, and of the rest what was said before.
     fn over(&self, before: Settings) -> Settings {
-        let (is_said, absolute) = (!self.nats.is_empty(), |path: &PathBuf| std::path::absolute(path).ok());
+        let is_said = !self.nats.is_empty();
+        let absolute = |path: &PathBuf| std::path::absolute(path).ok();
         Settings {
             nats: if is_said { self.nats.clone() } else { before.nats },
             credentials: self.credentials.as_ref().and_then(absolute).or(before.credentials),
@@ -103,7 +109,8 @@ impl BrokerArgs {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let (common, mut changes) = (&arguments.common, Vec::new());
+    let common = &arguments.common;
+    let mut changes = Vec::new();
     let folder = open(arguments, &mut changes)?;
     let before = folder.settings()?;
     let settings = arguments.place.over(before.clone().unwrap_or_default());
@@ -137,7 +144,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         text += "All is as it should be: nothing was changed.\n";
     }
     if let Some(own) = &own {
-        let (data, config) = (own.data.display(), arguments.config.display());
+        let data = own.data.display();
+        let config = arguments.config.display();
         let _ = writeln!(text, "Now run: seenit serve --data {data} --config {config}");
     } else if folder.roster()?.members.is_empty() {
         text += "Now invite the first site: seenit network invite NAME\n";
@@ -182,7 +190,8 @@ impl OwnSite {
 
     /// Gives the site its JWT and its configuration.
     fn configure(&self, folder: &Folder, settings: &Settings, config: &Path) -> Result<Vec<String>, Problem> {
-        let (network, mut changes) = (folder.network(), Vec::new());
+        let network = folder.network();
+        let mut changes = Vec::new();
         let jwt = Authority::of(folder.secret()).site(&self.introduction.site, &self.introduction.broker);
         if SiteLogin::new(&self.secret, network, &self.data).keep_jwt(jwt.as_bytes())? {
             changes.push(format!("gave the site in {} its JWT for the broker", self.data.display()));

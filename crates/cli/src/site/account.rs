@@ -1,6 +1,7 @@
 //! `seenit account`: who may ask, and what their word weighs.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,11 +12,13 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, ServerArgs, escaped};
 use crate::output;
+use crate::plural::counted;
 use crate::problem::Problem;
+use crate::range::within;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// All accounts: roles, standing, what their word weighs, and how often it was confirmed and refuted
+    /// List all accounts with roles, standing, weight, and how often each was confirmed and refuted
     #[command(
         after_help = "Two are built in: `operator` is whoever holds the operator's token, and on this machine \
         root and whom the server runs as; `local` is all other users of this machine together.\n\
@@ -28,19 +31,19 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  seenit account add mx1 --role check\n  \
         seenit account add abuse-desk --role report --role revoke --weight 10")]
     Add(Add),
-    /// Take an account away; what it said stays
+    /// Remove an account; what it reported and revoked stays
     #[command(after_help = "Example: seenit account remove mx1")]
     Remove(Named),
     /// Give an account a new token, and show it, once
     #[command(after_help = "Example: seenit account token mx1")]
     Token(Named),
-    /// Choose how an account stands: vouched, known or stranger
+    /// Set how far an account is trusted: vouched, known or stranger
     #[command(
         after_help = "Examples:\n  seenit account standing abuse-desk vouched   # lists mail alone, judges others\n  \
         seenit account standing razor.alice known      # she registered; now she can earn weight"
     )]
     Standing(Stand),
-    /// Fix what an account's word weighs; from 5 on it is vouched for
+    /// Fix the weight of an account's opinions; with 5 or more the account is vouched for
     #[command(after_help = "Examples:\n  seenit account weight mx1 5\n  \
         seenit account weight local 10   # any user of this machine may list mail")]
     Weight(Weight),
@@ -50,7 +53,7 @@ pub(crate) enum Command {
         The account of DCC's client 32768 is called dcc-32768. For fuzzy (rspamd) a key of this server is made for the \
         account, and its public half is shown: the encryption_key of the account's rule.")]
     Secret(Secret),
-    /// Take back everything an account said; its word weighs nothing from then on (the operator keeps its weight)
+    /// Take back everything an account said and set its weight to 0 (the operator's weight stays)
     #[command(after_help = "Example: seenit account undo mx1")]
     Undo(Named),
 }
@@ -58,7 +61,7 @@ pub(crate) enum Command {
 #[derive(Args)]
 pub(crate) struct Common {
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -79,8 +82,8 @@ pub(crate) struct Add {
     /// What it may do; may be given more than once. Each role lets it check and see as well
     #[arg(long, value_enum, default_value = "check")]
     role: Vec<Role>,
-    /// Points that its word weighs, 0 to 10, whatever it says [default: the server's choice, which changes by trust]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=10))]
+    /// Fixed weight of its opinions, 0 to 10 points [default: the server's choice, which changes by trust]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(0..=10_u8))]
     weight: Option<u8>,
 }
 
@@ -89,7 +92,7 @@ pub(crate) struct Weight {
     #[command(flatten)]
     named: Named,
     /// Points, 0 to 10
-    #[arg(value_name = "N", value_parser = clap::value_parser!(u8).range(0..=10))]
+    #[arg(value_name = "N", allow_negative_numbers = true, value_parser = within(0..=10_u8))]
     weight: u8,
 }
 
@@ -105,11 +108,11 @@ pub(crate) struct Stand {
 /// How an account stands with the operator.
 #[derive(Clone, Copy, ValueEnum)]
 enum Standing {
-    /// Its word weighs 10 points, whatever it says, and settles what others said
+    /// Its opinions always weigh 10 points, and they confirm or refute the opinions of others
     Vouched,
-    /// It begins with the server's `account_weight` and earns more, slowly and never enough to list mail alone
+    /// Its weight begins at the server's `account_weight` and grows slowly, never enough to list mail alone
     Known,
-    /// Its word weighs nothing
+    /// Its opinions weigh nothing
     Stranger,
 }
 
@@ -170,41 +173,45 @@ impl Named {
 
 pub(super) fn run(command: &Command) -> Result<ExitCode, Problem> {
     match command {
-        Command::List(common) => tell(common, Client::of(&common.place)?.get("/v1/accounts")?, list),
+        Command::List(common) => tell(common, Client::of(&common.server)?.get("/v1/accounts")?, list),
         Command::Add(add) => {
             let roles: Vec<&str> = add.role.iter().map(|role| role.as_str()).collect();
             let mut wanted = json!({"name": add.named.name, "roles": roles});
             if let Some(weight) = add.weight {
                 wanted["weight"] = weight.into();
             }
-            let client = Client::of(&add.named.common.place)?;
+            let client = Client::of(&add.named.common.server)?;
             tell(&add.named.common, client.post_json("/v1/accounts", &wanted)?, token)
         }
         Command::Remove(named) => {
-            let client = Client::of(&named.common.place)?;
+            let client = Client::of(&named.common.server)?;
             tell(&named.common, client.delete(&named.path(""))?, |_| format!("{} is removed\n", named.name))
         }
         Command::Token(named) => {
-            let client = Client::of(&named.common.place)?;
+            let client = Client::of(&named.common.server)?;
             tell(&named.common, client.post_json(&named.path("/token"), &json!({}))?, token)
         }
         Command::Weight(weight) => {
             let named = &weight.named;
-            let client = Client::of(&named.common.place)?;
+            let client = Client::of(&named.common.server)?;
             let wanted = json!({"weight": weight.weight});
             tell(&named.common, client.post_json(&named.path("/weight"), &wanted)?, line)
         }
         Command::Standing(wanted) => {
             let named = &wanted.named;
-            let client = Client::of(&named.common.place)?;
+            let client = Client::of(&named.common.server)?;
             let body = json!({"standing": wanted.standing.as_str()});
             tell(&named.common, client.post_json(&named.path("/standing"), &body)?, line)
         }
         Command::Secret(wanted) => secret(wanted),
         Command::Undo(named) => {
-            let client = Client::of(&named.common.place)?;
+            let client = Client::of(&named.common.server)?;
             let done = client.post_json(&named.path("/undo"), &json!({}))?;
-            let told = |done: &Value| format!("{} words of {} are taken back\n", done["words"], named.name);
+            let told = |done: &Value| {
+                let words = done["words"].as_u64().unwrap_or(0);
+                let are = if words == 1 { "is" } else { "are" };
+                format!("{} of {} {are} taken back\n", counted(words, "opinion"), named.name)
+            };
             tell(&named.common, done, told)
         }
     }
@@ -212,8 +219,10 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, Problem> {
 
 /// The secret alone on standard output: it goes into a file of the client's.
 fn secret(wanted: &Secret) -> Result<ExitCode, Problem> {
-    let (named, protocol) = (&wanted.named, &wanted.protocol);
-    let (client, path) = (Client::of(&named.common.place)?, named.path(&format!("/secrets/{protocol}")));
+    let named = &wanted.named;
+    let protocol = &wanted.protocol;
+    let client = Client::of(&named.common.server)?;
+    let path = named.path(&format!("/secrets/{protocol}"));
     let name = &named.name;
     if wanted.remove {
         let told = |_: &Value| format!("{name} has no secret for {protocol} any more\n");
@@ -229,8 +238,20 @@ fn secret(wanted: &Secret) -> Result<ExitCode, Problem> {
             None => ("The secret of", shown["secret"].as_str().unwrap_or_default()),
         };
         eprintln!("{what} {name} for {protocol}, shown this once:");
+        if protocol == Protocol::Pyzor.as_str() {
+            // A name for the secret: what goes to standard output may be on its way into a file.
+            let address = pyzor_address(&client);
+            eprintln!("Its line in the file `accounts` of Pyzor's client: {address} : {name} : ,SECRET");
+        }
         format!("{value}\n")
     })
+}
+
+/// Host and port of the server for Pyzor's clients, as their file has them.
+fn pyzor_address(client: &Client) -> String {
+    let served = client.get::<Value>("/v1/stats").ok();
+    let address = served.and_then(|stats| stats["clients"]["pyzor"].as_str()?.parse::<SocketAddr>().ok());
+    address.map_or("HOST : PORT".into(), |address| format!("{} : {}", address.ip(), address.port()))
 }
 
 /// A file's text without the end of its line. Whether it will do, the server says.
@@ -259,14 +280,15 @@ fn line(account: &Value) -> String {
     let weight = reporter["weight"].as_u64().map_or("-".into(), |weight| weight.to_string());
     let how = if reporter["fixed"] == true { "fixed" } else { "by trust" };
     let number = |field: &str| reporter[field].as_u64().unwrap_or(0);
-    let (name, standing) = (account["name"].as_str().unwrap_or_default(), reporter["standing"].as_str());
+    let name = account["name"].as_str().unwrap_or_default();
+    let standing = reporter["standing"].as_str();
     format!(
-        "{name:24}{:32}{:10}weight {weight} ({how})  {} records, {} confirmed on {} days, {} refuted\n",
+        "{name:24}{:32}{:10}weight {weight} ({how})  {}, {} confirmed on {}, {} refuted\n",
         roles.join(", "),
         standing.unwrap_or("-"),
-        number("records"),
+        counted(number("records"), "record"),
         number("confirmed"),
-        number("confirmed_generations"),
+        counted(number("confirmed_generations"), "day"),
         number("refuted"),
     )
 }

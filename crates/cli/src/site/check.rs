@@ -17,6 +17,7 @@ use crate::client::{AskError, Client, MESSAGE, ServerArgs};
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
+use crate::range::within;
 use crate::shown::shown;
 
 #[derive(Args)]
@@ -33,13 +34,13 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Ask the last snapshot in this data folder, not a server
     #[arg(long, value_name = "DATA_DIR", conflicts_with_all = ["token_file"])]
     local: Option<PathBuf>,
-    /// Also count that N recipients got each message; the verdict knows of them. 0 counts nothing
+    /// Also count N recipients of each message, before the verdict is given; 0 counts nothing
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "local")]
-    #[arg(value_parser = clap::value_parser!(u64).range(..=RECIPIENTS_MAX))]
+    #[arg(allow_negative_numbers = true, value_parser = within(0..=RECIPIENTS_MAX))]
     see: u64,
     /// List only messages with this verdict; may be given several times. Failures are listed all the same
     #[arg(long, value_name = "VERDICT", value_parser = verdict_of)]
@@ -100,8 +101,8 @@ impl Checked {
         let about = if is_named {
             String::new()
         } else {
-            let (subject, from) =
-                (field(&self.heading.subject, "no subject"), field(&self.heading.from, "nobody"));
+            let subject = field(&self.heading.subject, "no subject");
+            let from = field(&self.heading.from, "nobody");
             format!(" ({subject}; from {from})")
         };
         format!("{}{about}: {}: {}\n", name.escape_debug(), self.judged.verdict, self.judged.why())
@@ -128,7 +129,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             })
         }
         None => {
-            let client = Client::of(&arguments.place)?;
+            let client = Client::of(&arguments.server)?;
             check(arguments, |mail| ask_and_see(&client, mail, arguments.see))
         }
     }
@@ -162,7 +163,8 @@ fn check(
     arguments: &Arguments,
     ask: impl Fn(&[u8]) -> Result<Judged, AskError> + Sync,
 ) -> Result<ExitCode, Problem> {
-    let (mut questions, mut rows) = (Questions::new(), Vec::new());
+    let mut questions = Questions::new();
+    let mut rows = Vec::new();
     let mut counts = Verdict::ALL.map(|verdict| (verdict.as_str(), 0));
     let files = &arguments.files.files;
     let is_named = |name: &str| name == "standard input" || files.iter().any(|path| path.as_os_str() == name);

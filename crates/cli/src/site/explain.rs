@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use seenit_ledger::Case;
 use seenit_signature::Kind;
 use seenit_signature::razor::Ep4;
@@ -14,6 +15,7 @@ use super::messages::Questions;
 use super::reason::{self, Judged};
 use crate::client::{AskError, BINARY, Client, ServerArgs, escaped};
 use crate::output;
+use crate::plural::counted;
 use crate::problem::Problem;
 
 #[derive(Args)]
@@ -25,9 +27,9 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE", required_unless_present = "kind", conflicts_with_all = ["kind", "digest"])]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Explain one signature: its kind
-    #[arg(long, value_name = "KIND", requires = "digest", value_parser = kind)]
+    #[arg(long, value_name = "KIND", requires = "digest", value_parser = kinds_of_signatures())]
     kind: Option<Kind>,
     /// Explain one signature: its digest in hexadecimal, as reasons have it
     #[arg(long, value_name = "HEX", requires = "kind")]
@@ -37,9 +39,10 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-fn kind(name: &str) -> Result<Kind, String> {
-    let known = || Kind::ALL.map(Kind::as_str).join(", ");
-    Kind::from_name(name).ok_or_else(|| format!("the kinds are {}", known()))
+/// All kinds by their names, which the help lists.
+fn kinds_of_signatures() -> impl TypedValueParser<Value = Kind> {
+    let names = PossibleValuesParser::new(Kind::ALL.map(Kind::as_str));
+    names.map(|name| Kind::from_name(&name).expect("only names of kinds are possible"))
 }
 
 /// One message, for machines: what the server said, and the file.
@@ -55,8 +58,13 @@ struct Row {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let client = Client::of(&arguments.place)?;
+    let client = Client::of(&arguments.server)?;
     if let (Some(kind), Some(digest)) = (arguments.kind, &arguments.digest) {
+        if digest.is_empty() || !digest.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Err(Problem::Refused(format!(
+                "cannot explain {kind} {digest}: a digest is hexadecimal digits"
+            )));
+        }
         let explanation: Value =
             client.get(&format!("/v1/explain?kind={kind}&digest={}", escaped(digest)))?;
         if arguments.json {
@@ -66,7 +74,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let (mut questions, mut rows) = (Questions::new(), Vec::new());
+    let mut questions = Questions::new();
+    let mut rows = Vec::new();
     questions.ask(
         &arguments.files,
         |mail| ask(&client, mail),
@@ -165,7 +174,8 @@ fn protected(by: &Value) -> String {
 fn signature(explanation: &Value) -> String {
     /// What fits beside the verdict; JSON has all of it.
     const DIGEST_CHARS: usize = 40;
-    let (kind, digest) = (text(&explanation["kind"]), text(&explanation["digest"]));
+    let kind = text(&explanation["kind"]);
+    let digest = text(&explanation["digest"]);
     let shown: String = digest.chars().take(DIGEST_CHARS).collect();
     let cut = if shown.len() < digest.len() { "..." } else { "" };
     let judgement = &explanation["judgement"];
@@ -180,11 +190,11 @@ fn signature(explanation: &Value) -> String {
             _ => "took back what they said",
         };
         lines += &format!(
-            "  {} {} {said} (weight {}, {} times that day; record {})\n",
+            "  {} {} {said} (weight {}, {} that day; record {})\n",
             text(&word["time"]),
             text(&word["reporter"]),
             word["weight"],
-            word["raw"],
+            counted(word["raw"].as_u64().unwrap_or(0), "time"),
             text(&word["record"])
         );
     }

@@ -30,7 +30,7 @@ const TOGETHER_BYTES: usize = 32 << 20;
 #[derive(Args)]
 pub(crate) struct Files {
     /// Messages: files, mbox files, Maildirs, folders, archives (.tar), any of them packed (.gz, .zst), or - for
-    /// standard input. One that cannot be read is told and passed over
+    /// standard input. A message that cannot be read is named and skipped
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -88,7 +88,8 @@ impl Questions {
         let progress = RefCell::new(Progress::of_bytes("messages", mailbox.bytes()));
         let watch = |bytes| progress.borrow_mut().advance(bytes);
         let mailbox = mailbox.watched(&watch);
-        let (mut waiting, mut bytes) = (Vec::new(), 0);
+        let mut waiting = Vec::new();
+        let mut bytes = 0;
         let mut ask_those = |questions: &mut Self, waiting: &mut Vec<Waiting>| {
             let answers = ask_together(waiting, &ask);
             let hand_on = || questions.hand_on(waiting, answers, &mut answered);

@@ -30,14 +30,14 @@ const BATCH_SIGNATURES_MAX: usize = 10_000;
 )]
 pub(crate) struct Arguments {
     /// Good mail: files, mbox files, Maildirs, folders, archives (.tar), any of them packed (.gz, .zst), or - for
-    /// standard input. One that cannot be read is told and passed over
+    /// standard input. A message that cannot be read is named and skipped
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     /// Protect it no longer. What it shares with other protected messages stays protected
     #[arg(long)]
     undo: bool,
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Print one JSON object: messages, passed_over, unchanged, still_protected, failed, and what became of each file
     #[arg(long)]
     json: bool,
@@ -81,7 +81,7 @@ struct Protecting<'a> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let client = Client::of(&arguments.place)?;
+    let client = Client::of(&arguments.server)?;
     let path = if arguments.undo { "/v1/unprotect" } else { "/v1/protect" };
     let mut protecting = Protecting {
         client: &client,
@@ -120,7 +120,10 @@ fn told(undo: bool, done: &Done) -> String {
     let parts = [
         (done.unchanged, same),
         (done.still_protected, "of their signatures stay protected by other messages"),
-        (done.passed_over, "have too little text for a signature"),
+        (
+            done.passed_over,
+            if done.passed_over == 1 { "has too little text" } else { "have too little text" },
+        ),
         (done.failed, "failed"),
     ];
     for (count, what) in parts.iter().filter(|(count, _)| *count > 0) {
@@ -184,7 +187,8 @@ impl Protecting<'_> {
             Err(error) => {
                 // What is wrong for all is told once.
                 if !(error.is_for_all() && self.told) {
-                    let (count, first) = (batch.len(), batch.first().map_or("", |(name, _)| name));
+                    let count = batch.len();
+                    let first = batch.first().map_or("", |(name, _)| name);
                     eprintln!("seenit: messages from {} on ({count}): {error}", first.escape_debug());
                 }
                 self.told |= error.is_for_all();

@@ -4,6 +4,8 @@ use seenit_ledger::{Judgement, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::plural::counted;
+
 /// What is said of a message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Judged {
@@ -75,14 +77,17 @@ pub(crate) fn plain(kind: &str) -> &str {
 pub(crate) fn words(reason: &Value) -> String {
     let text = |name: &str| reason[name].as_str().unwrap_or_default();
     let number = |name: &str| reason[name].as_u64().unwrap_or(0);
-    let (kind, at_least) = (plain(text("kind")), if reason["saturated"] == true { "at least " } else { "" });
+    let kind = plain(text("kind"));
+    let at_least = if reason["saturated"] == true { "at least " } else { "" };
     let by = || match number("reporters") {
         0 => String::new(),
         1 => " by 1 reporter".into(),
         reporters => format!(" by {reporters} reporters"),
     };
     let said = |what: &str, points: &str, times: &str| {
-        let (points, quorum, times) = (number(points), number("quorum"), number(times));
+        let points = number(points);
+        let quorum = number("quorum");
+        let times = number(times);
         let times = if times > 1 { format!(", {at_least}{times} times") } else { String::new() };
         format!("{kind}: {what}{}{times} (weight {points}, quorum {quorum})", by())
     };
@@ -109,13 +114,14 @@ pub(crate) fn words(reason: &Value) -> String {
             number("against")
         ),
         "seen" if number("seen") == 0 => format!("{kind}: marked as bulk"),
-        "seen" => format!("{kind}: seen by {at_least}{} recipients", number("seen")),
+        "seen" => format!("{kind}: seen by {at_least}{}", counted(number("seen"), "recipient")),
         "overfull" => {
             format!("{kind}: no opinion: only a filter knows it that holds too much to be believed")
         }
         "seen-by-strangers" => {
             let networks = number("stranger_networks");
-            format!("{kind}: seen by clients without an account, from at least {networks} networks")
+            let networks = counted(networks, "network");
+            format!("{kind}: seen by clients without an account, from at least {networks}")
         }
         "many" => format!("{kind}: marked as sent to many"),
         "deadline" => {

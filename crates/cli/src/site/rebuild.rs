@@ -11,12 +11,17 @@ use seenit_server::config::Wrong;
 use super::serve::read_config;
 use crate::client::DATA_FOLDER;
 use crate::output;
+use crate::plural::counted;
 use crate::problem::Problem;
 use crate::progress::Progress;
 
 #[derive(Args)]
-#[command(after_help = "No server may be running on the folder. Seen counts stay as they are.\n\
-    Example: seenit rebuild --data seenit-data --capacity 10000000")]
+#[command(
+    after_help = "No server may be running on the folder. Without --config or --capacity the tallies are made for \
+    the default capacity. For another size a restart with another `capacity` is enough: this is for tallies that are \
+    damaged or in doubt. Seen counts stay as they are.\n\
+    Example: seenit rebuild --data seenit-data --capacity 10000000"
+)]
 pub(crate) struct Arguments {
     /// The data folder
     #[arg(long, value_name = "DIR", default_value = DATA_FOLDER)]
@@ -36,7 +41,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut config = read_config(arguments.config.as_deref())?;
     config.ledger.capacity = arguments.capacity.unwrap_or(config.ledger.capacity);
     config.check().map_err(|wrong: Wrong| Problem::Value(wrong.to_string()))?;
-    let (mut progress, mut records) = (Progress::new("records", None), 0u64);
+    let mut progress = Progress::new("records", None);
+    let mut records = 0u64;
     let clock = Arc::new(SystemClock::default());
     let stats = seenit_ledger::rebuild(&arguments.data, config.ledger, clock, || {
         records += 1;
@@ -46,9 +52,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.json {
         output::json(&stats)?;
     } else {
-        let (signatures, capacity) = (stats.signatures, stats.capacity);
-        let mut text =
-            format!("{records} records read, {signatures} signatures of {capacity} in the tally\n");
+        let signatures = stats.signatures;
+        let capacity = stats.capacity;
+        let mut text = format!(
+            "{} read, {signatures} signatures of {capacity} in the tally\n",
+            counted(records, "record")
+        );
         if arguments.capacity.is_some() {
             text += &format!(
                 "Serve with `capacity = {capacity}` in [ledger], or it is made for another number.\n"

@@ -21,7 +21,7 @@ use crate::problem::Problem;
     snapshot of the file system or by hand. No server may be running on either folder.\n\n\
     Why: records that were written after the backup may be known elsewhere by their names. Without a new incarnation \
     the next records would get the same names.\n\n\
-    Example: seenit restore /backup/seenit-data --data /var/lib/seenit"
+    Example: seenit restore /backup/seenit-data --data /var/lib/seenit/data"
 )]
 pub(crate) struct Arguments {
     /// The copy of a data folder; without it, DIR is one already
@@ -53,7 +53,8 @@ struct Told<'a> {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let config = read_config(arguments.config.as_deref())?;
     config.check().map_err(|wrong: Wrong| Problem::Value(wrong.to_string()))?;
-    let (data, clock) = (&arguments.data, Arc::new(SystemClock::default()));
+    let data = &arguments.data;
+    let clock = Arc::new(SystemClock::default());
     let restored = match &arguments.backup {
         Some(backup) => seenit_ledger::restore(backup, data, config.ledger, clock)?,
         None => seenit_ledger::restore_in_place(data, config.ledger, clock)?,

@@ -16,20 +16,15 @@ use crate::output;
 use crate::problem::Problem;
 
 #[derive(Args)]
-#[command(
-    after_help = "The exit code is 0 only when the server has acknowledged every message as durable.\n\
-    Examples:\n  seenit report spam.eml\n  seenit revoke newsletter.eml\n  seenit withdraw mistake.eml\n  \
-    seenit report --arf complaints.mbox\n  seenit report --as-is phishing-with-attached-message.eml"
-)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
-    place: ServerArgs,
-    /// The files are complaints (ARF, RFC 5965) or messages with others attached: those inside are meant
+    server: ServerArgs,
+    /// Use the messages inside the files, which are complaints (ARF, RFC 5965) or have messages attached
     #[arg(long, conflicts_with = "as_is")]
     pub(super) arf: bool,
-    /// The files are meant as they are, even those that are complaints or have messages attached
+    /// Use the files themselves, even if they are complaints or have messages attached
     #[arg(long)]
     pub(super) as_is: bool,
     /// Print one JSON array: file, acknowledged, receipt, problem
@@ -81,8 +76,10 @@ struct Row {
 }
 
 pub(super) fn run(verb: Verb, arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let client = Client::of(&arguments.place)?;
-    let (mut questions, mut rows, mut done) = (Questions::new(), Vec::new(), 0);
+    let client = Client::of(&arguments.server)?;
+    let mut questions = Questions::new();
+    let mut rows = Vec::new();
+    let mut done = 0;
     let ask = |mail: &[u8]| say(&client, verb, mail);
     let answered = |name: &str, answer: Result<Value, AskError>| {
         done += u64::from(answer.is_ok());
@@ -163,7 +160,8 @@ mod tests {
     fn a_report_says_whether_the_message_is_listed_now() {
         let told = |receipt: Value| line(Verb::Report, "a.eml", &receipt);
         let reason = |rule: &str, weight: u64| {
-            let (kind, verdict) = ("exact1", "unknown");
+            let kind = "exact1";
+            let verdict = "unknown";
             json!([{"kind": kind, "rule": rule, "verdict": verdict, "weight": weight, "quorum": 10}])
         };
         let spam = json!({"id": "r", "matched": 2, "verdict": "spam", "reasons": reason("reported", 10)});

@@ -10,6 +10,7 @@ use super::messages::{Files, Questions};
 use crate::client::{Client, MESSAGE, ServerArgs};
 use crate::output;
 use crate::problem::Problem;
+use crate::range::within;
 
 #[derive(Args)]
 #[command(after_help = "Example: seenit see --recipients 25 newsletter.eml")]
@@ -17,9 +18,10 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// How many recipients got each of the messages
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true,
+        value_parser = within(1..=u64::MAX))]
     recipients: u64,
     /// Print one JSON array: file, accepted, problem
     #[arg(long)]
@@ -35,9 +37,11 @@ struct Row {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let client = Client::of(&arguments.place)?;
+    let client = Client::of(&arguments.server)?;
     let path = format!("/v1/see?recipients={}", arguments.recipients);
-    let (mut questions, mut rows, mut seen) = (Questions::new(), Vec::new(), 0);
+    let mut questions = Questions::new();
+    let mut rows = Vec::new();
+    let mut seen = 0;
     let ask = |mail: &[u8]| client.post::<Value>(&path, MESSAGE, mail);
     questions.ask(&arguments.files.files, ask, |name, answer| {
         seen += u64::from(answer.is_ok());

@@ -35,7 +35,7 @@ use crate::problem::Problem;
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Print one JSON array: front_end, step, works (null where it is off or was not tried), told
     #[arg(long)]
     json: bool,
@@ -58,7 +58,7 @@ impl Row {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let client = Client::of(&arguments.place)?;
+    let client = Client::of(&arguments.server)?;
     let http = Http(&client);
     let Tried { mut rows, said_of } = try_steps(&http, http.steps())?;
     if let Some(mail) = said_of.filter(|_| rows.iter().any(Row::fails)) {
@@ -119,7 +119,9 @@ struct Tried {
 /// none, either: nobody waits for that.
 fn try_steps(front_end: &dyn FrontEnd, steps: &[Step]) -> Result<Tried, Problem> {
     let mail = mail::new()?;
-    let (mut rows, mut trouble, mut is_said) = (Vec::new(), None, false);
+    let mut rows = Vec::new();
+    let mut trouble = None;
+    let mut is_said = false;
     for step in steps {
         let (works, told) = match &trouble {
             Some(trouble) => (false, String::clone(trouble)),
@@ -155,6 +157,33 @@ fn take(front_end: &dyn FrontEnd, step: &Step, mail: &[u8]) -> Result<(bool, Str
     Ok((found.verdict == step.expected.as_str(), found.told))
 }
 
+/// What works, and what was not there to be tried: its port may have been taken.
+fn on_and_off(url: &str, rows: &[Row]) -> String {
+    let named = |is_off: bool| {
+        let rows = rows.iter().filter(|row| (row.step == OFF) == is_off);
+        let mut names: Vec<&str> = rows.map(|row| row.front_end).collect();
+        names.dedup();
+        names
+    };
+    let (on, off) = (named(false), named(true));
+    format!(
+        "{} {} at {url}; {} {} off.\n",
+        listed(&on),
+        if on.len() == 1 { "works" } else { "work" },
+        listed(&off),
+        if off.len() == 1 { "is" } else { "are" },
+    )
+}
+
+/// `Pyzor, Razor and DCC`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
 /// The step of a front end that is off.
 const OFF: &str = "it is off";
 
@@ -171,6 +200,7 @@ fn told(url: &str, rows: &[Row]) -> String {
     let number = |works| rows.iter().filter(|row| row.works == Some(works)).count();
     let failed = number(false);
     text + &match failed {
+        0 if rows.iter().any(|row| row.step == OFF) => on_and_off(url, rows),
         0 => format!("All is well with {url}.\n"),
         _ => format!("{failed} of {} steps fail with {url}.\n", failed + number(true)),
     }

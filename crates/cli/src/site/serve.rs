@@ -22,19 +22,19 @@ use crate::problem::Problem;
 #[derive(Args)]
 #[command(
     after_help = "Stops on SIGINT (Ctrl-C), SIGTERM or SIGQUIT once requests under way are answered; a second signal \
-    ends it at once. SIGHUP reads the configuration, DCC's whitelist and the certificate again; the log says what \
-    holds from the next start on only.\n\
-    Examples:\n  seenit serve\n  seenit serve --data /var/lib/seenit --config /etc/seenit.toml\n  \
+    ends it at once. SIGHUP reads the configuration, DCC's whitelist and the certificate again; the log names the \
+    keys that take effect only after a restart.\n\
+    Examples:\n  seenit serve\n  seenit serve --data /var/lib/seenit/data --config /etc/seenit.toml\n  \
     seenit serve --http 127.0.0.1:0 --json"
 )]
 pub(crate) struct Arguments {
-    /// Where everything is remembered; made where it is missing
+    /// The data folder, with everything the server remembers; created if it is missing
     #[arg(long, value_name = "DIR", default_value = DATA_FOLDER)]
     data: PathBuf,
     /// A TOML file: see `seenit config show`
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Listen here, whatever the configuration says; port 0 takes a free one [default: 127.0.0.1:8025]
+    /// Listen for HTTP here instead of at the configured addresses; port 0 picks a free port [default: 127.0.0.1:8025]
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<SocketAddr>,
     /// Answer Pyzor's clients here, or "off" [default: 127.0.0.1:24441]
@@ -117,7 +117,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 
 /// The configuration in a file, or the defaults.
 pub(super) fn read_config(path: Option<&Path>) -> Result<Config, Problem> {
-    Ok(path.map(Config::read).transpose()?.unwrap_or_default())
+    path.map_or_else(|| Ok(Config::default()), config_in)
+}
+
+/// The configuration in a file. One that is not there is no wrong configuration.
+pub(super) fn config_in(path: &Path) -> Result<Config, Problem> {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Problem::input(path)(error)),
+        _ => Ok(Config::read(path)?),
+    }
 }
 
 fn url(address: SocketAddr, (has_certificate, on_loopback): (bool, bool)) -> String {
@@ -126,10 +134,12 @@ fn url(address: SocketAddr, (has_certificate, on_loopback): (bool, bool)) -> Str
 }
 
 fn line(running: &Running, data: &Path, urls: Vec<String>, stats: Stats) -> Result<String, Problem> {
-    let (recovery, alarms) = (stats.recovery, stats.alarms);
+    let recovery = stats.recovery;
+    let alarms = stats.alarms;
     let token_files = running.token_files();
     let clients = running.clients().iter().map(|(name, address)| (name.to_lowercase(), *address)).collect();
-    let (fuzzy_key, pid) = (running.fuzzy_key(), std::process::id());
+    let fuzzy_key = running.fuzzy_key();
+    let pid = std::process::id();
     let listening = Listening { urls, clients, fuzzy_key, data, token_files, pid, recovery, alarms };
     let line = serde_json::to_string(&listening).map_err(|error| Problem::io("JSON")(error.into()))?;
     Ok(line + "\n")

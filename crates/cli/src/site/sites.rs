@@ -15,7 +15,7 @@ use crate::problem::Problem;
 #[command(
     after_help = "Columns: lag, how long something of the site has been missing here; silent, how long it was not \
     heard; records and seen (sightings of the newest generation), applied here of those that it has; has ours, our \
-    records applied there; agrees, whether all that is held of it leads to what it signed, and since when.\n\
+    records applied there; agrees, whether our copy is what that site signed, and since when.\n\
     What is wrong is told in a sentence below the table, with what to do.\n\
     The exit code is 0 when all sites agree, or there are no others; 1 when one does not agree or is silent, the \
     broker is not there, or there is an alarm; 12 while a site has not been compared yet.\n\
@@ -23,14 +23,14 @@ use crate::problem::Problem;
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let sites: Value = Client::of(&arguments.place)?.get("/v1/sites")?;
+    let sites: Value = Client::of(&arguments.server)?.get("/v1/sites")?;
     if arguments.json {
         output::json(&sites)?;
     } else {
@@ -71,7 +71,8 @@ fn told(sites: &Value) -> String {
         None => "up".to_owned(),
         Some(why) => format!("down: {why}"),
     };
-    let (records, published) = (number(sites, "records"), number(sites, "published"));
+    let records = number(sites, "records");
+    let published = number(sites, "published");
     let mut text = format!("network {network}, roster {}\n", number(sites, "roster"));
     text += &format!("broker {broker}\n{published} of {records} own records are published\n");
     text += &table(list(sites, "sites").iter().map(|site| row(site, records)).collect());

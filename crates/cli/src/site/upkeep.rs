@@ -11,7 +11,7 @@ use crate::problem::Problem;
 
 #[derive(Subcommand)]
 pub(crate) enum Clock {
-    /// Accept the present time: what should have expired by it may expire
+    /// Say that the system clock is right: records that are too old by it are dropped
     #[command(
         after_help = "A server whose clock jumps ahead hides and deletes nothing until this is said.\n\
         Example: seenit clock confirm"
@@ -23,7 +23,7 @@ pub(crate) enum Clock {
 #[command(after_help = "Example: seenit snapshot")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    place: ServerArgs,
+    server: ServerArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -38,7 +38,7 @@ pub(super) fn snapshot(arguments: &Arguments) -> Result<ExitCode, Problem> {
 }
 
 fn ask(arguments: &Arguments, path: &str, told: &str) -> Result<ExitCode, Problem> {
-    let answer: Value = Client::of(&arguments.place)?.post_json(path, &json!({}))?;
+    let answer: Value = Client::of(&arguments.server)?.post_json(path, &json!({}))?;
     if arguments.json {
         output::json(&answer)?;
     } else {

@@ -16,6 +16,7 @@ use super::Training;
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::Progress;
+use crate::range::within;
 
 /// The most words of all messages: they are in memory, 16 bytes each.
 const WORDS_MAX: usize = 1 << 27;
@@ -32,7 +33,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     training: Training,
     /// Parts that the messages are cut into: each is judged by a model of all others
-    #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=100))]
+    #[arg(long, value_name = "K", default_value_t = 5, allow_negative_numbers = true,
+        value_parser = within(2..=100_u32))]
     folds: u32,
     /// Draw spam caught against ham lost, as SVG
     #[arg(long, value_name = "FILE.svg")]
@@ -96,7 +98,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Problem> {
     check(&mails, arguments.folds)?;
     deal(&mut mails, arguments.folds);
     let mut progress = Progress::new("parts judged", Some(arguments.folds.into()));
-    let (mut spam, mut ham, mut said, mut no_opinion) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let mut spam = Vec::new();
+    let mut ham = Vec::new();
+    let mut said = Vec::new();
+    let mut no_opinion = 0;
     for fold in 0..arguments.folds {
         let mut trainer = Trainer::new();
         mails.iter().filter(|mail| mail.fold != fold).for_each(|mail| trainer.learn(mail.side, &mail.words));
@@ -133,7 +138,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Problem> {
 
 /// The words of all messages.
 fn read(training: &Training) -> Result<Vec<Mail>, Problem> {
-    let (key, mut mails, mut total) = (SipKey::public(), Vec::new(), 0);
+    let key = SipKey::public();
+    let mut mails = Vec::new();
+    let mut total = 0;
     training.each_message(|side, bytes| {
         let words = token::hashes(&Message::parse(bytes), &key);
         total += words.len();
@@ -150,7 +157,8 @@ fn read(training: &Training) -> Result<Vec<Mail>, Problem> {
 /// Refuses fewer messages of a side than parts: some part would have none to judge, or leave none to learn from.
 fn check(mails: &[Mail], folds: u32) -> Result<(), Problem> {
     let of = |side: Side| mails.iter().filter(|mail| mail.side == side).count() as u64;
-    let (spam, ham) = (of(Side::Spam), of(Side::Ham));
+    let spam = of(Side::Spam);
+    let ham = of(Side::Ham);
     if spam.min(ham) < u64::from(folds) {
         return Err(WordsError::TooFew { spam, ham, parts: folds }.into());
     }

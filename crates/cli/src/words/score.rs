@@ -76,7 +76,8 @@ fn row(file: &str, opinion: Option<Opinion>) -> Row {
         weight: word.weight.abs(),
         says: word.says,
     };
-    let (probability, words) = (Some(opinion.probability), opinion.words);
+    let probability = Some(opinion.probability);
+    let words = opinion.words;
     Row { file, probability, words, mattered: opinion.mattered.into_iter().map(mattered).collect() }
 }
 

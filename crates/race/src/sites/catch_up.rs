@@ -13,7 +13,7 @@ use seenit_filter::random::SplitMix;
 use seenit_ledger::ledger::Ledger;
 use seenit_ledger::{Case, OPERATOR, Verb, Verdict, Write};
 use seenit_server::Running;
-use seenit_server::broker::{Names, Paper, Stream as BrokerStream};
+use seenit_server::broker::{Names, SignedDocument, Stream as BrokerStream};
 use seenit_signature::Kind;
 use seenit_sites::chain::Chain;
 use seenit_sites::key::SiteSecret;
@@ -121,7 +121,7 @@ fn cases(count: u64, seed: u64) -> Result<Vec<Case>, Box<dyn Error>> {
 }
 
 /// The messages of the ghost, site 0: one for each of its records.
-fn spoken(ground: &Ground, cases: &[Case]) -> Result<Vec<Paper>, Box<dyn Error>> {
+fn spoken(ground: &Ground, cases: &[Case]) -> Result<Vec<SignedDocument>, Box<dyn Error>> {
     let ghost = serve(&ground.data(0), None, CAPACITY)?;
     for cases in cases.chunks(BATCH) {
         let write = Write { verb: Verb::Report, reporter: OPERATOR, cases: cases.to_vec() };
@@ -142,7 +142,7 @@ fn spoken(ground: &Ground, cases: &[Case]) -> Result<Vec<Paper>, Box<dyn Error>>
         let mut payload = Vec::new();
         list::push(&mut payload, &item);
         let bytes = Message::sign(&secret, &network, statement, &payload)?;
-        Ok(Paper { subject: subject.clone(), bytes })
+        Ok(SignedDocument { subject: subject.clone(), bytes })
     };
     items.into_iter().map(message).collect()
 }

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use seenit_ledger::SystemClock;
-use seenit_server::broker::{Limits, Login, Names, Operator, Paper, Servers};
+use seenit_server::broker::{Limits, Login, Names, Operator, Servers, SignedDocument};
 use seenit_server::config::Listen;
 use seenit_server::{ClientAddresses, Config, Running, Server};
 use seenit_sites::key::{AdminKey, AdminSecret, SiteSecret};
@@ -214,14 +214,14 @@ fn operator(nats: &Nats, admin: &AdminSecret) -> Result<Operator, Box<dyn Error>
     }
 }
 
-fn documents(admin: &AdminSecret, members: Vec<Member>) -> Result<Vec<Paper>, Box<dyn Error>> {
+fn documents(admin: &AdminSecret, members: Vec<Member>) -> Result<Vec<SignedDocument>, Box<dyn Error>> {
     let roster = Roster::sign(admin, 1, members)?;
     let terms = ManifestTerms { first_generation: Generation(0), generation_secs: 86_400 };
     let manifest = Manifest::sign(admin, 1, terms, &roster, &HashKey::from_bytes([2; 16]), [3; 32])?;
     let names = Names::of(&admin.public());
     Ok(vec![
-        Paper { subject: names.manifest(1), bytes: manifest.bytes.to_vec() },
-        Paper { subject: names.roster(), bytes: roster.bytes.to_vec() },
+        SignedDocument { subject: names.manifest(1), bytes: manifest.bytes.to_vec() },
+        SignedDocument { subject: names.roster(), bytes: roster.bytes.to_vec() },
     ])
 }
 

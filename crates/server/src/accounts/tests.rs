@@ -44,7 +44,8 @@ fn a_new_token_ends_the_old_one_and_so_does_removal() {
     assert!(accounts.holder(new.as_str().as_bytes()).is_some());
     accounts.remove("mx").expect("removed");
     assert!(accounts.holder(new.as_str().as_bytes()).is_none());
-    assert_eq!(accounts.remove("mx").expect_err("gone").to_string(), "there is no account mx");
+    let gone = accounts.remove("mx").expect_err("gone").to_string();
+    assert!(gone.starts_with("there is no account \"mx\"; "), "{gone}");
     assert!(accounts.renew("mx").is_err() && accounts.get("mx").is_none());
 }
 
@@ -54,12 +55,17 @@ fn names_are_plain_free_and_not_built_in() {
     let accounts = open(dir.path());
     accounts.add("a", reporting(), ReporterId(7), 0).expect("a new account");
     let why = |name: &str, roles| accounts.add(name, roles, ReporterId(8), 0).expect_err(name).to_string();
-    assert_eq!(why("a", reporting()), "there is an account a already");
-    assert_eq!(why("operator", reporting()), "operator is a built-in name");
-    assert_eq!(why("local", reporting()), "local is a built-in name");
-    assert_eq!(why("b", Roles::default()), "an account needs a role: check, report, revoke or admin");
+    assert!(why("a", reporting()).starts_with("cannot add the account \"a\": it exists already; "));
+    for name in ["operator", "local"] {
+        let built_in = format!("cannot add the account {name:?}: the name is built in; choose another name");
+        assert_eq!(why(name, reporting()), built_in);
+    }
+    assert_eq!(
+        why("b", Roles::default()),
+        "cannot add an account without a role; give it one of check, report, revoke and admin"
+    );
     for name in ["", "A", "ä", "a b", "../a", "a\n", &"a".repeat(65)] {
-        assert!(why(name, reporting()).contains("is no name"), "{name:?}");
+        assert!(why(name, reporting()).contains("a name has 1 to 64 characters"), "{name:?}");
     }
 }
 

@@ -187,7 +187,8 @@ impl Login {
             }
             // Read at each connection: it may have been signed anew meanwhile.
             Login::Site(site) => {
-                let (secret, site) = (site.secret.clone(), site.clone());
+                let secret = site.secret.clone();
+                let site = site.clone();
                 return Ok(proving(secret, move || site.jwt()));
             }
             Login::File(path) => path,
@@ -267,7 +268,10 @@ impl BrokerError {
             ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
                 BrokerError::Refused(why)
             }
-            _ => BrokerError::Failed(why),
+            _ => BrokerError::Failed(format!(
+                "{why}: nobody answers there, or not in time; an admin starts it with `nats-server -c \
+                 admin/broker.conf` or `seenit network up`, anybody else asks the admin"
+            )),
         }
     }
 }

@@ -198,7 +198,8 @@ impl Invite {
         };
         let network: [u8; KEY_BYTES] = rest.array()?;
         let network = AdminKey::from_bytes(&network).map_err(|_| InviteError::Form("its network's key"))?;
-        let (seed, signature) = (rest.array()?, rest.array()?);
+        let seed = rest.array()?;
+        let signature = rest.array()?;
         let expires_secs = u64::from_le_bytes(rest.array()?);
         let name = rest.text()?.parse().map_err(|_| InviteError::Form("its name"))?;
         let count = usize::from(rest.byte()?);
@@ -311,7 +312,9 @@ fn to_letters(bytes: &[u8]) -> String {
 
 /// The bytes of letters in lower case; bits that make no whole byte are dropped.
 fn from_letters(letters: &str) -> Result<Vec<u8>, InviteError> {
-    let (mut bytes, mut held, mut bits) = (Vec::with_capacity(letters.len() * 5 / 8), 0_u32, 0);
+    let mut bytes = Vec::with_capacity(letters.len() * 5 / 8);
+    let mut held = 0_u32;
+    let mut bits = 0;
     for letter in letters.chars() {
         // Letters that look like digits are read as those.
         let read = match letter {
@@ -346,7 +349,8 @@ mod tests {
 
     #[test]
     fn an_invite_survives_mail_programs() {
-        let (whole, text) = (invite(vec![vec![9; 400]]), invite(vec![vec![9; 400]]).to_string());
+        let whole = invite(vec![vec![9; 400]]);
+        let text = invite(vec![vec![9; 400]]).to_string();
         let wrapped: String = text.chars().enumerate().fold("> ".into(), |text: String, (at, letter)| {
             text + if at % 60 == 59 { "\r\n> " } else { "" } + &letter.to_string()
         });

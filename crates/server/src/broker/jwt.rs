@@ -227,7 +227,8 @@ mod tests {
 
     #[test]
     fn a_users_jwt_is_for_that_user_of_that_network_alone() {
-        let (site, other) = (SiteSecret::from_bytes([2; 32]), SiteSecret::from_bytes([3; 32]));
+        let site = SiteSecret::from_bytes([2; 32]);
+        let other = SiteSecret::from_bytes([3; 32]);
         let key = site.broker_key().public();
         let jwt = Authority::of(&admin()).site(&site.public(), &key);
         assert!(is_for(&jwt, &admin().public(), &key));

@@ -16,19 +16,19 @@ pub enum Stream {
     /// What sites saw.
     Seen,
     /// Rosters and manifests.
-    Papers,
+    Documents,
 }
 
 impl Stream {
     /// All of them.
-    pub const ALL: [Stream; 3] = [Stream::Records, Stream::Seen, Stream::Papers];
+    pub const ALL: [Stream; 3] = [Stream::Records, Stream::Seen, Stream::Documents];
 
     /// As in subjects.
     pub fn as_str(self) -> &'static str {
         match self {
             Stream::Records => "records",
             Stream::Seen => "seen",
-            Stream::Papers => "papers",
+            Stream::Documents => "papers",
         }
     }
 }
@@ -110,8 +110,8 @@ impl Names {
         format!("seenit.{}.door.user.{}", self.network, site_letters(site))
     }
 
-    /// Where a site's beats are heard; `None` for those of all sites.
-    pub fn beat(&self, site: Option<&SiteKey>) -> String {
+    /// Where a site's heartbeats are heard; `None` for those of all sites.
+    pub fn heartbeat(&self, site: Option<&SiteKey>) -> String {
         format!("seenit.{}.beat.{}", self.network, letters_or_all(site))
     }
 
@@ -166,12 +166,12 @@ mod tests {
             "seenit.8a88e3dd7409f195.seen.8139770ea87d175f56a35466c34c7ecc"
         );
         assert_eq!(names.manifest(7), "seenit.8a88e3dd7409f195.papers.manifest.7");
-        assert_eq!(names.beat(None), "seenit.8a88e3dd7409f195.beat.*");
+        assert_eq!(names.heartbeat(None), "seenit.8a88e3dd7409f195.beat.*");
         assert_eq!(
             names.bucket_stream(&site),
             "OBJ_SEENIT_8a88e3dd7409f195_8139770ea87d175f56a35466c34c7ecc"
         );
-        assert_eq!(names.told_of("seenit.8a88e3dd7409f195.new.papers.roster"), Some(Stream::Papers));
+        assert_eq!(names.told_of("seenit.8a88e3dd7409f195.new.papers.roster"), Some(Stream::Documents));
         assert_eq!(names.told_of("seenit.8a88e3dd7409f195.beat.x"), None);
     }
 }

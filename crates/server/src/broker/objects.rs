@@ -107,7 +107,8 @@ async fn in_time<T>(work: impl Future<Output = Result<T, BrokerError>>) -> Resul
 /// Takes away what a put that was cut short has left: chunks that no object names.
 async fn sweep(context: &Context, bucket: &str) -> Result<(), BrokerError> {
     let held = context.get_stream(format!("OBJ_{bucket}")).await.map_err(BrokerError::of)?;
-    let (metas, chunks) = (format!("$O.{bucket}.M.*"), format!("$O.{bucket}.C."));
+    let metas = format!("$O.{bucket}.M.*");
+    let chunks = format!("$O.{bucket}.C.");
     let mut named = HashSet::new();
     let mut subjects = held.info_with_subjects(metas).await.map_err(BrokerError::of)?;
     while let Some((subject, _)) = subjects.try_next().await.map_err(BrokerError::of)? {
@@ -168,7 +169,8 @@ async fn get(context: &Context, bucket: &str, name: &str) -> Result<Option<Vec<u
 
 /// All messages of a subject, which must have so many bytes.
 async fn chunks(held: &Held<()>, subject: &str, size: usize) -> Result<Vec<u8>, BrokerError> {
-    let (mut bytes, mut next) = (Vec::new(), 1);
+    let mut bytes = Vec::new();
+    let mut next = 1;
     for _ in 0..CHUNKS_MAX {
         if bytes.len() >= size {
             break;

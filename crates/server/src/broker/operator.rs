@@ -9,6 +9,7 @@ use async_nats::jetstream::stream::{
 };
 use async_nats::jetstream::{self, Context, ErrorCode};
 use async_nats::{Client, HeaderMap};
+use futures_util::{StreamExt, TryStreamExt};
 use seenit_sites::key::{AdminKey, BrokerKey, SiteKey};
 use seenit_sites::message::MESSAGE_BYTES_MAX;
 use seenit_sites::roster::{ROSTER_BYTES_MAX, Roster};
@@ -98,7 +99,7 @@ pub struct Made {
 
 /// A roster or a manifest, to be published.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Paper {
+pub struct SignedDocument {
     /// Where.
     pub subject: String,
     /// What.
@@ -174,7 +175,8 @@ impl Operator {
     }
 
     fn stream(&self, stream: Stream, limits: &Limits) -> Config {
-        let (subjects, news) = (self.names.subjects(stream), self.names.news(Some(stream)));
+        let subjects = self.names.subjects(stream);
+        let news = self.names.news(Some(stream));
         let common = Config {
             name: self.names.stream(stream),
             subjects: vec![subjects.clone()],
@@ -187,7 +189,7 @@ impl Operator {
             ..Config::default()
         };
         match stream {
-            Stream::Papers => Config {
+            Stream::Documents => Config {
                 max_messages_per_subject: 1,
                 max_message_size: bytes_max(ROSTER_BYTES_MAX),
                 ..common
@@ -218,39 +220,39 @@ impl Operator {
         }
     }
 
-    /// Publishes those papers that are not there yet, and says how many.
-    pub fn publish(&self, papers: &[Paper]) -> Result<usize, BrokerError> {
+    /// Publishes those documents that are not there yet, and says how many.
+    pub fn publish(&self, documents: &[SignedDocument]) -> Result<usize, BrokerError> {
         self.runtime.block_on(async {
             let mut published = 0;
-            for paper in papers {
-                let held = self.held(&paper.subject).await?;
-                if held.as_ref() == Some(&paper.bytes) {
+            for document in documents {
+                let held = self.held(&document.subject).await?;
+                if held.as_ref() == Some(&document.bytes) {
                     continue;
                 }
-                self.check_newer(paper, held.as_deref())?;
-                self.publish_one(paper).await?;
+                self.check_newer(document, held.as_deref())?;
+                self.publish_one(document).await?;
                 published += 1;
             }
             Ok(published)
         })
     }
 
-    async fn publish_one(&self, paper: &Paper) -> Result<(), BrokerError> {
+    async fn publish_one(&self, document: &SignedDocument) -> Result<(), BrokerError> {
         let mut headers = HeaderMap::new();
-        headers.insert(NATS_MESSAGE_ID, const_hex::encode(Sha256::digest(&paper.bytes)));
-        self.send(paper, headers).await
+        headers.insert(NATS_MESSAGE_ID, const_hex::encode(Sha256::digest(&document.bytes)));
+        self.send(document, headers).await
     }
 
-    async fn send(&self, paper: &Paper, headers: HeaderMap) -> Result<(), BrokerError> {
-        let bytes = paper.bytes.clone().into();
-        let sent = self.context.publish_with_headers(paper.subject.clone(), headers, bytes);
+    async fn send(&self, document: &SignedDocument, headers: HeaderMap) -> Result<(), BrokerError> {
+        let bytes = document.bytes.clone().into();
+        let sent = self.context.publish_with_headers(document.subject.clone(), headers, bytes);
         let acknowledged = async { sent.await?.await };
         acknowledged.await.map(drop).map_err(BrokerError::of)
     }
 
-    /// The paper at a subject.
+    /// The document at a subject.
     async fn held(&self, subject: &str) -> Result<Option<Vec<u8>>, BrokerError> {
-        last(&self.context, self.names.stream(Stream::Papers), subject).await
+        last(&self.context, self.names.stream(Stream::Documents), subject).await
     }
 
     /// Lays the JWTs of sites at the door, those that are not there yet, and says how many these are.
@@ -258,11 +260,12 @@ impl Operator {
         self.runtime.block_on(async {
             let mut published = 0;
             for (site, jwt) in users {
-                let paper = Paper { subject: self.names.user(site), bytes: jwt.clone().into_bytes() };
-                let held = last(&self.context, self.names.door(), &paper.subject).await?;
-                if held.as_ref() != Some(&paper.bytes) {
+                let document =
+                    SignedDocument { subject: self.names.user(site), bytes: jwt.clone().into_bytes() };
+                let held = last(&self.context, self.names.door(), &document.subject).await?;
+                if held.as_ref() != Some(&document.bytes) {
                     // Without an id: what was taken away and comes back is the same bytes, and no duplicate.
-                    self.send(&paper, HeaderMap::new()).await?;
+                    self.send(&document, HeaderMap::new()).await?;
                     published += 1;
                 }
             }
@@ -283,6 +286,23 @@ impl Operator {
         })
     }
 
+    /// What was left at the door in all, as bytes that nobody has looked at, and at which subject: by holders of
+    /// invites that are open, and of those that are not any more.
+    pub fn deposits(&self) -> Result<Vec<(String, Vec<u8>)>, BrokerError> {
+        self.runtime.block_on(async {
+            let door = self.context.get_stream_no_info(self.names.door()).await.map_err(BrokerError::of)?;
+            let named = door.info_with_subjects(self.names.deposit(None)).await.map_err(BrokerError::of)?;
+            let subjects: Vec<(String, usize)> =
+                named.take(PENDING_MAX).try_collect().await.map_err(BrokerError::of)?;
+            let mut found = Vec::new();
+            for (subject, _) in subjects {
+                let bytes = last(&self.context, self.names.door(), &subject).await?;
+                found.extend(bytes.map(|bytes| (subject, bytes)));
+            }
+            Ok(found)
+        })
+    }
+
     /// Takes what is at subjects of the door away: an introduction that was taken, a JWT of a site that is removed.
     pub fn clear(&self, subjects: &[String]) -> Result<(), BrokerError> {
         self.runtime.block_on(async {
@@ -295,9 +315,9 @@ impl Operator {
     }
 
     /// An older roster in place of a newer one would come from a folder that was restored, or copied.
-    fn check_newer(&self, paper: &Paper, held: Option<&[u8]>) -> Result<(), BrokerError> {
+    fn check_newer(&self, document: &SignedDocument, held: Option<&[u8]>) -> Result<(), BrokerError> {
         let read = |bytes: &[u8]| Roster::decode(bytes, &self.network).ok().map(|roster| roster.version);
-        match (read(&paper.bytes), held.and_then(read)) {
+        match (read(&document.bytes), held.and_then(read)) {
             (Some(own), Some(held)) if held >= own => Err(BrokerError::Failed(format!(
                 "the broker has another roster of version {held}, and this folder has version {own}: \
                  the folder is an older copy; use the one that signed last"

@@ -68,7 +68,7 @@ impl Permissions {
     /// A site's: what it must do, under its own name.
     pub(super) fn of_site(names: &Names, site: &SiteKey) -> Self {
         let inboxes = format!("{}.>", inbox_prefix(&site.to_string()));
-        let hears = vec![names.beat(None), names.ask(Some(site)), names.news(None), inboxes];
+        let hears = vec![names.heartbeat(None), names.ask(Some(site)), names.news(None), inboxes];
         Permissions {
             publish: Some(Allow { allow: says(names, site) }),
             subscribe: Some(Allow { allow: hears }),
@@ -96,7 +96,7 @@ fn says(names: &Names, site: &SiteKey) -> Vec<String> {
     let mut subjects = vec![
         names.spoken(Stream::Records, site),
         names.spoken(Stream::Seen, site),
-        names.beat(Some(site)),
+        names.heartbeat(Some(site)),
         names.ask(None),
         format!("$O.{}.>", names.bucket(site)),
         format!("$JS.API.STREAM.PURGE.{}", names.bucket_stream(site)),

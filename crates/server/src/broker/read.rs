@@ -32,11 +32,11 @@ impl News {
     }
 
     fn of(&self, stream: Stream) -> &watch::Sender<()> {
-        let [records, seen, papers] = &self.of;
+        let [records, seen, documents] = &self.of;
         match stream {
             Stream::Records => records,
             Stream::Seen => seen,
-            Stream::Papers => papers,
+            Stream::Documents => documents,
         }
     }
 }
@@ -46,11 +46,12 @@ pub(super) fn start(tasks: &mut JoinSet<()>, shared: &Shared, after: &[StreamPos
     let news = Arc::new(News { of: Stream::ALL.map(|_| watch::Sender::new(())) });
     let has_papers = Arc::new(watch::Sender::new(false));
     for stream in Stream::ALL {
-        let after = after.iter().copied().find(|place| place.stream == stream && stream != Stream::Papers);
+        let after = after.iter().copied().find(|place| place.stream == stream && stream != Stream::Documents);
         let reader = Reader { shared: shared.clone(), stream, at: after, has_papers: has_papers.clone() };
         tasks.spawn(reader.run(news.of(stream).subscribe()));
     }
-    let (shared, told) = (shared.clone(), news.clone());
+    let shared = shared.clone();
+    let told = news.clone();
     tasks.spawn(async move {
         let Ok(mut heard) = shared.client.subscribe(shared.names.news(None)).await else { return };
         while let Some(message) = heard.next().await {
@@ -75,7 +76,7 @@ struct Reader {
 
 impl Reader {
     async fn run(mut self, mut news: watch::Receiver<()>) {
-        if self.stream != Stream::Papers && self.at.is_none() {
+        if self.stream != Stream::Documents && self.at.is_none() {
             // The sender lives as long as this reader.
             let _ = self.has_papers.subscribe().wait_for(|has| *has).await;
         }
@@ -87,7 +88,7 @@ impl Reader {
                 tokio::time::sleep(Duration::from_secs(RETRY_SECS)).await;
                 continue;
             }
-            if self.stream == Stream::Papers {
+            if self.stream == Stream::Documents {
                 self.has_papers.send_replace(true);
             }
             // News or not: the latter is for those that were lost.
@@ -100,7 +101,8 @@ impl Reader {
         let name = self.shared.names.stream(self.stream);
         let held = self.shared.context.get_stream_no_info(name).await.map_err(BrokerError::of)?;
         let info = held.get_info().await.map_err(BrokerError::of)?;
-        let (mut at, last) = (self.begin(&info), info.state.last_sequence);
+        let mut at = self.begin(&info);
+        let last = info.state.last_sequence;
         // What has expired is passed over at once.
         at.sequence = at.sequence.max(info.state.first_sequence.saturating_sub(1).min(last));
         self.at = Some(at);

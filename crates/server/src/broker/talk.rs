@@ -1,4 +1,4 @@
-//! What is said in passing and kept nowhere: beats, questions, answers.
+//! What is said in passing and kept nowhere: heartbeats, questions, answers.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -25,7 +25,7 @@ const SAY_SECS: u64 = 1;
 /// What is to be said.
 #[derive(Debug)]
 pub(super) enum Said {
-    Beat(Bytes),
+    Heartbeat(Bytes),
     Ask { to: SiteKey, bytes: Bytes },
     Answer { to: ReplyTo, bytes: Bytes },
 }
@@ -38,9 +38,10 @@ pub(super) struct Talk {
 
 /// Starts listening.
 pub(super) fn start(tasks: &mut JoinSet<()>, shared: &Shared) -> Talk {
-    let (recent, replies) = (Arc::new(Recent::new()), Arc::new(Mutex::new(Replies::default())));
+    let recent = Arc::new(Recent::new());
+    let replies = Arc::new(Mutex::new(Replies::default()));
     let heard = [
-        (shared.names.beat(None), None),
+        (shared.names.heartbeat(None), None),
         (shared.names.ask(Some(&shared.site)), Some(replies.clone())),
         (answers(&shared.site), None),
     ];
@@ -79,7 +80,9 @@ impl Talk {
         let shared = &self.shared;
         let is_said = match said {
             _ if shared.client.connection_state() != State::Connected => false,
-            Said::Beat(bytes) => self.send(shared.names.beat(Some(&shared.site)), None, bytes).await,
+            Said::Heartbeat(bytes) => {
+                self.send(shared.names.heartbeat(Some(&shared.site)), None, bytes).await
+            }
             Said::Ask { to, bytes } => {
                 self.send(shared.names.ask(Some(&to)), Some(answers(&shared.site)), bytes).await
             }

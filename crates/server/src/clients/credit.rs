@@ -67,9 +67,11 @@ mod tests {
         assert_eq!([0; 4].map(|_| credit.allows(far, 40, 108)), [false, false, true, false]);
         assert!(!credit.allows([192, 0, 2, 2].into(), 40, 108), "another address");
         assert!(credit.allows([127, 0, 0, 1].into(), 40, 1000), "this machine");
-        let (mut came, mut sent) = (0, 0);
+        let mut came = 0;
+        let mut sent = 0;
         for number in 1..1000 {
-            let (question, answer) = (number % 97, number % 131);
+            let question = number % 97;
+            let answer = number % 131;
             came += question;
             sent += if credit.allows([192, 0, 3, 1].into(), question, answer) { answer } else { 0 };
             assert!(sent <= came, "{sent} bytes for {came}");

@@ -165,7 +165,8 @@ impl Dcc {
             self.answered.end(which, Earlier::Totals(totals));
             return reply.totals(totals.get(..sums.len()).unwrap_or_default(), out);
         };
-        let (later, number) = (self.later(question, which), sums.len());
+        let later = self.later(question, which);
+        let number = sums.len();
         self.report_many(case, speaker, question.asked.origin(FrontEnd::Dcc), is_marked, move |result| {
             match result {
                 Ok(()) => later.send(Ok(Earlier::Totals(totals)), |reply, out| {
@@ -237,7 +238,8 @@ impl Dcc {
             let why = if seen.forgotten { "already deleted" } else { "not found to delete" };
             return reply.error(&format!("{sum} {why}"), out);
         };
-        let (later, brand) = (self.later(question, which), self.brand.clone());
+        let later = self.later(question, which);
+        let brand = self.brand.clone();
         self.desk.say(
             Verb::Forget,
             speaker,
@@ -259,7 +261,8 @@ impl Dcc {
             return question.reply.error("this command is not served", out);
         }
         let backend = &self.desk.backend;
-        let (seen, written) = (backend.metrics.seen.get(), backend.metrics.written.get());
+        let seen = backend.metrics.seen.get();
+        let written = backend.metrics.written.get();
         let text = format!(
             "    version seenit-{}\n    up {} seconds, {seen} messages seen, {written} reported and so on\n",
             env!("CARGO_PKG_VERSION"),
@@ -285,7 +288,8 @@ impl Dcc {
         sums: Sums<'_>,
         question: &Question<'_>,
     ) -> Result<[Totals; SUMS_MAX], WriteError> {
-        let (mut totals, mut recipients) = ([Totals::NO_OPINION; SUMS_MAX], u64::from(targets.recipients));
+        let mut totals = [Totals::NO_OPINION; SUMS_MAX];
+        let mut recipients = u64::from(targets.recipients);
         let is_by_stranger = question.signer.is_stranger(&self.desk) && recipients > 0;
         if is_by_stranger {
             recipients = 0;

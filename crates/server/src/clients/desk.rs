@@ -157,7 +157,8 @@ impl Desk {
         cases: Vec<Case>,
         done: impl FnOnce(Result<Receipt, WriteError>) + Send + 'static,
     ) {
-        let (backend, number) = (&self.backend, cases.len() as u64);
+        let backend = &self.backend;
+        let number = cases.len() as u64;
         let (Speaker { reporter, uid }, counter) = (speaker, backend.metrics.written.clone());
         // Users of this machine write as much as one network does: the journal keeps repeats, too.
         if reporter == LOCAL && backend.local.spend(Spending::Writes, cost_of(&cases)).is_err() {

@@ -170,7 +170,8 @@ impl Fuzzy {
             _ if known.good => Some((&self.rules.ham_flags, known.raw_against)),
             _ => None,
         };
-        let (mut best, mut meant) = (None::<Label>, None::<Label>);
+        let mut best = None::<Label>;
+        let mut meant = None::<Label>;
         labels::each_listed(&self.desk, &command.digest, |label| {
             let place = if self.rules.is_label(label.flag) { &mut best } else { &mut meant };
             if place.is_none_or(|place| label.value > place.value) {
@@ -246,7 +247,9 @@ impl Fuzzy {
         let Some(speaker) = self.desk.speaker(who, saying.role, |owners| asked.owner(owners)) else {
             return Ok(None);
         };
-        let (command, envelope, way_back) = (*command, envelope.clone(), asked.way_back());
+        let command = *command;
+        let envelope = envelope.clone();
+        let way_back = asked.way_back();
         self.desk.say(saying.verb, speaker, asked.origin(FrontEnd::Fuzzy), saying.cases, move |result| {
             let reply = match result {
                 Ok(_) => Reply::done(&command),

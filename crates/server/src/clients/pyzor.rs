@@ -174,7 +174,8 @@ impl Pyzor {
         }
         // Last, because it costs a question to the kernel.
         let speaker = self.desk.speaker(who, role, |owners| asked.owner(owners))?;
-        let (thread, way_back) = (request.thread, asked.way_back());
+        let thread = request.thread;
+        let way_back = asked.way_back();
         self.desk.say(verb, speaker, asked.origin(FrontEnd::Pyzor), cases, move |result| {
             let answer = match result {
                 Ok(_) => PyzorAnswer::Done,

@@ -51,8 +51,8 @@ impl Razor {
     pub(crate) fn new(desk: Arc<Desk>) -> Self {
         let http = &desk.backend.config.http;
         let crowd = Arc::new(Descriptors::raise().crowd(http));
-        let (per_day, networks_max) =
-            (desk.backend.config.razor.registrations_per_day, desk.backend.config.limits.networks_max);
+        let per_day = desk.backend.config.razor.registrations_per_day;
+        let networks_max = desk.backend.config.limits.networks_max;
         let registrations = Arc::new(Registrations::new(per_day, networks_max));
         Razor { desk, registrations, crowd }
     }
@@ -86,8 +86,10 @@ impl Razor {
     }
 
     fn spawn(&self, stream: TcpStream, address: SocketAddr, seat: Seat) {
-        let (desk, registrations) = (Arc::clone(&self.desk), Arc::clone(&self.registrations));
-        let (guest, closed) = (Arc::clone(&seat.guest), desk.backend.metrics.connections_closed.clone());
+        let desk = Arc::clone(&self.desk);
+        let registrations = Arc::clone(&self.registrations);
+        let guest = Arc::clone(&seat.guest);
+        let closed = desk.backend.metrics.connections_closed.clone();
         tokio::spawn(async move {
             let talk = timeout(CONVERSATION, converse(stream, address, seat, desk, registrations));
             // What has arrived is looked at before the connection is closed: it may be a request.
@@ -119,10 +121,12 @@ async fn converse(
     let mut arrival = Arrival::new(Arc::clone(&desk.backend), Arc::clone(&seat.guest));
     let peer = RazorLogin::new(Arc::clone(&desk), registrations, Ends { peer, own });
     let mut conversation = Conversation::new(desk, own, peer);
-    let (mut decoder, mut out) = (Decoder::new(), Vec::new());
+    let mut decoder = Decoder::new();
+    let mut out = Vec::new();
     conversation.greet(&mut out)?;
     send(&mut stream, &out).await?;
-    let (mut buffer, mut is_introduced) = (vec![0; READ_BYTES], false);
+    let mut buffer = vec![0; READ_BYTES];
+    let mut is_introduced = false;
     loop {
         let read =
             timeout(arrival.patience(), stream.read(&mut buffer)).await.map_err(io::Error::other)??;

@@ -173,8 +173,9 @@ impl Clients {
         }
         let credit = Arc::new(Credit::new());
         for socket in sockets.iter().cycle().take(threads()) {
-            let (socket, protocol, stop) =
-                (Arc::clone(socket), Arc::clone(&protocol), Arc::clone(&self.stop));
+            let socket = Arc::clone(socket);
+            let protocol = Arc::clone(&protocol);
+            let stop = Arc::clone(&self.stop);
             let credit = Arc::clone(&credit);
             let builder = thread::Builder::new().name(format!("seenit-{}", name.to_lowercase()));
             let counts = desk.backend.metrics.client(name);

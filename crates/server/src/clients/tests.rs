@@ -77,7 +77,9 @@ impl Office {
     /// What a datagram is answered at once.
     pub(super) fn ask(&self, protocol: &dyn Datagrams, from: SocketAddr, datagram: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        let (socket, counts, is_proved) = (&self.socket, &self.counts, Cell::new(false));
+        let socket = &self.socket;
+        let counts = &self.counts;
+        let is_proved = Cell::new(false);
         let asked = Asked { datagram, from, socket, counts, is_proved };
         // Everybody asks for the first time.
         asked.answer(protocol, &Credit::new(), &mut out);
@@ -201,8 +203,8 @@ fn users_of_this_machine_write_as_much_as_one_network_and_the_operator_without_a
     }
     let say = |uid: Option<Uid>| {
         let (done, is_done) = mpsc::channel();
-        let (speaker, place) =
-            (office.desk.local_speaker(uid), Origin::at(FrontEnd::Pyzor, [127, 0, 0, 1].into()));
+        let speaker = office.desk.local_speaker(uid);
+        let place = Origin::at(FrontEnd::Pyzor, [127, 0, 0, 1].into());
         let case = case_of(Kind::Pyzor, &[8; 20]).expect("a case");
         office.desk.say(Verb::Report, speaker, place, vec![case], move |result| {
             done.send(result.is_ok()).expect("somebody waits");

@@ -77,7 +77,8 @@ impl Asked<'_> {
 
     /// The way back, for an answer that must wait for something.
     pub(crate) fn way_back(&self) -> WayBack {
-        let (socket, dropped) = (Arc::clone(self.socket), self.counts.dropped.clone());
+        let socket = Arc::clone(self.socket);
+        let dropped = self.counts.dropped.clone();
         WayBack { socket, to: self.from, dropped }
     }
 }
@@ -225,7 +226,8 @@ impl Post {
         }
         let mut sent = 0;
         while sent < answers {
-            let (slices, addresses) = (&slices[sent..answers], &addresses[sent..answers]);
+            let slices = &slices[sent..answers];
+            let addresses = &addresses[sent..answers];
             let flags = MsgFlags::MSG_DONTWAIT;
             let messages =
                 sendmmsg(socket.as_raw_fd(), &mut self.outgoing, slices.iter(), addresses, [], flags);

@@ -161,7 +161,8 @@ impl Crowd {
 
     fn try_enter(self: &Arc<Self>, address: IpAddr) -> Result<Seat, NoPlace> {
         let guest = Arc::new(Guest::new(address));
-        let (network, mut guests) = (guest.network, self.guests());
+        let network = guest.network;
+        let mut guests = self.guests();
         let of_network = guests.counts.get(&network).copied().unwrap_or(0);
         if network.is_some() && of_network >= self.per_network_max {
             return Err(NoPlace::Network);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use hyper::Request;
 use hyper::body::Incoming;
+use hyper::{Request, StatusCode};
 use seenit_ledger::reporter::{Reporter, Standing};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use super::answer::{self, Answered};
 use super::body;
 use super::caller::Caller;
 use super::problem::Problem;
-use crate::accounts::{Account, AccountError, LOCAL_NAME, OPERATOR_NAME, Role, Roles};
+use crate::accounts::{Account, AccountError, LOCAL_NAME, OPERATOR_NAME, RESERVED, Role, Roles};
 use crate::backend::{Backend, blocking};
 use crate::secrets::Protocol;
 
@@ -58,7 +58,8 @@ struct Shown {
 impl Shown {
     fn of(backend: &Backend, account: &Account) -> Self {
         let reporter = backend.ledger.reporter(&account.name);
-        let (name, roles) = (account.name.clone(), account.roles);
+        let name = account.name.clone();
+        let roles = account.roles;
         let secrets = backend.secrets.protocols_of(&name);
         Shown { name, roles, created: account.created, reporter, secrets, token: None }
     }
@@ -114,7 +115,7 @@ pub(crate) async fn add(
         let reporter = backend.ledger.put_reporter(&wanted.name, wanted.weight)?;
         let token =
             backend.accounts.add(&wanted.name, wanted.roles, reporter.id, backend.clock.now_secs())?;
-        tracing::info!(account = wanted.name, "an account was made");
+        tracing::info!(account = wanted.name, "an account was added");
         Ok::<_, Problem>(Shown {
             token: Some(token.as_str().to_owned()),
             ..Shown::find(backend, &wanted.name)?
@@ -125,13 +126,17 @@ pub(crate) async fn add(
 
 /// Takes an account away.
 pub(crate) async fn remove(backend: &Arc<Backend>, name: &str) -> Result<Answered, Problem> {
+    if RESERVED.contains(&name) {
+        let why = format!("{name} is built in and cannot be removed");
+        return Err(Problem::new(StatusCode::CONFLICT, "name-reserved", why));
+    }
     let name = name.to_owned();
     blocking::care(backend, move |backend| {
         Shown::find(backend, &name)?;
         // First, so that whoever tries again after a failure is not told that there is nothing left to do.
         backend.secrets.remove_account(&name)?;
         backend.accounts.remove(&name)?;
-        tracing::info!(account = name, "an account was taken away");
+        tracing::info!(account = name, "an account was removed");
         Ok::<_, Problem>(answer::json(&json!({"removed": name})))
     })
     .await?
@@ -157,6 +162,12 @@ pub(crate) async fn weigh(
 ) -> Result<Answered, Problem> {
     let Weight { weight } = parse(&body::read_json(backend, caller, request).await?)?;
     check_weight(weight)?;
+    if name == OPERATOR_NAME && weight < WEIGHT_MAX {
+        let why = format!(
+            "the operator's opinion always weighs {WEIGHT_MAX}: give whoever should weigh less an account"
+        );
+        return Err(Problem::bad_body(why));
+    }
     let name = name.to_owned();
     let shown = blocking::care(backend, move |backend| {
         Shown::find(backend, &name)?;
@@ -182,7 +193,7 @@ pub(crate) async fn stand(
     let shown = blocking::care(backend, move |backend| {
         Shown::find(backend, &name)?;
         backend.ledger.set_standing(&name, standing)?;
-        tracing::info!(account = name, ?standing, "an account's standing was chosen");
+        tracing::info!(account = name, ?standing, "an account's standing was set");
         Shown::find(backend, &name)
     });
     Ok(answer::json(&shown.await??))

@@ -55,7 +55,8 @@ pub(crate) async fn stats(backend: &Arc<Backend>) -> Result<Answered, Problem> {
         let mut stats = backend.ledger.stats();
         stats.alarms.extend(alarms::of_site(backend));
         let uptime_secs = backend.started.elapsed().as_secs();
-        let (version, served) = (env!("CARGO_PKG_VERSION"), backend.served.get());
+        let version = env!("CARGO_PKG_VERSION");
+        let served = backend.served.get();
         answer::json(&Told { version, uptime_secs, served, stats }).into_body()
     });
     Ok(answer::shared(answer::JSON, stats.await?))

@@ -25,7 +25,8 @@ pub(crate) fn signatures(body: &[u8]) -> Result<Vec<SignatureRef<'_>>, Problem> 
 
 /// Cases one after the other: how many signatures, in two bytes, lowest first, then they.
 pub(crate) fn cases(body: &[u8]) -> Result<Vec<Case>, Problem> {
-    let (mut cases, mut signatures) = (Vec::new(), 0);
+    let mut cases = Vec::new();
+    let mut signatures = 0;
     let mut rest = body;
     while !rest.is_empty() {
         if cases.len() == CASES_MAX {

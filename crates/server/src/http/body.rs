@@ -106,7 +106,8 @@ async fn collect(
     }
     let mut first = Bytes::new();
     // It grows as bytes arrive: what a head says of its length is only said.
-    let (mut all, mut hold) = (BytesMut::new(), backend.memory.hold(caller.holder(), caller.guest()));
+    let mut all = BytesMut::new();
+    let mut hold = backend.memory.hold(caller.holder(), caller.guest());
     while let Some(frame) = body.frame().await {
         let cut_off = |error: hyper::Error| Problem::bad_body(format!("the body cannot be read: {error}"));
         let Ok(data) = frame.map_err(cut_off)?.into_data() else {

@@ -54,7 +54,10 @@ impl Caller {
         if let Some(token) = bearer(headers)? {
             let Some(holder) = backend.accounts.holder(token) else {
                 caller.spend(Spending::Failures, 1)?;
-                return Err(unauthorized("unknown-token", "nobody holds this token"));
+                return Err(unauthorized(
+                    "unknown-token",
+                    "no account has this token; `seenit account token` makes a new one",
+                ));
             };
             caller.who = Who::Account(holder);
             caller.is_stranger = caller.who.is_stranger(&backend.ledger);
@@ -97,7 +100,10 @@ impl Caller {
             return Ok(());
         }
         self.spend(Spending::Failures, 1)?;
-        Err(unauthorized("no-token", "this takes a token: Authorization: Bearer TOKEN"))
+        Err(unauthorized(
+            "no-token",
+            "this request needs a token: send the header Authorization: Bearer TOKEN",
+        ))
     }
 
     /// The network of a stranger: what it sees is kept apart.
@@ -169,6 +175,9 @@ fn unauthorized(code: &'static str, why: &str) -> Problem {
 }
 
 fn forbidden(name: &str, role: Role) -> Problem {
-    let why = format!("the account {name} has not the role {}", role.as_str());
+    let why = format!(
+        "the account {name} does not have the role {}; the operator can add an account that has",
+        role.as_str()
+    );
     Problem::new(StatusCode::FORBIDDEN, "role-missing", why)
 }

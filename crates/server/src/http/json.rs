@@ -113,7 +113,8 @@ impl<'de> Visitor<'de> for Top<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let (mut shape, mut recipients) = (None, None);
+        let mut shape = None;
+        let mut recipients = None;
         while let Some(key) = map.next_key_seed(Text(|text: &str| TopKey::of(text)))? {
             let new_shape = match key {
                 TopKey::Shape(new_shape) => new_shape,
@@ -261,7 +262,8 @@ impl<'de> Visitor<'de> for OneSignature<'_> {
         let bytes = &mut self.0.bytes;
         let start = bytes.len();
         bytes.extend_from_slice(&[0; HEAD_BYTES]);
-        let (mut kind, mut has_digest) = (None, false);
+        let mut kind = None;
+        let mut has_digest = false;
         while let Some(key) = map.next_key_seed(Text(|text: &str| Field::of(text)))? {
             match key {
                 Field::Kind if kind.is_none() => kind = Some(map.next_value_seed(Text(kind_of))??),
@@ -286,7 +288,8 @@ impl<'de> Visitor<'de> for OneSignature<'_> {
 
 /// Writes the head before the digest.
 fn finish<E: Error>(kind: Kind, signature: &mut [u8]) -> Result<(), E> {
-    let (length, needs) = (signature.len() - HEAD_BYTES, kind.digest_bytes());
+    let length = signature.len() - HEAD_BYTES;
+    let needs = kind.digest_bytes();
     if length != needs {
         return Err(E::custom(format_args!("a digest of {kind} has {needs} bytes, not {length}")));
     }

@@ -69,12 +69,13 @@ pub(crate) async fn put(
 
 /// Takes a secret away: the account is nobody to that protocol from then on.
 pub(crate) async fn remove(backend: &Arc<Backend>, name: &str, protocol: &str) -> Result<Answered, Problem> {
-    let (protocol, name) = (known(protocol)?, name.to_owned());
+    let protocol = known(protocol)?;
+    let name = name.to_owned();
     blocking::care(backend, move |backend| {
         if !backend.secrets.remove(&name, protocol)? {
             return Err(Problem::not_found(format!("{name} has no secret for {protocol}")));
         }
-        tracing::info!(account = name, %protocol, "a secret was taken away");
+        tracing::info!(account = name, %protocol, "a secret was removed");
         Ok(answer::json(&json!({"removed": name, "protocol": protocol})))
     })
     .await?

@@ -45,8 +45,9 @@ pub(crate) async fn serve(
     if connection.seat.guest.leaves_after_answer() {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    let (name, status, took) =
-        (route.map_or("none", Route::name), response.status().as_u16(), began.elapsed());
+    let name = route.map_or("none", Route::name);
+    let status = response.status().as_u16();
+    let took = began.elapsed();
     backend.metrics.count(name, status, took);
     tracing::debug!(route = name, status, micros = took.as_micros() as u64, client = %connection.address, "answered");
     connection.seat.progress(Doing::Waiting);

@@ -101,8 +101,10 @@ fn whoever_holds_all_its_turns_waits_for_itself_and_others_are_served() {
     let held = gate.write().expect("nobody else has it");
     // More slow messages of one account than there are permits for all.
     let slow = (0..2 * AT_A_TIME).map(|_| {
-        let (backend, holder) = (Arc::clone(backend), Arc::clone(&holder));
-        let (begun, gate) = (begun.clone(), Arc::clone(&gate));
+        let backend = Arc::clone(backend);
+        let holder = Arc::clone(&holder);
+        let begun = begun.clone();
+        let gate = Arc::clone(&gate);
         let work = move |_: &Backend| {
             let _ = begun.send(());
             drop(gate.read());

@@ -38,7 +38,8 @@ pub(crate) async fn write(
     }
     refuse_empty(&cases)?;
     caller.spend(Spending::Writes, cost_of(&cases))?;
-    let (number, written) = (cases.len() as u64, cases.clone());
+    let number = cases.len() as u64;
+    let written = cases.clone();
     let (done, acknowledged) = oneshot::channel();
     let account = caller.name().to_owned();
     let line = Written { account, origin: caller.origin(), verb, cases: cases.clone() };
@@ -75,7 +76,7 @@ fn whose(backend: &Backend, caller: &Caller, verb: Verb, uri: &Uri) -> Result<Re
     caller.check_role(Role::Admin)?;
     let unknown = || Problem::not_found(format!("there is no reporter {name:?}"));
     let reporter = backend.ledger.reporter(name).ok_or_else(unknown)?;
-    tracing::info!(by = caller.name(), reporter = name, "what another said is taken back");
+    tracing::info!(by = caller.name(), reporter = name, "the opinion of another reporter is taken back");
     Ok(reporter.id)
 }
 
@@ -86,7 +87,9 @@ fn refuse_empty(cases: &[Case]) -> Result<(), Problem> {
     match cases.iter().position(Case::is_empty) {
         None => Ok(()),
         Some(index) => {
-            let why = format!("case {index} has no signature that could be anybody's opinion");
+            let which = if cases.len() == 1 { "it".to_owned() } else { format!("case {index}") };
+            let why =
+                format!("nothing is recorded: {which} has too little text to be told from other messages");
             Err(Problem::nothing_to_say(why))
         }
     }

@@ -103,7 +103,8 @@ impl Driver {
             self.link.resume(self.pace.now(), kind, None);
         }
         while !stop.load(Relaxed) {
-            let (mut first, mut has_news) = (None, true);
+            let mut first = None;
+            let mut has_news = true;
             match runtime.block_on(self.wait(&mut arrived)) {
                 Woken::Arrived(one) => first = Some(one),
                 Woken::Read(done) => self.read(done),
@@ -214,7 +215,7 @@ impl Driver {
                 self.publishing[place] = Some(ticket);
                 self.broker.publish(ticket.0, kind, bytes, self.fences[place])
             }
-            Action::Heartbeat(bytes) => self.broker.beat(bytes),
+            Action::Heartbeat(bytes) => self.broker.heartbeat(bytes),
             Action::Ask { to, bytes } => self.broker.ask(to, bytes),
             Action::Answer { to, bytes } => self.broker.answer(broker::ReplyTo(to.0), bytes),
             Action::Put { name, bytes } => self.broker.put(name, bytes),
@@ -279,7 +280,7 @@ fn place_of(place: broker::StreamPosition) -> Option<(BrokerStream, BrokerPositi
     let kind = match place.stream {
         Stream::Records => BrokerStream::Records,
         Stream::Seen => BrokerStream::Sightings,
-        Stream::Papers => return None,
+        Stream::Documents => return None,
     };
     Some((kind, BrokerPosition { born: place.created, sequence: place.sequence }))
 }

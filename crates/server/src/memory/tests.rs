@@ -35,7 +35,8 @@ fn taken(memory: &Memory, holder: Holder, guest: &Arc<Guest>, kib: usize) -> Opt
 
 #[test]
 fn one_holder_whose_bodies_are_worked_on_leaves_half_to_the_others() {
-    let (memory, busy) = (memory(), guest(1, Doing::Working));
+    let memory = memory();
+    let busy = guest(1, Doing::Working);
     let mut local: Vec<Hold> =
         std::iter::from_fn(|| taken(&memory, Holder::Local, &busy, 1)).take(100).collect();
     assert_eq!(local.len(), 32, "half of it");
@@ -81,8 +82,9 @@ fn answer(memory: &Memory, holder: Holder, guest: &Arc<Guest>, kib: usize) -> He
 #[tokio::test]
 async fn an_answer_that_nobody_reads_makes_room_and_is_never_refused_itself() {
     let memory = memory();
-    let (unread, fresh, newcomer) =
-        (guest(0, Doing::Waiting), guest(now_millis(), Doing::Waiting), guest(1 << 40, Doing::Working));
+    let unread = guest(0, Doing::Waiting);
+    let fresh = guest(now_millis(), Doing::Waiting);
+    let newcomer = guest(1 << 40, Doing::Working);
     let _held = (answer(&memory, Holder::Local, &fresh, 16), answer(&memory, Holder::Local, &unread, 16));
     std::thread::sleep(Duration::from_millis(2 * UNREAD_MILLIS));
     fresh.came_at(now_millis());
@@ -126,7 +128,8 @@ async fn answers_that_overdraw_the_budget_are_closed_when_nobody_reads_them_and_
 async fn nobody_is_closed_who_works_or_came_later_or_holds_less() {
     let memory = memory();
     let busy = guest(1, Doing::Working);
-    let (later, little) = (guest(1 << 40, Doing::Sending), guest(1, Doing::Sending));
+    let later = guest(1 << 40, Doing::Sending);
+    let little = guest(1, Doing::Sending);
     let _held = [
         taken(&memory, account(1), &busy, 16).expect("room"),
         taken(&memory, account(1), &later, 8).expect("room"),

@@ -59,7 +59,7 @@ fn a_site_may_do_nothing_in_the_name_of_another() {
         names.manifest(1),
         names.user(&own),
         names.deposit(Some(&site(1).broker_key().public())),
-        names.beat(Some(&other)),
+        names.heartbeat(Some(&other)),
         names.news(Some(Stream::Records)).replace('>', "x"),
         format!("$O.{bucket}.C.x"),
         format!("$O.{bucket}.M.x"),
@@ -171,7 +171,7 @@ fn a_broker_that_comes_later_is_found() {
     let Some(mut nats) = Nats::prepare(1, &users()) else { return };
     let mut one = Running::start(&nats.urls(), 1, vec![]);
     assert!(matches!(one.publish(BrokerStream::Records, b"first", 0), Published::Failed(_)));
-    one.handle.beat(b"nobody hears it".to_vec()).expect("room");
+    one.handle.heartbeat(b"nobody hears it".to_vec()).expect("room");
     assert_eq!(one.object(2, "snapshot"), None);
     assert_eq!(one.handle.dropped().said(), 1);
     nats.begin(0);

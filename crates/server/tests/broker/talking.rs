@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use seenit_link::BrokerStream;
-use seenit_server::broker::{Arrived, Names, Paper, Published, Stream};
+use seenit_server::broker::{Arrived, Names, Published, SignedDocument, Stream};
 
 use crate::nats::Nats;
 use crate::site::{PATIENCE, Running, admin, make, operator, site, users};
@@ -49,17 +49,17 @@ fn papers_are_read_from_the_beginning_and_as_they_come() {
     let Some(nats) = Nats::start(1, &users()) else { return };
     let operator = make(&nats.urls(), 1);
     let names = Names::of(&admin().public());
-    let paper = |subject: String, bytes: &[u8]| Paper { subject, bytes: bytes.to_vec() };
-    let papers = [paper(names.manifest(1), b"old"), paper(names.roster(), b"roster")];
-    assert_eq!(operator.publish(&papers).expect("published"), 2);
-    assert_eq!(operator.publish(&papers).expect("nothing is new"), 0);
-    assert_eq!(operator.publish(&[paper(names.roster(), b"newer")]).expect("published"), 1);
+    let document = |subject: String, bytes: &[u8]| SignedDocument { subject, bytes: bytes.to_vec() };
+    let documents = [document(names.manifest(1), b"old"), document(names.roster(), b"roster")];
+    assert_eq!(operator.publish(&documents).expect("published"), 2);
+    assert_eq!(operator.publish(&documents).expect("nothing is new"), 0);
+    assert_eq!(operator.publish(&[document(names.roster(), b"newer")]).expect("published"), 1);
     let mut one = Running::start(&nats.urls(), 1, vec![]);
     assert_eq!([one.read().0, one.read().0], [b"old".to_vec(), b"newer".to_vec()]);
-    assert_eq!(operator.publish(&[paper(names.manifest(2), b"new")]).expect("published"), 1);
+    assert_eq!(operator.publish(&[document(names.manifest(2), b"new")]).expect("published"), 1);
     let (bytes, place) = one.read();
-    assert_eq!((bytes.as_slice(), place.stream, place.sequence), (b"new".as_slice(), Stream::Papers, 4));
-    // A paper's place is no place to go on from.
+    assert_eq!((bytes.as_slice(), place.stream, place.sequence), (b"new".as_slice(), Stream::Documents, 4));
+    // A document's place is no place to go on from.
     let mut again = Running::start(&nats.urls(), 1, vec![place]);
     assert_eq!(again.read().0, b"old");
 }
@@ -75,7 +75,7 @@ fn until_all_is_heard(one: &mut Running, two: &mut Running) {
     let until = Instant::now() + PATIENCE;
     while !missing.is_empty() {
         assert!(Instant::now() < until, "not heard: {missing:?}");
-        one.handle.beat(beat.clone()).expect("room");
+        one.handle.heartbeat(beat.clone()).expect("room");
         one.handle.ask(site(2).public(), question.clone()).expect("room");
         for (number, running) in [(2, &mut *two), (1, &mut *one)] {
             while let Some(arrived) = running.next(Duration::from_millis(200)) {
@@ -106,7 +106,7 @@ fn beats_questions_and_answers_are_heard_in_passing() {
     one.up();
     two.up();
     until_all_is_heard(&mut one, &mut two);
-    one.handle.beat(b"alive".to_vec()).expect("room");
+    one.handle.heartbeat(b"alive".to_vec()).expect("room");
     let beat = Arrived::Bytes { bytes: b"alive".as_slice().into(), reply: None, place: None };
     assert_eq!(hear(&mut two), beat);
     assert_eq!(hear(&mut one), beat, "a site hears itself, too");

@@ -115,7 +115,9 @@ impl Reply<'_> {
     }
 
     fn packet(&self, op: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
-        let (version, sender, numbers) = (self.version(), u32::from(self.server.0), self.to.numbers);
+        let version = self.version();
+        let sender = u32::from(self.server.0);
+        let numbers = self.to.numbers;
         packet::write(&Head { version, op, sender, numbers }, out, body, |packet| self.signature(packet));
     }
 

@@ -213,7 +213,8 @@ impl<'a> Body<'a> {
                 if argument.len() > ADMIN_ARGUMENT_BYTES_MAX {
                     return Err(wrong_length);
                 }
-                let (date, value) = (u32::from_be_bytes(*date), u32::from_be_bytes(*value));
+                let date = u32::from_be_bytes(*date);
+                let value = u32::from_be_bytes(*value);
                 Ok(Self::Admin(Admin { date, value, command: *command }))
             }
             _ => Err(RequestError::Operation(op)),

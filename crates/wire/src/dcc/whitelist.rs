@@ -70,7 +70,7 @@ pub enum Reason {
     #[error("{0:?} is for the whitelists of clients")]
     ClientOnly(String),
     /// The data is missing.
-    #[error("{0} of what?")]
+    #[error("{0:?} has no value after it")]
     NoData(String),
     /// Not an address, a block or a range.
     #[error("{0:?} is no address, block or range of addresses; names are not looked up")]

@@ -128,7 +128,8 @@ impl fmt::Debug for SharedKey {
 
 fn encode(key: &[u8; 32]) -> String {
     let mut text = String::with_capacity(KEY_LETTERS);
-    let (mut bits, mut held) = (0_u32, 0);
+    let mut bits = 0_u32;
+    let mut held = 0;
     for byte in key.iter().chain(&[0]) {
         bits |= u32::from(*byte) << held;
         held += 8;
@@ -147,7 +148,8 @@ fn decode(text: &str) -> Result<[u8; 32], KeyError> {
     }
     let mut key = [0; 32];
     let mut places = key.iter_mut();
-    let (mut bits, mut held) = (0_u32, 0);
+    let mut bits = 0_u32;
+    let mut held = 0;
     for letter in text.bytes() {
         let value = (0_u32..).zip(LETTERS).find(|(_, known)| **known == letter).ok_or(KeyError::Text)?.0;
         bits |= value << held;

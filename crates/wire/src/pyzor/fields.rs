@@ -29,7 +29,8 @@ impl<'a> Fields<'a> {
 impl<'a> Field<'a> {
     fn of(line: &'a [u8]) -> Option<Self> {
         let colon = line.iter().position(|&byte| byte == b':')?;
-        let (name, value) = (line.get(..colon)?, line.get(colon + 1..)?);
+        let name = line.get(..colon)?;
+        let value = line.get(colon + 1..)?;
         let blanks = value.iter().take_while(|&&byte| byte == b' ' || byte == b'\t').count();
         name.iter().all(u8::is_ascii_graphic).then_some(Self { name, value: value.get(blanks..)? })
     }

@@ -44,7 +44,8 @@ pub(crate) struct Arguments {
     /// Distinct keys the filter is to hold; by default as many as there are lines
     #[arg(long, value_name = "N")]
     capacity: Option<u64>,
-    /// Chance that a key which was never counted has a count, when it holds them; at most so many counts are too high
+    /// False-positive rate at capacity: the chance that an absent key has a count; no
+    /// larger share of all counts is too high
     #[arg(long, value_name = "F", default_value_t = 0.01, allow_negative_numbers = true)]
     rate: f64,
     /// Bits of a cell, 1 to 16: counts stop at 2^N - 1 and then say "at least". With --exact 2 to 16, one of them a

@@ -91,7 +91,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     view.expect_key(key.fingerprint()).map_err(Problem::format(mapped.path()))?;
     let Found { answer, cap } = open(mapped.path(), &view, Lookup { arguments, key: &key })??;
     if arguments.at_least > cap && answer.saturated > 0 {
-        let (wanted, full) = (arguments.at_least, answer.saturated);
+        let wanted = arguments.at_least;
+        let full = answer.saturated;
         eprintln!(
             "seenit: warning: counts stop at {cap}: {full} keys with + may have come less than {wanted} times"
         );
@@ -99,7 +100,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.json {
         output::json(&answer)?;
     } else {
-        let (counted, absent, shown) = (answer.counted, answer.absent, answer.shown);
+        let counted = answer.counted;
+        let absent = answer.absent;
+        let shown = answer.shown;
         eprintln!("seenit: {counted} counted, {absent} absent, {shown} shown");
     }
     Ok(if answer.absent == 0 { ExitCode::SUCCESS } else { Exit::KeysMissed.into() })

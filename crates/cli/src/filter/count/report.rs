@@ -56,7 +56,9 @@ impl Work for Describe<'_> {
     type Done = Result<Report, Problem>;
 
     fn on<R: Rule, C: StoredCells>(self, counts: &CountingFilter<R, AnyLayout, C>) -> Self::Done {
-        let (header, layout, promise) = (counts.header(), counts.layout(), counts.promise());
+        let header = counts.header();
+        let layout = counts.layout();
+        let promise = counts.promise();
         let (storage, cell_bits) = match header.kind {
             FileKind::Split { split, .. } => ("split", split.base().bits()),
             FileKind::Packed { packing, .. } => ("packed", packing.bits()),
@@ -64,7 +66,8 @@ impl Work for Describe<'_> {
         };
         // A cell is zero exactly where a plain filter of the distinct keys has no bit.
         let counted = counts.at_least(1).map_err(Problem::cut)?;
-        let (keys, present_rate) = (counted.cardinality(), counted.present_rate());
+        let keys = counted.cardinality();
+        let present_rate = counted.present_rate();
         Ok(Report {
             file: self.path.display().to_string(),
             keys_read: self.keys_read,

@@ -48,7 +48,8 @@ impl Served {
         let pyzor = |address| boxed(Box::new(Pyzor { address, client }));
         let razor = |address| boxed(Box::new(Razor { address, client }));
         let dcc = |address| boxed(Box::new(Dcc { address, client }));
-        let (key, flag) = (self.fuzzy_key.clone().unwrap_or_default(), self.fuzzy_flag.unwrap_or_default());
+        let key = self.fuzzy_key.clone().unwrap_or_default();
+        let flag = self.fuzzy_flag.unwrap_or_default();
         let fuzzy = |address| boxed(Box::new(Fuzzy { address, key, flag }));
         let rspamd = match Clients::of("rspamd", place("fuzzy"), fuzzy) {
             Clients::Here(front_end) if self.fuzzy_flag.is_none() => {

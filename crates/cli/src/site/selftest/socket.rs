@@ -27,7 +27,8 @@ pub(super) fn ask<T>(
     // Connected, a socket hears that nobody is there.
     socket.connect(address).map_err(&trouble)?;
     socket.send(question).map_err(&trouble)?;
-    let (deadline, mut buffer) = (Instant::now() + ANSWER_WITHIN, [0; ANSWER_BYTES_MAX]);
+    let deadline = Instant::now() + ANSWER_WITHIN;
+    let mut buffer = [0; ANSWER_BYTES_MAX];
     let mut is_foreign = false;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());

@@ -28,7 +28,7 @@ pub(super) enum Trouble {
     #[error("the message has no signature of the kind {0}")]
     Unsigned(&'static str),
     /// A key that is none.
-    #[error("the server's key {0:?} is none")]
+    #[error("the server says that its fuzzy key is {0:?}, which is not a key of rspamd")]
     Key(String),
     /// The system gives no random bits.
     #[error("there are no random numbers: {0}")]

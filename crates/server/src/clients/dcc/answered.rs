@@ -50,7 +50,8 @@ impl Answered {
 
     /// What became of this request when it came before; else it is under way from now on.
     pub(super) fn begin(&self, which: Which) -> Option<Earlier> {
-        let (mut requests, now) = (self.requests(), Instant::now());
+        let mut requests = self.requests();
+        let now = Instant::now();
         let known = requests.get(&which).filter(|(then, _)| now.duration_since(*then) < KEPT);
         if let Some((_, earlier)) = known {
             return Some(*earlier);

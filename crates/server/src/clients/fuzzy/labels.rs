@@ -44,7 +44,8 @@ pub(super) fn each_listed(desk: &Desk, digest: &[u8; DIGEST_BYTES], mut hear: im
 
 /// The cases that give a digest a label, so many times.
 pub(super) fn given(flag: u8, digest: &[u8; DIGEST_BYTES], times: usize) -> Option<Vec<Case>> {
-    let (label, any) = (taken(flag, digest)?, taken(ANY, digest)?);
+    let label = taken(flag, digest)?;
+    let any = taken(ANY, digest)?;
     Some(std::iter::repeat_n(label, times).chain([any]).collect())
 }
 

@@ -21,8 +21,8 @@ impl Saying {
     /// What a command says: spam is reported, ham revoked, anything else a label; a deletion withdraws. Nothing where
     /// the value takes something away: a deletion does that.
     pub(super) fn of(command: &Command, rules: &config::Fuzzy, desk: &Desk) -> Option<Self> {
-        let (is_spam, is_ham) =
-            (rules.spam_flags.contains(&command.flag), rules.ham_flags.contains(&command.flag));
+        let is_spam = rules.spam_flags.contains(&command.flag);
+        let is_ham = rules.ham_flags.contains(&command.flag);
         let times = command.value.clamp(1, rules.value_max.cast_signed()) as usize;
         match command.action {
             Action::Write if command.value <= 0 || command.flag == 0 => None,

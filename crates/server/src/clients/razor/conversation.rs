@@ -103,7 +103,8 @@ impl Conversation {
             Subject::State => write_state(&self.state(), out),
             // Two spellings: a client that knows one server alone asks for others whenever it is run.
             Subject::Servers(kind @ (Servers::Catalogue | Servers::Nomination)) => {
-                let (ip, port) = (self.local.ip().to_canonical(), self.local.port());
+                let ip = self.local.ip().to_canonical();
+                let port = self.local.port();
                 write_servers(kind, &[&format!("{ip}:{port}"), &format!("{ip}:0{port}")], out)
             }
         };
@@ -212,7 +213,8 @@ impl Conversation {
         if !self.desk.may(&who, self.login.address, Spending::Checks, cost_of_bytes(mail.len())) {
             return RazorAnswer::Error(ErrorCode::TooMany);
         }
-        let (backend, network) = (&self.desk.backend, self.desk.backend.budget(self.login.address));
+        let backend = &self.desk.backend;
+        let network = self.desk.backend.budget(self.login.address);
         let budget = match &who {
             Who::Account(account) => &account.budget,
             _ => network.as_deref().unwrap_or(&backend.local),

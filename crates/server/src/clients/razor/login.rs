@@ -135,7 +135,8 @@ impl RazorLogin {
         password: Option<&[u8]>,
         out: &mut Vec<u8>,
     ) -> io::Result<()> {
-        let (made_user, made_password) = (format!("user-{}", random_text()?), random_text()?);
+        let made_user = format!("user-{}", random_text()?);
+        let made_password = random_text()?;
         let user = user.unwrap_or(made_user.as_bytes());
         let password = password.unwrap_or(made_password.as_bytes());
         let answer = match self.made(account_of(user), password.to_vec()).await? {
@@ -162,9 +163,11 @@ impl RazorLogin {
         if self.is_at_home() {
             return Ok(Ok(()));
         }
-        let (desk, registrations) = (Arc::clone(&self.desk), Arc::clone(&self.registrations));
+        let desk = Arc::clone(&self.desk);
+        let registrations = Arc::clone(&self.registrations);
         let make = move |_: &_| registrations.register(&desk, &name, &password);
-        let (backend, network) = (&self.desk.backend, self.desk.backend.budget(self.address));
+        let backend = &self.desk.backend;
+        let network = self.desk.backend.budget(self.address);
         let made = blocking::status(backend, network.as_deref().unwrap_or(&backend.local), make).await;
         Ok(made.unwrap_or(Err(Refused::Internal)))
     }

@@ -69,7 +69,8 @@ impl Registrations {
     /// Makes an account; durable when it returns.
     pub(super) fn register(&self, desk: &Desk, user: &str, password: &[u8]) -> Result<(), Refused> {
         let _alone = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
-        let (backend, name) = (&desk.backend, registered(user));
+        let backend = &desk.backend;
+        let name = registered(user);
         let roles = Roles::from_iter([Role::Check, Role::Report, Role::Revoke]);
         backend.accounts.check_free(&name, roles).map_err(|error| refused(&error))?;
         // Whoever had a name may have got a weight, or lost it: nobody inherits that.
@@ -115,7 +116,8 @@ mod tests {
 
     #[test]
     fn a_network_gets_a_few_accounts_a_day() {
-        let (registrations, one) = (Registrations::new(2, 16), Network::of([192, 0, 2, 1].into()));
+        let registrations = Registrations::new(2, 16);
+        let one = Network::of([192, 0, 2, 1].into());
         let may = |secs| registrations.may(one, secs);
         assert_eq!([may(0), may(5), may(DAY_SECS - 1), may(DAY_SECS)], [true, true, false, true]);
         assert!(registrations.may(Network::of([192, 0, 3, 1].into()), 0), "another network");

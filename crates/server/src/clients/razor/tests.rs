@@ -14,7 +14,8 @@ pub(in crate::clients) struct Talk(Conversation);
 
 impl Talk {
     fn with(office: &Office, registrations: &Arc<Registrations>, from: std::net::SocketAddr) -> Self {
-        let (desk, registrations) = (Arc::clone(&office.desk), Arc::clone(registrations));
+        let desk = Arc::clone(&office.desk);
+        let registrations = Arc::clone(registrations);
         let ends = Ends { peer: from, own: home() };
         Talk(Conversation::new(Arc::clone(&desk), home(), RazorLogin::new(desk, registrations, ends)))
     }
@@ -36,7 +37,8 @@ impl Talk {
     }
 
     async fn register(&mut self, user: &str, password: &str) -> String {
-        let (user, password) = (Some(user.as_bytes().into()), Some(password.as_bytes().into()));
+        let user = Some(user.as_bytes().into());
+        let password = Some(password.as_bytes().into());
         self.ask(Command::Register { user, password }).await
     }
 
@@ -87,7 +89,8 @@ fn nobody_inherits_a_weight_or_takes_a_name_that_means_something() {
     run(async {
         let office = Office::open();
         let registrations = Arc::new(Registrations::new(100, 16));
-        let (accounts, secrets) = (&office.desk.backend.accounts, &office.desk.backend.secrets);
+        let accounts = &office.desk.backend.accounts;
+        let secrets = &office.desk.backend.secrets;
         office.account("trusted", &[Role::Report], Protocol::Razor, "open-sesame");
         let mut talk = Talk::with(&office, &registrations, abroad());
         assert_eq!(talk.register("trusted", "mine").await, "err=210", "the operator's");
@@ -127,7 +130,8 @@ fn a_connection_does_not_outlive_the_secret_it_was_opened_with() {
     run(async {
         let office = Office::open();
         let registrations = Arc::new(Registrations::new(0, 16));
-        let (accounts, secrets) = (&office.desk.backend.accounts, &office.desk.backend.secrets);
+        let accounts = &office.desk.backend.accounts;
+        let secrets = &office.desk.backend.secrets;
         office.account("mx", &[Role::Report], Protocol::Razor, "open-sesame");
         let mut talk = Talk::with(&office, &registrations, abroad());
         assert_eq!(talk.log_in("mx", "open-sesame").await, "res=1");

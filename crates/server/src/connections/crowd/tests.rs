@@ -17,7 +17,8 @@ fn is_told(seat: &Seat) -> bool {
 #[test]
 fn a_network_gets_its_places_back_and_loopback_has_no_limit_of_its_own() {
     let crowd = Arc::new(Crowd::new(8, 2));
-    let (one, _two) = (enter(&crowd, NEAR).expect("room"), enter(&crowd, [192, 0, 2, 99]).expect("room"));
+    let one = enter(&crowd, NEAR).expect("room");
+    let _two = enter(&crowd, [192, 0, 2, 99]).expect("room");
     assert!(enter(&crowd, NEAR).is_none());
     let _other = enter(&crowd, [192, 0, 3, 1]).expect("another network");
     drop(one);
@@ -34,7 +35,8 @@ fn the_longest_silent_of_the_largest_network_goes_first_and_strangers_before_thi
     let crowd = Arc::new(Crowd::new(6, 4));
     let local = enter(&crowd, HERE).expect("room");
     let near: Vec<_> = (0..3).map(|_| enter(&crowd, NEAR).expect("room")).collect();
-    let (far, account) = (enter(&crowd, FAR).expect("room"), enter(&crowd, FAR).expect("room"));
+    let far = enter(&crowd, FAR).expect("room");
+    let account = enter(&crowd, FAR).expect("room");
     near.iter().zip([1, 5, 3]).for_each(|(seat, millis)| seat.guest.came_at(millis));
     assert!(enter(&crowd, [192, 0, 9, 1]).is_none(), "full");
     account.guest.is_known();
@@ -108,7 +110,8 @@ fn a_newcomer_from_elsewhere_is_not_closed_for_a_crowd_of_this_machine_that_keep
 #[test]
 fn strangers_have_a_moment_to_show_who_they_are_and_no_longer() {
     let crowd = Arc::new(Crowd::new(4, 2));
-    let (local, newcomer) = (enter(&crowd, HERE).expect("room"), enter(&crowd, NEAR).expect("room"));
+    let local = enter(&crowd, HERE).expect("room");
+    let newcomer = enter(&crowd, NEAR).expect("room");
     let [silent, busy] = [FAR, FAR].map(|address| enter(&crowd, address).expect("room"));
     [&silent, &busy].into_iter().for_each(ask_once);
     busy.guest.set(Doing::Working);
