@@ -74,6 +74,10 @@ impl Client {
         if url.is_loopback() {
             config = config.proxy(None);
         }
+        if let Some(file) = server.ca().filter(|_| url.is_plain()) {
+            // It is of no use there. But whoever names a file wants to hear that it is none.
+            trust::read(file)?;
+        }
         if !url.is_plain() {
             config = config.tls_config(trust::tls(server.ca())?);
         }

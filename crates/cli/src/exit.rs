@@ -135,7 +135,7 @@ fn of_command(path: &str) -> Vec<Exit> {
             | "snapshot",
             _,
         ) => (ASKS, &[]),
-        ("config", "check") => (&[Done, Usage, Config], &[]),
+        ("config", "check") => (&[Done, Usage, NoInput, Config], &[]),
         ("config" | "completions" | "man", _) => (&[Done, Usage, NoOutput, BrokenOff], &[]),
         ("filter", "query" | "count query") => (FILES, &[KeysMissed]),
         ("filter" | "sign" | "words", _) => (FILES, &[]),
@@ -149,9 +149,14 @@ fn of_command(path: &str) -> Vec<Exit> {
     exits
 }
 
+/// A line for each code; what several commands mean by one stands on one line.
 fn table(exits: &[Exit]) -> String {
-    let line = |exit: &Exit| format!("\n  {:2}  {}", exit.code(), exit.meaning());
-    format!("Exit codes:{}", exits.iter().map(line).collect::<String>())
+    let mut table = "Exit codes:".to_owned();
+    for same in exits.chunk_by(|one, next| one.code() == next.code()) {
+        let meanings: Vec<&str> = same.iter().map(|exit| exit.meaning()).collect();
+        table += &format!("\n  {:2}  {}", same[0].code(), meanings.join("; "));
+    }
+    table
 }
 
 /// The whole command line, each command's exit codes at the end of its help.

@@ -28,7 +28,7 @@ pub(crate) enum Command {
     Info(info::Arguments),
     /// Look keys up in a filter file
     Query(query::Arguments),
-    /// Remove false positives from a filter file, at a stated cost in members
+    /// Take keys out of a filter file that hit and should not, and say how many true members are lost
     Retouch(retouch::Arguments),
     /// Unite filter files that have the same geometry and key
     Union(union::Arguments),

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use seenit_ledger::{Clock, SystemClock, private};
-use seenit_server::broker::{INVITE_LETTERS_MAX, Invite, Login, Servers, SiteLogin, deposit};
+use seenit_server::broker::{INVITE_LETTERS_MAX, Invite, Login, Servers, SiteLogin, deposit, is_admitted};
 use seenit_sites::introduction::Introduction;
 use seenit_sites::key::SiteSecret;
 use serde_json::json;
@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::client::{CONFIG_FILE, DATA_FOLDER};
 use crate::network::site_config::{self, Section};
 use crate::network::tell;
+use crate::plural::counted;
 use crate::problem::Problem;
 
 /// The authority of the broker's certificate, in the data folder.
@@ -27,7 +28,7 @@ const AUTHORITY_FILE: &str = "network-ca.pem";
     fails: it does the same again.\n\
     The server may be started before: it waits until the site is admitted.\n\
     Examples:\n  seenit join seenit-invite-1-0a1b...\n  \
-    seenit join --data /var/lib/seenit --config /etc/seenit.toml - < invite.txt"
+    seenit join --data /var/lib/seenit/data --config /etc/seenit.toml - < invite.txt"
 )]
 pub(crate) struct Arguments {
     /// The string that the admin sent, in as many pieces as it came, or - to read it from standard input
@@ -59,8 +60,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let own = SiteLogin::new(&secret, invite.network, data);
     let login = Login::Site(own.clone());
     let servers = Servers::new(invite.addresses.clone(), login, ca.clone(), invite.insecure_plaintext)?;
-    deposit(&invite, &servers, &introduction)?;
-    own.keep_invite(&invite)?;
+    let is_member = is_admitted(&invite, &servers, &introduction.site)?;
+    if !is_member {
+        deposit(&invite, &servers, &introduction)?;
+    }
+    if !is_member || own.jwt().is_none() {
+        own.keep_invite(&invite)?;
+    }
     let section = Section {
         network: invite.network,
         nats: invite.addresses.clone(),
@@ -68,14 +74,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         insecure_plaintext: invite.insecure_plaintext,
     };
     site_config::write(&arguments.config, &section, arguments.force)?;
-    finish(arguments, &invite, &introduction)
+    finish(arguments, &invite, &introduction, is_member)
 }
 
-fn finish(arguments: &Arguments, invite: &Invite, introduction: &Introduction) -> Result<ExitCode, Problem> {
+fn finish(
+    arguments: &Arguments,
+    invite: &Invite,
+    introduction: &Introduction,
+    is_member: bool,
+) -> Result<ExitCode, Problem> {
     let words = introduction.words();
     let config = arguments.config.display();
     let data = arguments.data.display();
-    let text = format!(
+    let asks = format!(
         "{name} asks to be let into network {network}.\nRead these words to the network's admin, by telephone or in \
          person:\n\n    {}\n\nThe admin sees the same words with `seenit network admit --pending`, and admits you with \
          `seenit network admit {name}`.\nStart the server now or later; it waits until then:\n  \
@@ -84,11 +95,18 @@ fn finish(arguments: &Arguments, invite: &Invite, introduction: &Introduction) -
         name = invite.name,
         network = invite.network,
     );
+    let is_in = format!(
+        "The site in {data} is a member of network {} already: nobody has to admit it. Start its server:\n  \
+         seenit serve --data {data} --config {config}\n",
+        invite.network
+    );
+    let text = if is_member { is_in } else { asks };
     let told = json!({
         "network": invite.network.to_string(),
         "name": invite.name.as_str(),
         "site": introduction.site.to_string(),
         "words": words,
+        "is_member": is_member,
         "config": arguments.config,
     });
     tell(arguments.json, &told, &text)
@@ -109,8 +127,8 @@ fn check_time(invite: &Invite) -> Result<(), Problem> {
     if invite.expires_secs > now {
         return Ok(());
     }
-    let days = (now - invite.expires_secs) / 86_400;
-    Err(Problem::Refused(format!("the invite ended {days} days ago: ask the admin for another one")))
+    let days = counted((now - invite.expires_secs) / 86_400, "day");
+    Err(Problem::Refused(format!("the invite ended {days} ago: ask the admin for another one")))
 }
 
 /// Writes the certificates of the broker's authority, and says where.

@@ -16,8 +16,10 @@ mod network_key;
 #[cfg(any(test, not(feature = "lab")))]
 mod no_lab;
 mod output;
+mod plural;
 mod problem;
 mod progress;
+mod range;
 mod shown;
 mod sign;
 mod site;
@@ -28,7 +30,12 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(name = "seenit", version, about, max_term_width = 100)]
+#[command(
+    name = "seenit",
+    version,
+    about = "Ask whether anyone has seen a message before, and what they said about it",
+    max_term_width = 100
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -39,17 +46,29 @@ enum Command {
     #[command(flatten)]
     Site(site::Command),
     /// Build, inspect, query, count, unite, retouch and update filter files
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  seenit filter build --keys digests.txt --hex -o spam.filter\n  \
+            seenit filter query spam.filter --keys mine.txt --hex\n  seenit filter info spam.filter"
+    )]
     Filter(filter::Command),
     /// Print every signature of messages: seenit's own, and those of Razor, Pyzor, DCC and rspamd clients
     Sign(sign::Arguments),
     /// Train, ask and evaluate a model of the words of spam and of good mail
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  seenit words train --spam Maildir/.Junk --ham Maildir -o words.model\n  \
+            seenit words score words.model message.eml"
+    )]
     Words(words::Command),
     /// Join a network of sites, with the invite that its admin sent
     Join(join::Arguments),
     /// Form a network of sites: who belongs to it, how far each is believed, and where they meet
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  seenit network up --site seenit-data\n  seenit network invite mail.example.org\n  \
+            seenit network admit --pending\n  seenit network status"
+    )]
     Network(network::Command),
     #[cfg(feature = "lab")]
     /// Run the papers' experiments and compare each table with the printed one

@@ -9,6 +9,7 @@ mod remove;
 mod session;
 pub(crate) mod site_config;
 mod status;
+mod stuck;
 mod up;
 
 use std::path::PathBuf;

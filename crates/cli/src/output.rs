@@ -45,6 +45,7 @@ pub(crate) fn write_file(
 ) -> Result<(), Problem> {
     let write = || -> io::Result<()> {
         let path = target_of(path, inputs)?;
+        check_folder_of(&path)?;
         let file = NewFile::ordinary(&path)?;
         let progress = Progress::of_bytes("writing", bytes);
         let mut out = BufWriter::with_capacity(1 << 20, Counted { file: file.as_file(), progress });
@@ -54,6 +55,16 @@ pub(crate) fn write_file(
         file.put(&path).map(drop)
     };
     write().map_err(Problem::output(path))
+}
+
+/// Before a temporary name is tried there, which would stand in the error.
+fn check_folder_of(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            Err(io::Error::other(format!("there is no folder {}: make it first", folder.display())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A file that tells how far it is.

@@ -11,8 +11,10 @@ use seenit_ledger::OpenError;
 use seenit_ledger::private::PrivateError;
 use seenit_mailbox::MailError;
 use seenit_server::StartError;
+use seenit_server::accounts::AccountError;
 use seenit_server::broker::BrokerError;
 use seenit_server::config::ConfigError;
+use seenit_server::secrets::SecretError;
 use seenit_words::WordsError;
 
 use crate::client::AskError;
@@ -22,7 +24,7 @@ use crate::exit::Exit;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     /// Exit 65: a damaged, foreign or future file.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}{}", path.display(), remedy(error))]
     Format { path: PathBuf, error: FormatError },
     /// Exit 65: filters that cannot be united.
     #[error("{} and {}: {error}", first.display(), path.display())]
@@ -93,6 +95,9 @@ pub(crate) enum Problem {
     /// Exit 78: a configuration that is wrong.
     #[error("{0}")]
     Config(#[from] ConfigError),
+    /// Exit 77: a name that nobody has.
+    #[error("{0}")]
+    Unknown(String),
     /// Exit 2: an option that makes no sense.
     #[error("{0}")]
     Value(String),
@@ -191,6 +196,7 @@ impl Problem {
             Problem::Server { .. } | Problem::Value(_) => Exit::Usage,
             Problem::Token { .. } | Problem::Authority { .. } => Exit::Data,
             Problem::Config(_) => Exit::Config,
+            Problem::Unknown(_) => Exit::Refused,
             Problem::AdminFile { .. } | Problem::Refused(_) => Exit::Data,
             Problem::Broker(BrokerError::File { .. }) => Exit::NoInput,
             Problem::Broker(BrokerError::Address { .. }) => Exit::Usage,
@@ -201,6 +207,15 @@ impl Problem {
             Problem::Output { .. } | Problem::Private(_) => Exit::NoOutput,
             Problem::Io { .. } => Exit::BrokenOff,
         }
+    }
+}
+
+/// What to do about a filter file that is damaged.
+fn remedy(error: &FormatError) -> &'static str {
+    use FormatError::{HeaderDigest, Page, Table};
+    match error {
+        HeaderDigest | Table | Page(_) => "; copy it again or build it anew",
+        _ => "",
     }
 }
 
@@ -231,8 +246,18 @@ fn start_code(error: &StartError) -> Exit {
         StartError::Ledger(error) => open_code(error),
         StartError::Config(_) | StartError::Tls(_) => Exit::Config,
         StartError::Busy { .. } | StartError::Listen { .. } => Exit::InUse,
-        StartError::Private(_) => Exit::NoOutput,
+        StartError::Private(error) => private_code(error),
+        StartError::Accounts(AccountError::File(error)) | StartError::Secrets(SecretError::File(error)) => {
+            private_code(error)
+        }
         _ => Exit::NoMemory,
+    }
+}
+
+fn private_code(error: &PrivateError) -> Exit {
+    match error {
+        PrivateError::Damaged { .. } => Exit::Data,
+        _ => Exit::NoOutput,
     }
 }
 
@@ -241,6 +266,8 @@ fn open_code(error: &OpenError) -> Exit {
         OpenError::Locked(_) => Exit::InUse,
         OpenError::Private(_) => Exit::NoOutput,
         OpenError::Damaged { .. } | OpenError::JournalDamaged { .. } | OpenError::Rows(_) => Exit::Data,
+        OpenError::NoIdentity(_) => Exit::Data,
+        OpenError::NoDataFolder(_) | OpenError::NoBackup(_) => Exit::NoInput,
         OpenError::Geometry(_) => Exit::NoMemory,
         OpenError::File { error, .. } if error.kind() == io::ErrorKind::NotFound => Exit::NoInput,
         _ => Exit::BrokenOff,
@@ -251,7 +278,7 @@ fn open_code(error: &OpenError) -> Exit {
 pub(crate) fn of_mail(error: &MailError) -> Exit {
     match error {
         MailError::Open { error, .. } | MailError::Read { error, .. } if no_memory(error) => Exit::NoMemory,
-        MailError::Open { .. } => Exit::NoInput,
+        MailError::Open { .. } | MailError::Empty { .. } => Exit::NoInput,
         MailError::Index { .. } => Exit::Data,
         MailError::Read { error, .. } if is_damage(error) => Exit::Data,
         MailError::StdinTwice => Exit::Usage,

@@ -34,10 +34,24 @@ pub(crate) enum Command {
     /// Ask whether anyone has seen messages before, and what they said about them
     Check(check::Arguments),
     /// Report messages as spam
+    #[command(
+        after_help = "The exit code is 0 only when the server has acknowledged every message as durable.\n\
+        Examples:\n  seenit report spam.eml\n  seenit report Maildir/.Junk\n  \
+        seenit report --arf complaints.mbox\n  seenit report --as-is phishing-with-attached-message.eml"
+    )]
     Report(say::Arguments),
     /// Say that messages are good mail, whoever reported them as spam
+    #[command(
+        after_help = "The exit code is 0 only when the server has acknowledged every message as durable.\n\
+        `seenit explain` before it shows who reported the messages; after it they are disputed.\n\
+        Examples:\n  seenit revoke newsletter.eml\n  seenit revoke Maildir/.NotJunk"
+    )]
     Revoke(say::Arguments),
     /// Take back your own report or revocation of messages, without saying that they are good
+    #[command(
+        after_help = "The exit code is 0 only when the server has acknowledged every message as durable.\n\
+        Example: seenit withdraw mistake.eml"
+    )]
     Withdraw(say::Arguments),
     /// Count that recipients received messages
     See(see::Arguments),
@@ -52,23 +66,30 @@ pub(crate) enum Command {
     /// Show how a server is doing: how full it is, how often it errs, and its alarms
     Stats(stats::Arguments),
     /// List, add, change and remove accounts, and undo everything one said
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  seenit account list\n  \
+        seenit account add abuse-desk --role report --role revoke --weight 10\n  seenit account undo mx1"
+    )]
     Account(account::Command),
     /// Try every front end of a server with a message of its own
     Selftest(selftest::Arguments),
-    /// Rebuild the tallies of a data folder from its journal, at any size
+    /// Rebuild the tallies of a data folder from its journal, while no server runs on it
     Rebuild(rebuild::Arguments),
-    /// Put a backup of a data folder in place, under a new incarnation: names of records stay unique
+    /// Put a backup of a data folder in place. No new record gets the name of one that was lost
     Restore(restore::Arguments),
-    /// Confirm the time after the system clock has jumped
-    #[command(subcommand)]
+    /// Say that the system clock is right after it has jumped
+    #[command(subcommand, after_help = "Example: seenit clock confirm")]
     Clock(upkeep::Clock),
     /// Make a server write a snapshot now
     Snapshot(upkeep::Arguments),
     /// Check a configuration file and the files that it names, or show every key with its default
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  seenit config show > seenit.toml\n  seenit config check seenit.toml"
+    )]
     Config(config::Command),
-    /// Print the completion script for a shell
+    /// Print a script that completes the commands and options of seenit in a shell
     Completions(documents::Completions),
     /// Print or write the manual pages
     Man(documents::Man),

@@ -14,6 +14,7 @@ use seenit_words::{BITS_MAX, Options, Side};
 
 use crate::problem::Problem;
 use crate::progress::Progress;
+use crate::range::within;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -44,7 +45,7 @@ struct Training {
     #[arg(long, value_name = "PATH", required = true, num_args = 1..)]
     ham: Vec<PathBuf>,
     /// Bits of all bins together [default: 7 a word]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=BITS_MAX))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=BITS_MAX))]
     bits: Option<u64>,
     /// Bins of spam words, and as many of good words, 1 to 32
     #[arg(long, value_name = "L", default_value_t = Options::default().bins)]

@@ -104,6 +104,52 @@ fn what_answers_and_is_no_seenit_is_not_waited_for() {
     no_verdict(&check(proxy_limit), 65, "413");
     let proxy_down = "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>";
     no_verdict(&check(proxy_down), 75, "502");
+    let no_post =
+        "HTTP/1.0 501 Unsupported method ('POST')\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>";
+    no_verdict(&check(no_post), 76, "this is no seenit");
+    let plain = foreign("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    let by_tls = folder.run(&format!("check a.eml --server {}", plain.replace("http:", "https:")));
+    no_verdict(&by_tls, 76, "it does not speak TLS there; write http://");
+}
+
+#[test]
+fn a_data_folder_whose_files_are_damaged_or_open_is_not_out_of_memory() {
+    let folder = Folder::new();
+    Serving::start(&folder).stop();
+    let serve =
+        || folder.run("serve --data data --http 127.0.0.1:0 --pyzor off --razor off --dcc off --fuzzy off");
+    folder.write("data/accounts.json", "{");
+    private(&folder, "data/accounts.json", 0o600);
+    serve().refused(65, "accounts.json");
+    std::fs::remove_file(folder.path("data/accounts.json")).expect("ours");
+    let key = folder.read("data/secrets.key");
+    folder.write("data/secrets.key", "short");
+    private(&folder, "data/secrets.key", 0o600);
+    serve().refused(65, "has 5 bytes, and a key has 32");
+    folder.write("data/secrets.key", key);
+    private(&folder, "data/secrets.key", 0o644);
+    serve().refused(73, "chmod go=");
+}
+
+fn private(folder: &Folder, name: &str, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    let permissions = std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(folder.path(name), permissions).expect("ours");
+}
+
+#[test]
+fn a_configuration_that_is_not_there_is_no_wrong_configuration() {
+    let folder = Folder::new();
+    for command in ["serve --config nosuch.toml", "config check nosuch.toml", "rebuild --config nosuch.toml"]
+    {
+        folder.run(command).refused(66, "cannot open nosuch.toml");
+    }
+}
+
+#[test]
+fn a_code_stands_once_in_the_list_of_all() {
+    let help = Folder::new().run("--help").out;
+    assert_eq!(help.matches("\n   1  ").count(), 1, "{help}");
 }
 
 #[test]

@@ -184,3 +184,27 @@ fn newsletters_with_more_links_than_one_request_takes_are_all_protected() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert_eq!((&ran.json()["messages"], &ran.json()["failed"]), (&60.into(), &0.into()));
 }
+
+#[test]
+fn a_folder_without_messages_is_not_passed_over_in_silence() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    std::fs::create_dir_all(folder.path("empty")).expect("a folder");
+    for name in ["cur", "new", ".Junk/cur", ".Junk/new"] {
+        std::fs::create_dir_all(folder.path("Maildir").join(name)).expect("a folder");
+    }
+    folder.write("Maildir/.Junk/cur/1", mail(1));
+    let hint = "Maildir: there is no message in it (folders whose names begin with a dot are not searched: name them, \
+                e.g. Maildir/.Junk)";
+    for command in ["check", "report", "see", "explain", "protect", "sign"] {
+        let server = if command == "sign" { String::new() } else { format!(" --server {}", serving.url()) };
+        let ran = folder.run(&format!("{command} empty{server}"));
+        assert_eq!(ran.code, 66, "{command}: {}", ran.err);
+        assert!(ran.err.contains("empty: there is no message in it\n"), "{command}: {}", ran.err);
+        let ran = folder.run(&format!("{command} Maildir{server}"));
+        assert!(ran.err.contains(hint), "{command}: {}", ran.err);
+    }
+    let rows = serving.run("check --json empty").json();
+    assert_eq!(rows[0]["problem"], "there is no message in it", "{rows}");
+    assert_eq!(serving.run("report Maildir/.Junk").code, 0);
+}

@@ -166,7 +166,7 @@ fn a_broker_whose_store_was_wiped_has_all_back_after_up() {
     fs::remove_dir_all(admin.folder.path("admin/broker-jwt")).expect("ours");
     let changes = admin.changes().join("\n");
     for told in
-        ["started a broker", "_records", "_door", "OBJ_", "published 3 signed documents", "JWTs of 1 sites"]
+        ["started a broker", "_records", "_door", "OBJ_", "published 3 signed documents", "JWTs of 1 site"]
     {
         assert!(changes.contains(told), "{told} is not in:\n{changes}");
     }
@@ -238,6 +238,15 @@ fn a_removed_site_is_cut_off_without_a_reload_and_keeps_its_caps_when_it_comes_b
     assert!(changed.contains("ham 1, seen 77, before caps: spam 4, ham 2"), "{changed}");
 }
 
+/// Joins with an invite and is admitted.
+fn admin_admits(admin: &Admin, name: &str, invite: &str) -> Folder {
+    let site = Folder::new();
+    well(&site, &format!("join {invite}"));
+    well(&admin.folder, "network admit --pending");
+    well(&admin.folder, &format!("network admit {name}"));
+    site
+}
+
 #[test]
 fn what_cannot_be_joined_or_admitted_is_said_with_what_to_do() {
     let Some(admin) = Admin::up() else { return };
@@ -258,8 +267,8 @@ fn what_cannot_be_joined_or_admitted_is_said_with_what_to_do() {
     assert!(!site.path("seenit-data").exists(), "nothing was done");
     well(&site, &format!("join --force {invite}"));
     let folder = &admin.folder;
-    folder.run("network admit two").refused(2, "run `seenit network invite two`");
-    folder.run("network remove two").refused(2, "is the name or key of no member");
+    folder.run("network admit two").refused(77, "run `seenit network invite two`");
+    folder.run("network remove two").refused(77, "is the name or key of no member");
     folder.run("network admit --all").refused_as_usage();
     folder.run("network admit one").refused(65, "was not shown to you yet");
     well(folder, "network admit --pending");
@@ -272,6 +281,26 @@ fn what_cannot_be_joined_or_admitted_is_said_with_what_to_do() {
     let thief = Folder::new();
     well(&thief, &format!("join {}", admin.invite("one")));
     folder.run("network admit one --yes").refused(65, "there is a member called one already");
+    let shown = well(folder, "network admit --pending").out;
+    assert!(shown.contains("cannot be admitted: there is a member called one already"), "{shown}");
+    assert!(folder.run("network invite one").err.contains("one is a member already"));
+    // An invite that was used: whoever joins with it again is told, or the admin is.
+    let again = well(&site, &format!("join {invite}")).out;
+    assert!(again.contains("is a member of network") && !again.contains("Read these words"), "{again}");
+    let used = admin.invite("four");
+    let four = admin_admits(&admin, "four", &used);
+    let late = Folder::new();
+    well(&late, &format!("join {used}"));
+    let stuck = well(folder, "network admit --pending --json").json()["stuck"].take();
+    let of_four = stuck.as_array().expect("a list").iter().find(|one| one["name"] == "four").expect("listed");
+    assert!(of_four["problem"].as_str().expect("why").contains("a member called four already"), "{stuck}");
+    well(folder, "network remove four");
+    let shown = well(folder, "network admit --pending").out;
+    assert!(
+        shown.contains("its invite was used, replaced or has ended: run `seenit network invite four`"),
+        "{shown}"
+    );
+    drop(four);
     admin.stop_broker();
     let url = format!("nats://127.0.0.1:{}", admin.port);
     folder.run("network status").refused(75, &url);

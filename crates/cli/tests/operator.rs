@@ -110,7 +110,7 @@ fn accounts_do_what_their_roles_say_and_no_more() {
     assert_ne!(renewed.out, added.out);
     assert_eq!(as_mx1("report a.eml").code, 77, "the old token is nobody's");
     assert!(serving.run("account weight mx1 3").out.contains("weight 3 (fixed)"));
-    assert_eq!(serving.run("account undo mx1").out, "1 words of mx1 are taken back\n");
+    assert_eq!(serving.run("account undo mx1").out, "1 opinion of mx1 is taken back\n");
     assert_eq!(serving.verdict("a.eml").0, "unknown");
     assert_eq!(serving.run("account remove mx1").code, 0);
     serving.run("account remove mx1").refused(77, "mx1");
@@ -145,7 +145,7 @@ fn a_configuration_is_shown_and_its_bad_line_is_named() {
     folder.write("worse.toml", "[ledger]\n\nbulk_threshold = 1\n");
     folder.run("config check worse.toml").refused(78, "worse.toml:3: ledger.bulk_threshold = 1");
     folder.run(&format!("serve --data {DATA} --config worse.toml")).refused(78, "worse.toml:3: ");
-    folder.run("config check nowhere.toml").refused(78, "nowhere.toml");
+    folder.run("config check nowhere.toml").refused(66, "nowhere.toml");
 }
 
 #[test]
@@ -227,6 +227,138 @@ fn a_rebuilt_folder_of_another_size_says_the_same() {
 }
 
 #[test]
+fn a_journal_without_its_keys_is_not_served_with_new_ones() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    assert_eq!(serving.run("account add mx1 --role check").code, 0);
+    assert_eq!(serving.run("account secret mx1 pyzor").code, 0);
+    folder.write("1.eml", mail(1));
+    assert_eq!(serving.run("report 1.eml").code, 0);
+    serving.stop();
+    let serve = || folder.run(&format!("serve --data {DATA} --http 127.0.0.1:0 {HTTP_ALONE}"));
+    let aside =
+        |name: &str| std::fs::rename(folder.path(DATA).join(name), folder.path("aside")).expect("ours");
+    let back =
+        |name: &str| std::fs::rename(folder.path("aside"), folder.path(DATA).join(name)).expect("ours");
+    aside("identity.json");
+    let lost = "cannot open the data folder data: identity.json is missing, but there is a journal";
+    serve().refused(65, lost);
+    assert!(!folder.path(DATA).join("identity.json").exists(), "no new keys");
+    back("identity.json");
+    aside("secrets.key");
+    serve().refused(65, "secrets.key: it is missing, but there is a secrets.json");
+    back("secrets.key");
+    aside("accounts.json");
+    Serving::start(&folder).stop();
+    let log = String::from_utf8(folder.read("log")).expect("text");
+    assert!(log.contains("accounts.json is missing, but these reporters have spoken"), "{log}");
+    assert!(log.contains("mx1"), "{log}");
+}
+
+#[test]
+fn the_operator_s_account_is_built_in_and_says_so() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    for name in ["operator", "local"] {
+        let said = format!("{name} is built in and cannot be removed");
+        serving.run(&format!("account remove {name}")).refused(77, &said);
+    }
+    serving.run("account weight operator 3").refused(65, "the operator's opinion always weighs 10");
+    assert_eq!(serving.run("account weight operator 10").code, 0);
+}
+
+#[test]
+fn a_number_out_of_its_range_is_refused_in_words() {
+    let folder = Folder::new();
+    for (command, says) in [
+        ("check --see -1 a.eml", "must be a number from 0 to "),
+        ("account weight mx1 -1", "must be a number from 0 to 10"),
+        ("account weight mx1 11", "must be a number from 0 to 10"),
+        ("account add mx1 --weight many", "must be a number from 0 to 10"),
+        ("see --recipients 0 a.eml", "must be a number, 1 or more"),
+        ("network admit one --spam -1", "must be a number from 0 to "),
+    ] {
+        let ran = folder.run(command);
+        ran.refused_as_usage();
+        assert!(ran.err.contains(says), "{command}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_stale_token_is_named_by_where_it_came_from() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    folder.write("stale", "seenit_stale\n");
+    serving.run("stats --token-file stale").refused(77, "the token is from --token-file stale");
+    let mut command = folder.command(&format!("stats --server {}", serving.url()));
+    let ran = command.env("SEENIT_TOKEN", "seenit_stale").output().expect("seenit runs");
+    let said = String::from_utf8(ran.stderr).expect("text");
+    assert!(said.contains("the token is from SEENIT_TOKEN"), "{said}");
+    assert!(said.contains("a restart of the server makes a new operator token"), "{said}");
+}
+
+#[test]
+fn a_pyzor_secret_comes_with_the_line_that_a_client_needs() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    assert_eq!(serving.run("account add mx1").code, 0);
+    let ran = serving.run("account secret mx1 pyzor");
+    assert!(ran.err.contains("HOST : PORT : mx1 : ,SECRET"), "{}", ran.err);
+    assert_eq!(ran.out.lines().count(), 1, "the secret alone: {}", ran.out);
+}
+
+#[test]
+fn what_is_wrong_with_a_configuration_is_said_with_what_to_write() {
+    let folder = Folder::new();
+    for (text, says) in [
+        ("[http]\nlissten = []\n", "a.toml:2: http.lissten: unknown key: did you mean `listen`?"),
+        ("[http]\nquorum = 3\n", "a.toml:2: http.quorum: unknown key: `quorum` belongs in [ledger]"),
+        ("[legder]\n", "unknown section `legder`: did you mean [ledger]?"),
+        ("[ledger]\nquorum = \"ten\"\n", "ledger.quorum: must be a whole number, not text \"ten\""),
+        ("[http]\nlisten = [\"127.0.0.1\"]\n", "must be an address with a port"),
+    ] {
+        folder.write("a.toml", text);
+        folder.run("config check a.toml").refused(78, says);
+    }
+    folder.write("a.toml", b"[http]\n# \xff\n");
+    folder.run("config check a.toml").refused(78, "it is not UTF-8 text");
+}
+
+#[test]
+fn what_is_not_there_is_said_before_anybody_is_asked() {
+    let folder = Folder::new();
+    folder.write("keys", "a\nb\n");
+    folder.run("explain --kind pyzor --digest zz").refused(65, "a digest is hexadecimal digits");
+    folder.run("stats --server http://127.0.0.1:9 --ca nosuch.pem").refused(66, "cannot open nosuch.pem");
+    let filter = folder.run("filter build --keys keys -o nosuch/x.filter");
+    filter.refused(73, "cannot write nosuch/x.filter: there is no folder nosuch: make it first");
+    let no_network = "cannot open admin/admin.key: there is no network in this folder; make one with";
+    folder.run("network status").refused(66, no_network);
+}
+
+#[test]
+fn every_group_of_commands_has_an_example_and_each_verb_its_own() {
+    let folder = Folder::new();
+    for group in ["account", "network", "filter", "words", "config", "clock"] {
+        let help = folder.run(&format!("{group} --help")).out;
+        assert!(help.contains("Example") && help.contains(&format!("seenit {group} ")), "{help}");
+    }
+    assert!(!folder.run("revoke --help").out.contains("seenit report "));
+    assert!(folder.run("explain --help").out.contains("possible values: exact1, "));
+}
+
+#[test]
+fn a_file_or_a_maildir_is_no_data_folder() {
+    let folder = Folder::new();
+    folder.write("file", "");
+    folder.write("1.eml", mail(1));
+    std::fs::create_dir_all(folder.path("Maildir/cur")).expect("a folder");
+    folder.run("serve --data file --http 127.0.0.1:0").refused(65, "file: this is no folder");
+    let said = "Maildir is no data folder of seenit (it has no identity.json)";
+    folder.run("check --local Maildir 1.eml").refused(66, said);
+}
+
+#[test]
 fn a_backup_that_is_put_back_gives_no_name_of_a_record_twice() {
     let folder = Folder::new();
     for number in 1..=3 {
@@ -241,12 +373,16 @@ fn a_backup_that_is_put_back_gives_no_name_of_a_record_twice() {
     first.stop();
     let restore = format!("restore backup --data {DATA} --json");
     folder.run(&restore).refused(66, "backup/identity.json");
+    std::fs::create_dir(folder.path("elsewhere")).expect("a folder");
+    let no_backup = "cannot restore from elsewhere: it is no data folder of seenit (no identity.json in it)";
+    folder.run(&format!("restore elsewhere --data {DATA}")).refused(66, no_backup);
     let copied =
         std::process::Command::new("cp").args(["-a", DATA, "backup"]).current_dir(folder.path("")).status();
     assert!(copied.expect("cp runs").success());
     folder.run(&restore).refused(65, "there is data in it already");
     let second = Serving::start(&folder);
     folder.run(&format!("restore --data {DATA}")).refused(69, "another seenit is using this folder");
+    folder.run(&restore).refused(69, "data: another seenit is using this folder: stop it first");
     let lost = name(&second, "2.eml");
     second.stop();
     std::fs::rename(folder.path(DATA), folder.path("old")).expect("moved away");

@@ -73,6 +73,8 @@ fn what_is_off_is_said_to_be_off_and_has_not_failed() {
     let serving = Serving::start_with(&folder, some);
     let ran = selftest(&serving, "");
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    let summary = format!("HTTP, Pyzor and DCC work at {}; Razor and rspamd are off.\n", serving.url());
+    assert!(ran.out.ends_with(&summary), "{}", ran.out);
     let off: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("off    ")).collect();
     assert!(off[0].starts_with("off    Razor: ") && off[1].starts_with("off    rspamd: "), "{off:?}");
     assert!(ran.out.contains("works  Pyzor: reported, it is spam\n") && !ran.out.contains("FAILS"));

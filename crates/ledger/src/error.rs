@@ -106,8 +106,22 @@ pub enum OpenError {
     #[error(transparent)]
     Private(PrivateError),
     /// Another process has it.
-    #[error("{}: another seenit is using this folder", .0.display())]
+    #[error("{}: another seenit is using this folder: stop it first, or name another folder with --data", .0.display())]
     Locked(PathBuf),
+    /// A journal whose keys are lost.
+    #[error(
+        "cannot open the data folder {name}: identity.json is missing, but there is a journal; without its keys \
+         nothing in it can be read. Put identity.json back from a backup (seenit restore), or move {name} away to \
+         begin anew",
+        name = .0.display()
+    )]
+    NoIdentity(PathBuf),
+    /// A folder that no server ever used.
+    #[error("{} is no data folder of seenit (it has no identity.json)", .0.display())]
+    NoDataFolder(PathBuf),
+    /// The same, as a backup.
+    #[error("cannot restore from {}: it is no data folder of seenit (no identity.json in it)", .0.display())]
+    NoBackup(PathBuf),
     /// The store inside the folder.
     #[error("{}: the journal cannot be opened: {error}", path.display())]
     Journal {
@@ -203,7 +217,10 @@ pub enum WriteError {
     #[error("the journal cannot be written: {0}")]
     Journal(#[source] Cause),
     /// The tally holds as many signatures as it was made for.
-    #[error("the ledger is full: {held} signatures of {capacity}; raise `capacity` and run `seenit rebuild`")]
+    #[error(
+        "the tally is full: {held} of {capacity} signatures, and too few of them are of earlier generations, which \
+         could be forgotten; set [ledger] capacity higher and restart the server: what was reported so far is kept"
+    )]
     Full {
         /// Signatures it holds.
         held: u64,
@@ -282,7 +299,7 @@ pub enum WriteError {
     #[error("the ledger is being closed")]
     Closed,
     /// Nothing to write.
-    #[error("there is no signature in it that could be anybody's opinion")]
+    #[error("it has too little text to be told from other messages")]
     Empty,
     /// More than one write takes.
     #[error("a write has at most {most} cases, not {cases}")]

@@ -44,7 +44,10 @@ impl Shared {
         alarms.extend(self.state().full.as_ref().map(|error| format!("reports are refused: {error}")));
         match (self.kept_too_short(), full_in_days) {
             (Some(sentence), _) => alarms.push(sentence),
-            (None, Some(days)) if days <= ALARM_DAYS => alarms.push(self.soon_full(days, fill)),
+            // That it is full is an alarm of its own.
+            (None, Some(days)) if days <= ALARM_DAYS && alarms.is_empty() => {
+                alarms.push(self.soon_full(days, fill))
+            }
             _ => {}
         }
         Fullness { kept_generations: self.kept_generations(), full_in_days, alarms }
@@ -80,8 +83,8 @@ impl Shared {
         let days = if self.config.generation_secs == DAY_SECS { "days" } else { "generations" };
         let capacity = self.config.capacity;
         Some(format!(
-            "records are kept for {kept} {days}, not {wanted}: the tally of {capacity} signatures is full; raise \
-             `capacity` to {enough} and run `seenit rebuild`, which brings back those that have not expired"
+            "records are kept for {kept} {days}, not {wanted}: the tally of {capacity} signatures is full; set \
+             [ledger] capacity to {enough} and restart the server, which brings back those that have not expired"
         ))
     }
 
@@ -92,7 +95,7 @@ impl Shared {
         let when = if days < 1.0 { "less than a day".to_owned() } else { format!("about {days:.0} days") };
         format!(
             "the tally of {} signatures is full in {when}: it holds {} and gets {rate} new ones a generation; from \
-             then on the oldest records are forgotten early; raise `capacity` to {enough} and run `seenit rebuild`",
+             then on the oldest records are forgotten early; set [ledger] capacity to {enough} and restart the server",
             fill.capacity, fill.held
         )
     }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::error::{Cause, OpenError};
+use crate::open::JOURNAL_FOLDER;
 use crate::private;
 use crate::seen::{SeenKey, key_at};
 
@@ -150,6 +151,10 @@ impl Identity {
     pub(crate) fn open(folder: &Path, now_secs: u64) -> Result<Self, OpenError> {
         match Identity::read(folder) {
             Err(OpenError::File { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                // With new keys the server would start well, and know nothing of what the journal holds.
+                if has_files(&folder.join(JOURNAL_FOLDER)) {
+                    return Err(OpenError::NoIdentity(folder.to_owned()));
+                }
                 let identity = Identity::random(now_secs).map_err(OpenError::file(folder))?;
                 identity.save(folder)?;
                 Ok(identity)
@@ -163,8 +168,21 @@ impl Identity {
         let path = folder.join(FILE);
         let bytes = fs::read(&path).map_err(OpenError::file(&path))?;
         let damaged = |why: Cause| OpenError::Damaged { path: path.clone(), why };
-        let stored: Stored = serde_json::from_slice(&bytes).map_err(|error| damaged(Cause::new(error)))?;
+        let advised = |why: serde_json::Error| {
+            damaged(Cause::from(format!(
+                "the site's keys cannot be read: {why}; put the file back from a backup (seenit restore)"
+            )))
+        };
+        let stored: Stored = serde_json::from_slice(&bytes).map_err(advised)?;
         Identity::from_stored(&stored).map_err(|why| damaged(why.into()))
+    }
+
+    /// Reads the identity of a folder that must be a site already.
+    pub(crate) fn of_site(folder: &Path) -> Result<Self, OpenError> {
+        if folder.is_dir() && !folder.join(FILE).exists() {
+            return Err(OpenError::NoDataFolder(folder.to_owned()));
+        }
+        Identity::read(folder)
     }
 
     fn random(now_secs: u64) -> io::Result<Self> {
@@ -305,6 +323,10 @@ impl Identity {
     pub(crate) fn hash_key(&self) -> [u8; 16] {
         *self.hash_key
     }
+}
+
+fn has_files(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// The number of a record that was durable, kept beside the journal: a store that lost its end without a word is found

@@ -514,7 +514,12 @@ fn alarms(stats: &Stats, config: &LedgerConfig, promoted: u64, texts: u64) -> Ve
         }
     };
     if stats.alarms.is_empty() {
-        fill("signatures", stats.signatures, stats.capacity, "raise `capacity` and run `seenit rebuild`");
+        fill(
+            "signatures",
+            stats.signatures,
+            stats.capacity,
+            "set [ledger] capacity higher and restart the server",
+        );
     }
     fill("seen signatures", stats.seen, stats.seen_capacity, "raise `seen_capacity` and restart");
     fill(
@@ -527,8 +532,8 @@ fn alarms(stats: &Stats, config: &LedgerConfig, promoted: u64, texts: u64) -> Ve
         "texts",
         texts,
         config.near_capacity,
-        "beyond that more good texts are taken for replicas of spam by accident; raise `near_capacity` and run \
-         `seenit rebuild`",
+        "beyond that more good texts are taken for replicas of spam by accident; set [ledger] near_capacity \
+         higher and restart the server",
     );
     if stats.seen_rate > config.rate {
         let rate = stats.seen_rate;
@@ -539,7 +544,10 @@ fn alarms(stats: &Stats, config: &LedgerConfig, promoted: u64, texts: u64) -> Ve
     }
     let uncounted = [
         (stats.heard_beyond_share, "their site has had its share of new signatures (`reporter_percent`)"),
-        (stats.heard_beyond_capacity, "the ledger is full: raise `capacity` and run `seenit rebuild`"),
+        (
+            stats.heard_beyond_capacity,
+            "the tally is full: set [ledger] capacity higher and restart the server",
+        ),
         (
             stats.heard_unreadable,
             "they cannot be read: a site runs another version, or sends what it should not",

@@ -26,8 +26,9 @@ pub struct Local {
 impl Local {
     /// Reads the snapshot of a data folder. A server may be running on it.
     pub fn open(folder: &Path) -> Result<Self, OpenError> {
+        // First: advice on the rights of somebody's Maildir would be wrong.
+        let identity = Identity::of_site(folder)?;
         private::check_private(folder)?;
-        let identity = Identity::read(folder)?;
         let path = folder.join(FILES[0]);
         let damaged = |why: Cause| OpenError::Damaged { path: path.clone(), why };
         let unreadable = |error: SnapshotError| damaged(Cause::new(error));

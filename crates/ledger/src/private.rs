@@ -63,6 +63,10 @@ pub fn folder(path: &Path) -> Result<(), PrivateError> {
     if !path.exists() {
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
     }
+    if !path.is_dir() {
+        let why = "this is no folder: name one, or a place where one can be made".into();
+        return Err(PrivateError::Damaged { path: path.to_owned(), why });
+    }
     match check_private(path) {
         Err(PrivateError::Open { .. }) if fs::read_dir(path).map_err(failed)?.next().is_none() => {
             fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(failed)

@@ -163,7 +163,9 @@ pub(crate) fn alarm(rate: &FilterRate) -> Option<String> {
     let what = match rate.name {
         "seen" => "no message is called bulk by its count, and counts are not told",
         "bulk" => "no message is called bulk by its mark",
-        "near" => "no text is called a replica of spam; raise `near_capacity` and run `seenit rebuild`",
+        "near" => {
+            "no text is called a replica of spam; set [ledger] near_capacity higher and restart the server"
+        }
         _ => "nothing is called spam or ham that the journal does not confirm; run `seenit rebuild`",
     };
     let FilterRate { name, promised_rate, present_rate, interval: [low, high], .. } = rate;

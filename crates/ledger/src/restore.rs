@@ -37,8 +37,13 @@ pub fn restore(
     config: LedgerConfig,
     clock: Arc<dyn Clock>,
 ) -> Result<Restored, OpenError> {
-    Identity::read(backup)?;
+    Identity::of_site(backup).map_err(|error| match error {
+        OpenError::NoDataFolder(path) => OpenError::NoBackup(path),
+        other => other,
+    })?;
     let _unused = unused(backup)?;
+    // Before anybody is told to move it away.
+    drop(unused(folder)?);
     if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
         let name = folder.display();
         let why =
@@ -68,7 +73,7 @@ pub fn restore_in_place(
     config: LedgerConfig,
     clock: Arc<dyn Clock>,
 ) -> Result<Restored, OpenError> {
-    let incarnation_before = Identity::read(folder)?.incarnation().id;
+    let incarnation_before = Identity::of_site(folder)?.incarnation().id;
     let ledger = Ledger::open(folder, config, clock)?;
     let begun = ledger.ask_and_wait(|reply| Job::ChangeIncarnation(IncarnationChange::Restored, reply));
     let begun = begun.and_then(|()| ledger.snapshot());

@@ -108,6 +108,10 @@ fn a_larger_capacity_brings_back_what_was_forgotten_early() {
     let (folder, hands) = (private_folder(), Hands::at(FIRST_DAY * DAY));
     drop(filled(folder.path(), &hands));
     let larger = LedgerConfig { capacity: 5000, ..small() };
+    // A restart is enough, as the alarm says, and a rebuild does no more.
+    let restarted = open_with(folder.path(), &hands, larger.clone());
+    assert_eq!(remembered(&restarted, 12), (0..12).collect::<Vec<_>>());
+    drop(restarted);
     seenit_ledger::rebuild(folder.path(), larger.clone(), hands.clone(), || ()).expect("rebuilt");
     let again = open_with(folder.path(), &hands, larger);
     assert_eq!(remembered(&again, 12), (0..12).collect::<Vec<_>>());
@@ -135,6 +139,7 @@ fn a_day_that_fills_the_tally_alone_is_refused_loudly_until_the_next_day() {
     assert!(matches!(ledger.ready(), Err(WriteError::Full { .. })));
     let alarms = ledger.stats().alarms;
     assert!(alarms.iter().any(|alarm| alarm.starts_with("reports are refused")), "{alarms:?}");
+    assert!(!alarms.iter().any(|alarm| alarm.contains("is full in")), "it is full now: {alarms:?}");
     assert_eq!(ledger.see(&[exact(5)], 1), Ok(()), "what is seen is counted all the same");
     next_day(&ledger, &hands);
     assert!(ledger.ready().is_ok(), "there is something to be forgotten now");
@@ -182,7 +187,7 @@ fn a_tally_that_will_be_full_is_an_alarm_days_before() {
     let (day, days) = warned.expect("an alarm");
     assert!(day <= 8 && (4.0..=7.0).contains(&days), "on day {day}: full in {days} days");
     let alarms = ledger.stats().alarms;
-    assert!(alarms.iter().any(|alarm| alarm.contains("raise `capacity` to ")), "{alarms:?}");
+    assert!(alarms.iter().any(|alarm| alarm.contains("set [ledger] capacity to ")), "{alarms:?}");
     assert_eq!(remembered(&ledger, 14).len(), 13, "the first day made room");
 }
 

@@ -23,6 +23,14 @@ pub enum MailError {
         /// What the system said.
         error: io::Error,
     },
+    /// A folder that was named, with no file in it that could be mail.
+    #[error("{}: {}", path.display(), self.why())]
+    Empty {
+        /// Which.
+        path: PathBuf,
+        /// A folder in it that is not searched because of its name.
+        hidden: Option<PathBuf>,
+    },
     /// Standard input was named more than once, but can be read only once.
     #[error("standard input (-) was named more than once, but can be read only once")]
     StdinTwice,
@@ -44,6 +52,11 @@ impl MailError {
         match self {
             MailError::Open { error, .. } => format!("cannot open it: {error}"),
             MailError::Read { error, .. } => format!("cannot read it: {error}"),
+            MailError::Empty { hidden: None, .. } => "there is no message in it".into(),
+            MailError::Empty { hidden: Some(folder), .. } => format!(
+                "there is no message in it (folders whose names begin with a dot are not searched: name them, e.g. {})",
+                folder.display()
+            ),
             MailError::StdinTwice | MailError::Index { .. } => self.to_string(),
         }
     }

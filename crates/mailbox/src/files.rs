@@ -42,6 +42,11 @@ enum Source {
         path: PathBuf,
         error: io::Error,
     },
+    /// A folder that the caller named, with nothing in it that is read.
+    Empty {
+        path: PathBuf,
+        hidden: Option<PathBuf>,
+    },
 }
 
 /// Files below a folder that were passed over: links that lead nowhere or round in a circle, and files that were gone
@@ -82,9 +87,10 @@ impl<'a> Mailbox<'a> {
     /// `-` is standard input. A folder with `cur` and `new` is a Maildir, any other is walked, without its dot files.
     /// Only regular files are taken from folders: a pipe among them would wait for ever.
     ///
-    /// The first path that cannot be looked at is an error.
+    /// The first path that cannot be looked at is an error. A folder may be empty.
     pub fn find(paths: &[PathBuf]) -> Result<Self, MailError> {
         let mut mailbox = Mailbox::find_or_failures(paths)?;
+        mailbox.sources.retain(|source| !matches!(source, Source::Empty { .. }));
         let is_unreadable = |source: &Source| matches!(source, Source::Unreadable { .. });
         match mailbox.sources.iter().position(is_unreadable).map(|at| mailbox.sources.swap_remove(at)) {
             Some(Source::Unreadable { path, error }) => Err(MailError::Open { path, error }),
@@ -92,7 +98,7 @@ impl<'a> Mailbox<'a> {
         }
     }
 
-    /// The same, and a path that cannot be looked at is told by
+    /// The same, and a path that cannot be looked at, or a folder without files, is told by
     /// [`each_message_or_failure`](Mailbox::each_message_or_failure) when its turn comes.
     pub fn find_or_failures(paths: &[PathBuf]) -> Result<Self, MailError> {
         let is_pipe = |path: &&PathBuf| path.as_os_str() == "-";
@@ -113,7 +119,7 @@ impl<'a> Mailbox<'a> {
     /// The bytes of all files, as they lie on the disk; nothing is known of standard input.
     pub fn bytes(&self) -> u64 {
         let bytes = |source: &Source| match source {
-            Source::StandardInput | Source::Unreadable { .. } => 0,
+            Source::StandardInput | Source::Unreadable { .. } | Source::Empty { .. } => 0,
             Source::File { bytes, .. } => *bytes,
         };
         self.sources.iter().map(bytes).sum()
@@ -147,6 +153,11 @@ impl<'a> Mailbox<'a> {
                 Source::Unreadable { path, error } => {
                     let error = io::Error::new(error.kind(), error.to_string());
                     visit(&path.display().to_string(), Err(MailError::open(path)(error)))?;
+                    continue;
+                }
+                Source::Empty { path, hidden } => {
+                    let error = MailError::Empty { path: path.clone(), hidden: hidden.clone() };
+                    visit(&path.display().to_string(), Err(error))?;
                     continue;
                 }
                 Source::File { path, bytes, named } => (path, bytes, named),
@@ -185,8 +196,13 @@ impl Walk {
     fn named(&mut self, path: &Path) {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => {
+                let before = self.sources.len();
                 if let Err(error) = self.folder(path) {
                     self.unreadable(path, error);
+                }
+                if self.sources.len() == before {
+                    let (path, hidden) = (path.to_owned(), hidden_folder(path));
+                    self.sources.push(Source::Empty { path, hidden });
                 }
             }
             Ok(metadata) => {
@@ -255,6 +271,15 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
     entries.sort_unstable();
     Ok(entries)
+}
+
+/// The first folder in a folder that [`entries`] leaves out because of its dot.
+fn hidden_folder(folder: &Path) -> Option<PathBuf> {
+    let paths = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    let is_hidden = |path: &PathBuf| {
+        path.is_dir() && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+    };
+    paths.filter(is_hidden).min()
 }
 
 /// A file that tells how far it has been read.

@@ -156,6 +156,11 @@ impl Accounts {
         Ok(Accounts { file, limits: limits.clone(), table, changing: Mutex::new(()) })
     }
 
+    /// Where the accounts would be kept, if there is no such file.
+    pub(crate) fn missing_file(&self) -> Option<&Path> {
+        (!self.file.exists()).then_some(self.file.as_path())
+    }
+
     /// Who holds this token.
     pub fn holder(&self, token: &[u8]) -> Option<Arc<Account>> {
         self.holder_of(TokenHash::of(token))

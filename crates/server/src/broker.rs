@@ -43,7 +43,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-pub use admission::{SiteLogin, deposit};
+pub use admission::{SiteLogin, deposit, is_admitted};
 pub use arrivals::{Arrivals, Gone};
 pub use connect::{Login, Servers};
 pub(crate) use connect::{check_address, check_authority, check_credentials};

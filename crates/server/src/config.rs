@@ -7,6 +7,7 @@ mod ledger_keys;
 mod listen;
 mod network;
 mod place;
+mod plain_words;
 mod section;
 mod sections;
 
@@ -214,7 +215,8 @@ fn read_text(path: &Path) -> io::Result<String> {
             readable::bytes(FILE_BYTES_MAX)
         )));
     }
-    fs::read_to_string(path)
+    String::from_utf8(fs::read(path)?)
+        .map_err(|_| io::Error::other("it is not UTF-8 text: save it in that encoding"))
 }
 
 #[cfg(test)]

@@ -50,6 +50,11 @@ const FILE: &str = "secrets.json";
 /// The key they are sealed under.
 const KEY_FILE: &str = "secrets.key";
 
+/// What is wrong where only the key is gone, and what to do.
+const KEY_LOST: &str = "it is missing, but there is a secrets.json; without the key no secret in it can be read. Put \
+    secrets.key back from a backup, or move secrets.json away and give the accounts new secrets \
+    (seenit account secret)";
+
 const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 24;
 
@@ -123,7 +128,6 @@ struct Sealed(BTreeMap<String, BTreeMap<Protocol, String>>);
 impl Secrets {
     /// Reads the secrets in a folder. The key is made when there is none.
     pub fn open(folder: &Path) -> Result<Self, SecretError> {
-        let key = read_or_make_key(&folder.join(KEY_FILE))?;
         let file = folder.join(FILE);
         let sealed = match private_file::read(&file, FILE_BYTES_MAX)? {
             None => Sealed::default(),
@@ -131,6 +135,11 @@ impl Secrets {
                 serde_json::from_slice(&bytes).map_err(|error| damaged(&file, error.to_string()))?
             }
         };
+        let key_file = folder.join(KEY_FILE);
+        if !sealed.0.is_empty() && !key_file.exists() {
+            return Err(damaged(&key_file, KEY_LOST.to_owned()).into());
+        }
+        let key = read_or_make_key(&key_file)?;
         let cipher = XChaCha20Poly1305::new(key.as_slice().try_into().expect("a key has as many bytes"));
         let sealed = ArcSwap::from_pointee(sealed);
         Ok(Secrets { file, cipher, sealed, changing: Mutex::new(()), changes: Default::default() })

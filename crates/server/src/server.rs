@@ -193,6 +193,7 @@ impl Server {
             }
         };
         let accounts = Arc::new(Accounts::open(&self.data, &self.config.limits, reporter)?);
+        warn_of_lost_accounts(&accounts, &ledger);
         Ok(Arc::new(Backend {
             networks: Networks::new(&self.config.limits),
             metrics: Metrics::new(),
@@ -213,6 +214,22 @@ impl Server {
             accounts,
             secrets: Secrets::open(&self.data)?,
         }))
+    }
+}
+
+/// Accounts come and go, and what they said stays. But if nobody at all holds a token, and somebody spoke who is not
+/// built in, the file was lost more likely than all were removed.
+fn warn_of_lost_accounts(accounts: &Accounts, ledger: &Ledger) {
+    let Some(file) = accounts.missing_file() else { return };
+    let reporters = ledger.reporters().into_iter().filter(|reporter| !reporter.id.is_local());
+    let lost: Vec<String> = reporters.map(|reporter| reporter.name).collect();
+    if !lost.is_empty() {
+        tracing::warn!(
+            reporters = lost.join(" "),
+            "{} is missing, but these reporters have spoken: their tokens do not work any more; put the file back from \
+             a backup, or add the accounts again (seenit account add)",
+            file.display()
+        );
     }
 }
 

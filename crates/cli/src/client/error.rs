@@ -75,6 +75,8 @@ impl AskError {
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
                 AskError::NotNow { url, status: status.as_u16(), why }
             }
+            // A web server that takes no POST will not learn it.
+            StatusCode::NOT_IMPLEMENTED if told.is_none() => AskError::Foreign { url, why },
             _ if status.is_server_error() => AskError::NotNow { url, status: status.as_u16(), why },
             _ if told.is_some() || is_refusal(status) => {
                 let by = if told.is_some() { By::Seenit } else { By::SomethingBefore };
@@ -95,6 +97,10 @@ impl AskError {
             let host = url.rsplit_once("://").map_or(url, |(_, host)| host);
             let host = host.split_once('/').map_or(host, |(host, _)| host).to_owned();
             return AskError::Distrusted { url: url.to_owned(), host, why };
+        }
+        if trust::is_plain(error) {
+            let why = "it does not speak TLS there; write http://";
+            return AskError::foreign(url, why);
         }
         let url = url.to_owned();
         match error {

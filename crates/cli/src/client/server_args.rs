@@ -99,7 +99,7 @@ impl ServerArgs {
         if let Some(path) = &self.token_file {
             return read_token(path).map(Some);
         }
-        if let Some(token) = std::env::var("SEENIT_TOKEN").ok().filter(|token| !token.is_empty()) {
+        if let Some(token) = env_token() {
             let name = Path::new("SEENIT_TOKEN");
             return check_token(&token).map(Some).ok_or_else(|| Problem::Token { path: name.to_owned() });
         }
@@ -127,7 +127,15 @@ impl ServerArgs {
     /// What to do about a refusal for want of a token.
     pub(super) fn token_hint(&self, had_one: bool) -> Option<String> {
         if had_one {
-            return Some("the server may have been started anew, or the account has another token".into());
+            let from = match &self.token_file {
+                Some(file) => format!("--token-file {}", file.display()),
+                None if env_token().is_some() => "SEENIT_TOKEN".into(),
+                None => "the file that `seenit serve` wrote".into(),
+            };
+            return Some(format!(
+                "the token is from {from}: the account may have another one by now, and a restart of the server \
+                 makes a new operator token"
+            ));
         }
         let looked = self.operator_files().ok().and_then(|files| files.into_iter().next());
         Some(match looked {
@@ -139,6 +147,10 @@ impl ServerArgs {
             None => "give --token-file or set SEENIT_TOKEN".into(),
         })
     }
+}
+
+fn env_token() -> Option<String> {
+    std::env::var("SEENIT_TOKEN").ok().filter(|token| !token.is_empty())
 }
 
 fn read_token(path: &Path) -> Result<String, Problem> {

@@ -26,7 +26,7 @@ pub(super) fn tls(ca: Option<&Path>) -> Result<TlsConfig, Problem> {
 }
 
 /// The certificates in a file, each of which can be an authority.
-fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, Problem> {
+pub(super) fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, Problem> {
     let bytes = fs::read(path).map_err(Problem::input(path))?;
     let wrong = |why: String| Problem::Authority { path: path.to_owned(), why };
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
@@ -67,15 +67,25 @@ pub(super) fn distrust(error: &ureq::Error) -> Option<String> {
     Some(why)
 }
 
-/// What rustls said of a certificate: ureq hands it on inside an I/O error.
+/// Whether what answers does not speak TLS.
+pub(super) fn is_plain(error: &ureq::Error) -> bool {
+    use rustls::{Error, InvalidMessage};
+    matches!(tls_error(error), Some(Error::InvalidMessage(InvalidMessage::InvalidContentType)))
+}
+
+/// What rustls said of a certificate.
 fn certificate_error(error: &ureq::Error) -> Option<CertificateError> {
-    let said = match error {
-        ureq::Error::Rustls(said) => said,
-        ureq::Error::Io(error) => error.get_ref()?.downcast_ref::<rustls::Error>()?,
-        _ => return None,
-    };
-    match said {
+    match tls_error(error)? {
         rustls::Error::InvalidCertificate(why) => Some(why.clone()),
+        _ => None,
+    }
+}
+
+/// What rustls said: ureq hands it on inside an I/O error.
+fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
+    match error {
+        ureq::Error::Rustls(said) => Some(said),
+        ureq::Error::Io(error) => error.get_ref()?.downcast_ref::<rustls::Error>(),
         _ => None,
     }
 }

@@ -12,7 +12,7 @@ use super::Common;
 pub(crate) struct ReplicasArgs {
     #[command(flatten)]
     pub(super) common: Common,
-    /// The seed of the order in which messages arrive; the account also has the seeds after it
+    /// Seed of the random order in which messages arrive; the report also shows the results of the next seeds
     #[arg(long, value_name = "SEED", default_value_t = Options::default().shuffle)]
     shuffle: u64,
     /// Let messages arrive as the index lists them

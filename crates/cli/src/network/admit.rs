@@ -11,8 +11,10 @@ use serde_json::{Value, json};
 
 use super::folder::{Folder, Open};
 use super::session::Session;
+use super::stuck::{Stuck, stuck};
 use super::{Common, broker, documents};
 use crate::problem::Problem;
+use crate::range::within;
 
 /// How far a site is believed unless told otherwise. Nobody is believed alone: with 5 points a site alone does not
 /// reach a quorum of 10, and two of them do. And with 2 points of ham nobody vetoes a full report alone: spam needs
@@ -38,10 +40,10 @@ pub(crate) struct Arguments {
     /// Show who asks to be let in, with six words each; admits nobody
     #[arg(long, conflicts_with_all = ["name", "all"])]
     pending: bool,
-    /// Let all in who ask
+    /// Admit all who ask; only if you compared the words of each
     #[arg(long, requires = "yes", conflicts_with = "name")]
     all: bool,
-    /// Admit without --pending first, because you have compared the words or need not
+    /// Admit without --pending first; only if you compared the words yourself
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -52,13 +54,13 @@ pub(crate) struct Arguments {
 #[derive(Args)]
 struct Wanted {
     /// Most points of spam that its opinions add to a signature at another site [default: 5, half a quorum]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(0..=u32::MAX))]
     spam: Option<u32>,
     /// Most points of ham [default: 2]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(0..=u32::MAX))]
     ham: Option<u32>,
     /// Most recipients that it counts for at another site [default: 1000000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(0..=u64::MAX))]
     seen: Option<u64>,
 }
 
@@ -85,9 +87,9 @@ pub(super) struct Newcomer {
 }
 
 /// Somebody who asks to be let in.
-struct Asking {
-    open: Open,
-    introduction: Introduction,
+pub(super) struct Asking {
+    pub(super) open: Open,
+    pub(super) introduction: Introduction,
     caps: Caps,
     /// Whether it was a member before, and keeps its caps.
     was_member: bool,
@@ -100,9 +102,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let session = Session::connect(&folder, &settings)?;
     let asking = asking(&folder, &session, &arguments.wanted)?;
     if arguments.pending {
+        let stuck = stuck(&folder, &session, &asking)?;
+        let asking: Vec<Asking> =
+            asking.into_iter().filter(|one| !stuck.iter().any(|it| it.is(one))).collect();
         asking.iter().try_for_each(|one| folder.keep_invite(&one.shown()))?;
         let told: Vec<Value> = asking.iter().map(Asking::json).collect();
-        return common.tell(&json!({"pending": told}), &pending_text(&asking));
+        let stuck_told: Vec<Value> = stuck.iter().map(Stuck::json).collect();
+        let text = stuck.iter().map(Stuck::line).collect::<String>() + &pending_text(&asking);
+        return common.tell(&json!({"pending": told, "stuck": stuck_told}), &text);
     }
     let is_wanted = |one: &Asking| arguments.name.as_ref().is_none_or(|name| *name == one.open.name);
     let chosen: Vec<Asking> = asking.into_iter().filter(is_wanted).collect();
@@ -274,7 +281,7 @@ fn caps_text(caps: Caps) -> String {
 }
 
 fn nobody(name: &Name) -> Problem {
-    Problem::Value(format!(
+    Problem::Unknown(format!(
         "{name} is no member, and nobody asks to be let in by that name: run `seenit network invite {name}`, and have \
          its operator run `seenit join` with what it prints"
     ))

@@ -76,6 +76,11 @@ impl Folder {
     /// Opens one that is there.
     pub(super) fn open(path: &Path) -> Result<Self, Problem> {
         let key_file = path.join(KEY_FILE);
+        if !key_file.exists() {
+            let why = "there is no network in this folder; make one with `seenit network up`, or name the admin's folder \
+                with --folder";
+            return Err(Problem::input(&key_file)(io::Error::new(io::ErrorKind::NotFound, why)));
+        }
         let text = read(&key_file, LINE_BYTES_MAX)?;
         let mut secret = [0; KEY_BYTES];
         hex::decode_to_slice(text.trim_ascii_end(), &mut secret)

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::Common;
 use super::folder::{Open, random};
 use crate::problem::Problem;
+use crate::range::within;
 
 const DAY_SECS: u64 = 86_400;
 
@@ -27,7 +28,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "NAME")]
     name: Name,
     /// Days until the invite ends
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u64).range(1..=366))]
+    #[arg(long, value_name = "N", default_value_t = 7, allow_negative_numbers = true,
+        value_parser = within(1..=366_u64))]
     days: u64,
 }
 
@@ -53,6 +55,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         expires_secs,
         shown: String::new(),
     })?;
+    if folder.roster()?.members.iter().any(|member| member.name == *name) {
+        eprintln!(
+            "seenit: warning: {name} is a member already: another site cannot be admitted by that name; invite it by \
+             another one, or take the member out first (seenit network remove {name})"
+        );
+    }
     if !common.json {
         // Apart from the string, which may go into a file.
         eprintln!(

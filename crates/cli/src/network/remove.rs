@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (gone, stay): (Vec<_>, Vec<_>) = old.members.iter().cloned().partition(is_wanted);
     let [gone] = gone.as_slice() else {
         let why = format!("{wanted} is the name or key of no member: see `seenit network status`");
-        return Err(Problem::Value(why));
+        return Err(Problem::Unknown(why));
     };
     let settings = folder.known_settings()?;
     let roster = folder.sign_roster(old.version + 1, stay)?;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::folder::Folder;
 use super::folder::settings::Settings;
+use crate::plural::counted;
 use crate::problem::Problem;
 
 /// A connection of the admin's.
@@ -64,11 +65,11 @@ impl<'a> Session<'a> {
         changes.extend(self.operator.make(&sites(&roster), &self.limits)?.iter().filter_map(change));
         let published = self.operator.publish(&documents(folder, &roster)?)?;
         if published > 0 {
-            changes.push(format!("published {published} signed documents"));
+            changes.push(format!("published {}", counted(published as u64, "signed document")));
         }
         let admitted = self.operator.admit(&users(folder, &roster, &authority)?)?;
         if admitted > 0 {
-            changes.push(format!("published the broker's JWTs of {admitted} sites"));
+            changes.push(format!("published the broker's JWTs of {}", counted(admitted as u64, "site")));
         }
         Ok(changes)
     }
@@ -133,5 +134,6 @@ pub(super) fn states(states: &[StreamState]) -> Vec<Value> {
 pub(super) fn line(state: &StreamState) -> String {
     let of = state.bytes_max.map_or(String::new(), |bytes| format!(" of {}", readable::bytes(bytes)));
     let StreamState { name, messages, bytes, replicas, .. } = state;
-    format!("{name}: {messages} messages, {}{of}, {replicas} times\n", readable::bytes(*bytes))
+    let (messages, copies) = (counted(*messages, "message"), if *replicas == 1 { "copy" } else { "copies" });
+    format!("{name}: {messages}, {}{of}, {replicas} {copies}\n", readable::bytes(*bytes))
 }

@@ -29,8 +29,8 @@ pub(crate) fn check(path: &Path, network: &AdminKey, force: bool) -> Result<(), 
     }
     match Config::read(path)?.network.key() {
         Some(other) if other != *network && !force => Err(Problem::Refused(format!(
-            "{}: this site belongs to network {other} already: leave it with --force, or give another \
-             --config and --data",
+            "{}: this site belongs to network {other} already: give another --config and another data folder; or leave \
+             that network: take [network] out of the file, which `seenit join --force` does, too",
             path.display()
         ))),
         _ => Ok(()),

@@ -21,6 +21,7 @@ use super::site_config::{self, Section};
 use super::{Common, broker, documents};
 use crate::client::CONFIG_FILE;
 use crate::problem::Problem;
+use crate::range::within;
 
 #[derive(Args)]
 #[command(
@@ -50,7 +51,8 @@ pub(crate) struct Arguments {
     no_start: bool,
     /// Length of a generation of seen counts, in seconds; chosen when the network is made and fixed from then on
     #[arg(long, value_name = "SECS", default_value_t = 86_400,
-        value_parser = clap::value_parser!(u64).range(GENERATION_SECS_MIN..=GENERATION_SECS_MAX))]
+        allow_negative_numbers = true,
+        value_parser = within(GENERATION_SECS_MIN..=GENERATION_SECS_MAX))]
     generation_secs: u64,
 }
 
@@ -70,18 +72,21 @@ struct BrokerArgs {
     #[arg(long, requires = "nats")]
     insecure_plaintext: bool,
     /// Servers that keep a copy: 3 in a cluster of three [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=5))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=5_u8))]
     replicas: Option<u8>,
-    /// Bytes that each of the streams of records and seen counts may have; the oldest messages go first [default:
-    /// 4 GiB]
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1 << 20..))]
+    /// Bytes that the broker keeps of records, and as many of seen counts; beyond that it deletes the oldest messages
+    /// [default: 4 GiB]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
+        value_parser = within(1 << 20..=u64::MAX))]
     max_bytes: Option<u64>,
     /// Seconds that records and seen counts are kept [default: 7 days]
     #[arg(long, value_name = "SECS",
-        value_parser = clap::value_parser!(u64).range(Limits::AGE_SECS_MIN..=10 * 366 * 86_400))]
+        allow_negative_numbers = true,
+        value_parser = within(Limits::AGE_SECS_MIN..=10 * 366 * 86_400))]
     max_age: Option<u64>,
     /// Bytes of each site's bucket of snapshots [default: 512 MiB]
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1 << 20..))]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true,
+        value_parser = within(1 << 20..=u64::MAX))]
     bucket_bytes: Option<u64>,
 }
 

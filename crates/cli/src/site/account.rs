@@ -1,6 +1,7 @@
 //! `seenit account`: who may ask, and what their word weighs.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,7 +12,9 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, ServerArgs, escaped};
 use crate::output;
+use crate::plural::counted;
 use crate::problem::Problem;
+use crate::range::within;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -80,7 +83,7 @@ pub(crate) struct Add {
     #[arg(long, value_enum, default_value = "check")]
     role: Vec<Role>,
     /// Fixed weight of its opinions, 0 to 10 points [default: the server's choice, which changes by trust]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=10))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(0..=10_u8))]
     weight: Option<u8>,
 }
 
@@ -89,7 +92,7 @@ pub(crate) struct Weight {
     #[command(flatten)]
     named: Named,
     /// Points, 0 to 10
-    #[arg(value_name = "N", value_parser = clap::value_parser!(u8).range(0..=10))]
+    #[arg(value_name = "N", allow_negative_numbers = true, value_parser = within(0..=10_u8))]
     weight: u8,
 }
 
@@ -204,7 +207,11 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, Problem> {
         Command::Undo(named) => {
             let client = Client::of(&named.common.server)?;
             let done = client.post_json(&named.path("/undo"), &json!({}))?;
-            let told = |done: &Value| format!("{} words of {} are taken back\n", done["words"], named.name);
+            let told = |done: &Value| {
+                let words = done["words"].as_u64().unwrap_or(0);
+                let are = if words == 1 { "is" } else { "are" };
+                format!("{} of {} {are} taken back\n", counted(words, "opinion"), named.name)
+            };
             tell(&named.common, done, told)
         }
     }
@@ -231,8 +238,20 @@ fn secret(wanted: &Secret) -> Result<ExitCode, Problem> {
             None => ("The secret of", shown["secret"].as_str().unwrap_or_default()),
         };
         eprintln!("{what} {name} for {protocol}, shown this once:");
+        if protocol == Protocol::Pyzor.as_str() {
+            // A name for the secret: what goes to standard output may be on its way into a file.
+            let address = pyzor_address(&client);
+            eprintln!("Its line in the file `accounts` of Pyzor's client: {address} : {name} : ,SECRET");
+        }
         format!("{value}\n")
     })
+}
+
+/// Host and port of the server for Pyzor's clients, as their file has them.
+fn pyzor_address(client: &Client) -> String {
+    let served = client.get::<Value>("/v1/stats").ok();
+    let address = served.and_then(|stats| stats["clients"]["pyzor"].as_str()?.parse::<SocketAddr>().ok());
+    address.map_or("HOST : PORT".into(), |address| format!("{} : {}", address.ip(), address.port()))
 }
 
 /// A file's text without the end of its line. Whether it will do, the server says.
@@ -264,12 +283,12 @@ fn line(account: &Value) -> String {
     let name = account["name"].as_str().unwrap_or_default();
     let standing = reporter["standing"].as_str();
     format!(
-        "{name:24}{:32}{:10}weight {weight} ({how})  {} records, {} confirmed on {} days, {} refuted\n",
+        "{name:24}{:32}{:10}weight {weight} ({how})  {}, {} confirmed on {}, {} refuted\n",
         roles.join(", "),
         standing.unwrap_or("-"),
-        number("records"),
+        counted(number("records"), "record"),
         number("confirmed"),
-        number("confirmed_generations"),
+        counted(number("confirmed_generations"), "day"),
         number("refuted"),
     )
 }

@@ -17,6 +17,7 @@ use crate::client::{AskError, Client, MESSAGE, ServerArgs};
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
+use crate::range::within;
 use crate::shown::shown;
 
 #[derive(Args)]
@@ -39,7 +40,7 @@ pub(crate) struct Arguments {
     local: Option<PathBuf>,
     /// Also count N recipients of each message, before the verdict is given; 0 counts nothing
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "local")]
-    #[arg(value_parser = clap::value_parser!(u64).range(..=RECIPIENTS_MAX))]
+    #[arg(allow_negative_numbers = true, value_parser = within(0..=RECIPIENTS_MAX))]
     see: u64,
     /// List only messages with this verdict; may be given several times. Failures are listed all the same
     #[arg(long, value_name = "VERDICT", value_parser = verdict_of)]

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use seenit_server::Config;
 use seenit_server::config::check_data_folder;
 
+use super::serve::config_in;
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
@@ -25,7 +26,7 @@ pub(crate) enum Command {
     after_help = "Every file that the configuration names is opened and read as `serve` would: certificate, key, \
     whitelist, credentials, authority. All that is wrong with them is told, a line each: the line of the \
     configuration, the key, the path, the reason.\n\
-    Examples:\n  seenit config check seenit.toml\n  seenit config check --data /var/lib/seenit /etc/seenit.toml"
+    Examples:\n  seenit config check seenit.toml\n  seenit config check --data /var/lib/seenit/data /etc/seenit.toml"
 )]
 pub(crate) struct Check {
     /// The configuration
@@ -45,7 +46,7 @@ pub(super) fn run(command: &Command) -> Result<ExitCode, Problem> {
 }
 
 fn check_all(check: &Check) -> Result<ExitCode, Problem> {
-    let config = Config::read(&check.file)?;
+    let config = config_in(&check.file)?;
     let mut problems: Vec<String> = config.check_files(&check.file).iter().map(ToString::to_string).collect();
     if let Some(data) = &check.data
         && let Err(error) = check_data_folder(data)

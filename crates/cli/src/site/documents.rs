@@ -25,7 +25,7 @@ pub(crate) struct Completions {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  seenit man | man -l -\n  seenit man --output ~/.local/share/man/man1")]
 pub(crate) struct Man {
-    /// Write the page of every command into this folder, not the first one to standard output
+    /// Write one page for each command into this folder. Without it, the page of `seenit` goes to standard output
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }

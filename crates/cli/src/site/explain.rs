@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use seenit_ledger::Case;
 use seenit_signature::Kind;
 use seenit_signature::razor::Ep4;
@@ -14,6 +15,7 @@ use super::messages::Questions;
 use super::reason::{self, Judged};
 use crate::client::{AskError, BINARY, Client, ServerArgs, escaped};
 use crate::output;
+use crate::plural::counted;
 use crate::problem::Problem;
 
 #[derive(Args)]
@@ -27,7 +29,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     server: ServerArgs,
     /// Explain one signature: its kind
-    #[arg(long, value_name = "KIND", requires = "digest", value_parser = kind)]
+    #[arg(long, value_name = "KIND", requires = "digest", value_parser = kinds_of_signatures())]
     kind: Option<Kind>,
     /// Explain one signature: its digest in hexadecimal, as reasons have it
     #[arg(long, value_name = "HEX", requires = "kind")]
@@ -37,9 +39,10 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-fn kind(name: &str) -> Result<Kind, String> {
-    let known = || Kind::ALL.map(Kind::as_str).join(", ");
-    Kind::from_name(name).ok_or_else(|| format!("the kinds are {}", known()))
+/// All kinds by their names, which the help lists.
+fn kinds_of_signatures() -> impl TypedValueParser<Value = Kind> {
+    let names = PossibleValuesParser::new(Kind::ALL.map(Kind::as_str));
+    names.map(|name| Kind::from_name(&name).expect("only names of kinds are possible"))
 }
 
 /// One message, for machines: what the server said, and the file.
@@ -57,6 +60,11 @@ struct Row {
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let client = Client::of(&arguments.server)?;
     if let (Some(kind), Some(digest)) = (arguments.kind, &arguments.digest) {
+        if digest.is_empty() || !digest.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Err(Problem::Refused(format!(
+                "cannot explain {kind} {digest}: a digest is hexadecimal digits"
+            )));
+        }
         let explanation: Value =
             client.get(&format!("/v1/explain?kind={kind}&digest={}", escaped(digest)))?;
         if arguments.json {
@@ -182,11 +190,11 @@ fn signature(explanation: &Value) -> String {
             _ => "took back what they said",
         };
         lines += &format!(
-            "  {} {} {said} (weight {}, {} times that day; record {})\n",
+            "  {} {} {said} (weight {}, {} that day; record {})\n",
             text(&word["time"]),
             text(&word["reporter"]),
             word["weight"],
-            word["raw"],
+            counted(word["raw"].as_u64().unwrap_or(0), "time"),
             text(&word["record"])
         );
     }

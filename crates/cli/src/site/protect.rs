@@ -120,7 +120,10 @@ fn told(undo: bool, done: &Done) -> String {
     let parts = [
         (done.unchanged, same),
         (done.still_protected, "of their signatures stay protected by other messages"),
-        (done.passed_over, "have too little text for a signature"),
+        (
+            done.passed_over,
+            if done.passed_over == 1 { "has too little text" } else { "have too little text" },
+        ),
         (done.failed, "failed"),
     ];
     for (count, what) in parts.iter().filter(|(count, _)| *count > 0) {

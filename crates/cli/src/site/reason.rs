@@ -4,6 +4,8 @@ use seenit_ledger::{Judgement, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::plural::counted;
+
 /// What is said of a message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Judged {
@@ -112,13 +114,14 @@ pub(crate) fn words(reason: &Value) -> String {
             number("against")
         ),
         "seen" if number("seen") == 0 => format!("{kind}: marked as bulk"),
-        "seen" => format!("{kind}: seen by {at_least}{} recipients", number("seen")),
+        "seen" => format!("{kind}: seen by {at_least}{}", counted(number("seen"), "recipient")),
         "overfull" => {
             format!("{kind}: no opinion: only a filter knows it that holds too much to be believed")
         }
         "seen-by-strangers" => {
             let networks = number("stranger_networks");
-            format!("{kind}: seen by clients without an account, from at least {networks} networks")
+            let networks = counted(networks, "network");
+            format!("{kind}: seen by clients without an account, from at least {networks}")
         }
         "many" => format!("{kind}: marked as sent to many"),
         "deadline" => {

@@ -11,12 +11,17 @@ use seenit_server::config::Wrong;
 use super::serve::read_config;
 use crate::client::DATA_FOLDER;
 use crate::output;
+use crate::plural::counted;
 use crate::problem::Problem;
 use crate::progress::Progress;
 
 #[derive(Args)]
-#[command(after_help = "No server may be running on the folder. Seen counts stay as they are.\n\
-    Example: seenit rebuild --data seenit-data --capacity 10000000")]
+#[command(
+    after_help = "No server may be running on the folder. Without --config or --capacity the tallies are made for \
+    the default capacity. For another size a restart with another `capacity` is enough: this is for tallies that are \
+    damaged or in doubt. Seen counts stay as they are.\n\
+    Example: seenit rebuild --data seenit-data --capacity 10000000"
+)]
 pub(crate) struct Arguments {
     /// The data folder
     #[arg(long, value_name = "DIR", default_value = DATA_FOLDER)]
@@ -49,8 +54,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     } else {
         let signatures = stats.signatures;
         let capacity = stats.capacity;
-        let mut text =
-            format!("{records} records read, {signatures} signatures of {capacity} in the tally\n");
+        let mut text = format!(
+            "{} read, {signatures} signatures of {capacity} in the tally\n",
+            counted(records, "record")
+        );
         if arguments.capacity.is_some() {
             text += &format!(
                 "Serve with `capacity = {capacity}` in [ledger], or it is made for another number.\n"

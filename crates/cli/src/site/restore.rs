@@ -21,7 +21,7 @@ use crate::problem::Problem;
     snapshot of the file system or by hand. No server may be running on either folder.\n\n\
     Why: records that were written after the backup may be known elsewhere by their names. Without a new incarnation \
     the next records would get the same names.\n\n\
-    Example: seenit restore /backup/seenit-data --data /var/lib/seenit"
+    Example: seenit restore /backup/seenit-data --data /var/lib/seenit/data"
 )]
 pub(crate) struct Arguments {
     /// The copy of a data folder; without it, DIR is one already

@@ -16,11 +16,6 @@ use crate::output;
 use crate::problem::Problem;
 
 #[derive(Args)]
-#[command(
-    after_help = "The exit code is 0 only when the server has acknowledged every message as durable.\n\
-    Examples:\n  seenit report spam.eml\n  seenit revoke newsletter.eml\n  seenit withdraw mistake.eml\n  \
-    seenit report --arf complaints.mbox\n  seenit report --as-is phishing-with-attached-message.eml"
-)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     files: Files,

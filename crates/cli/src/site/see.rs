@@ -10,6 +10,7 @@ use super::messages::{Files, Questions};
 use crate::client::{Client, MESSAGE, ServerArgs};
 use crate::output;
 use crate::problem::Problem;
+use crate::range::within;
 
 #[derive(Args)]
 #[command(after_help = "Example: seenit see --recipients 25 newsletter.eml")]
@@ -19,7 +20,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     server: ServerArgs,
     /// How many recipients got each of the messages
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true,
+        value_parser = within(1..=u64::MAX))]
     recipients: u64,
     /// Print one JSON array: file, accepted, problem
     #[arg(long)]

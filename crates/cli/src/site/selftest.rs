@@ -157,6 +157,33 @@ fn take(front_end: &dyn FrontEnd, step: &Step, mail: &[u8]) -> Result<(bool, Str
     Ok((found.verdict == step.expected.as_str(), found.told))
 }
 
+/// What works, and what was not there to be tried: its port may have been taken.
+fn on_and_off(url: &str, rows: &[Row]) -> String {
+    let named = |is_off: bool| {
+        let rows = rows.iter().filter(|row| (row.step == OFF) == is_off);
+        let mut names: Vec<&str> = rows.map(|row| row.front_end).collect();
+        names.dedup();
+        names
+    };
+    let (on, off) = (named(false), named(true));
+    format!(
+        "{} {} at {url}; {} {} off.\n",
+        listed(&on),
+        if on.len() == 1 { "works" } else { "work" },
+        listed(&off),
+        if off.len() == 1 { "is" } else { "are" },
+    )
+}
+
+/// `Pyzor, Razor and DCC`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
 /// The step of a front end that is off.
 const OFF: &str = "it is off";
 
@@ -173,6 +200,7 @@ fn told(url: &str, rows: &[Row]) -> String {
     let number = |works| rows.iter().filter(|row| row.works == Some(works)).count();
     let failed = number(false);
     text + &match failed {
+        0 if rows.iter().any(|row| row.step == OFF) => on_and_off(url, rows),
         0 => format!("All is well with {url}.\n"),
         _ => format!("{failed} of {} steps fail with {url}.\n", failed + number(true)),
     }

@@ -22,9 +22,9 @@ use crate::problem::Problem;
 #[derive(Args)]
 #[command(
     after_help = "Stops on SIGINT (Ctrl-C), SIGTERM or SIGQUIT once requests under way are answered; a second signal \
-    ends it at once. SIGHUP reads the configuration, DCC's whitelist and the certificate again; the log says what \
-    holds from the next start on only.\n\
-    Examples:\n  seenit serve\n  seenit serve --data /var/lib/seenit --config /etc/seenit.toml\n  \
+    ends it at once. SIGHUP reads the configuration, DCC's whitelist and the certificate again; the log names the \
+    keys that take effect only after a restart.\n\
+    Examples:\n  seenit serve\n  seenit serve --data /var/lib/seenit/data --config /etc/seenit.toml\n  \
     seenit serve --http 127.0.0.1:0 --json"
 )]
 pub(crate) struct Arguments {
@@ -117,7 +117,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 
 /// The configuration in a file, or the defaults.
 pub(super) fn read_config(path: Option<&Path>) -> Result<Config, Problem> {
-    Ok(path.map(Config::read).transpose()?.unwrap_or_default())
+    path.map_or_else(|| Ok(Config::default()), config_in)
+}
+
+/// The configuration in a file. One that is not there is no wrong configuration.
+pub(super) fn config_in(path: &Path) -> Result<Config, Problem> {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Problem::input(path)(error)),
+        _ => Ok(Config::read(path)?),
+    }
 }
 
 fn url(address: SocketAddr, (has_certificate, on_loopback): (bool, bool)) -> String {

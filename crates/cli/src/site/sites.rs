@@ -15,7 +15,7 @@ use crate::problem::Problem;
 #[command(
     after_help = "Columns: lag, how long something of the site has been missing here; silent, how long it was not \
     heard; records and seen (sightings of the newest generation), applied here of those that it has; has ours, our \
-    records applied there; agrees, whether all that is held of it leads to what it signed, and since when.\n\
+    records applied there; agrees, whether our copy is what that site signed, and since when.\n\
     What is wrong is told in a sentence below the table, with what to do.\n\
     The exit code is 0 when all sites agree, or there are no others; 1 when one does not agree or is silent, the \
     broker is not there, or there is an alarm; 12 while a site has not been compared yet.\n\

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::client::{Client, ServerArgs};
 use crate::output;
+use crate::plural::counted;
 use crate::problem::Problem;
 
 #[derive(Args)]
@@ -32,9 +33,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 
 /// For how many generations records count, and when the tally is full.
 fn kept(stats: &Value) -> String {
-    let kept = format!("{} generations", stats["kept_generations"].as_u64().unwrap_or(0));
+    let kept = counted(stats["kept_generations"].as_u64().unwrap_or(0), "generation");
+    if stats["signatures"].as_u64() >= stats["capacity"].as_u64() && stats["capacity"].is_u64() {
+        return format!("{kept}; the tally is full");
+    }
     match stats["full_in_days"].as_f64() {
-        Some(days) => format!("{kept}; the tally is full in about {days:.0} days"),
+        Some(days) if days < 1.0 => format!("{kept}; the tally is full within a day"),
+        Some(days) => format!("{kept}; the tally is full in about {}", counted(days.round() as u64, "day")),
         None => kept,
     }
 }

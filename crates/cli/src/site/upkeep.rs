@@ -11,7 +11,7 @@ use crate::problem::Problem;
 
 #[derive(Subcommand)]
 pub(crate) enum Clock {
-    /// Accept the current time, so that what has expired by it is deleted
+    /// Say that the system clock is right: records that are too old by it are dropped
     #[command(
         after_help = "A server whose clock jumps ahead hides and deletes nothing until this is said.\n\
         Example: seenit clock confirm"

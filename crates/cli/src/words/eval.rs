@@ -16,6 +16,7 @@ use super::Training;
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::Progress;
+use crate::range::within;
 
 /// The most words of all messages: they are in memory, 16 bytes each.
 const WORDS_MAX: usize = 1 << 27;
@@ -32,7 +33,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     training: Training,
     /// Parts that the messages are cut into: each is judged by a model of all others
-    #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=100))]
+    #[arg(long, value_name = "K", default_value_t = 5, allow_negative_numbers = true,
+        value_parser = within(2..=100_u32))]
     folds: u32,
     /// Draw spam caught against ham lost, as SVG
     #[arg(long, value_name = "FILE.svg")]

@@ -151,6 +151,14 @@ pub fn deposit(invite: &Invite, servers: &Servers, introduction: &Introduction) 
     })
 }
 
+/// Whether the network has let a site in already, as far as the holder of an invite can see.
+pub fn is_admitted(invite: &Invite, servers: &Servers, site: &SiteKey) -> Result<bool, BrokerError> {
+    Runtime::new()?.block_on(async {
+        let context = knock(servers, invite).await?;
+        Ok(held(&context, &Names::of(&invite.network), site).await?.is_some())
+    })
+}
+
 /// Connects as the holder of an invite.
 async fn knock(servers: &Servers, invite: &Invite) -> Result<Context, BrokerError> {
     let user = invite.user().map_err(BrokerError::of)?;

@@ -268,7 +268,10 @@ impl BrokerError {
             ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
                 BrokerError::Refused(why)
             }
-            _ => BrokerError::Failed(why),
+            _ => BrokerError::Failed(format!(
+                "{why}: nobody answers there, or not in time; an admin starts it with `nats-server -c \
+                 admin/broker.conf` or `seenit network up`, anybody else asks the admin"
+            )),
         }
     }
 }

@@ -9,6 +9,7 @@ use async_nats::jetstream::stream::{
 };
 use async_nats::jetstream::{self, Context, ErrorCode};
 use async_nats::{Client, HeaderMap};
+use futures_util::{StreamExt, TryStreamExt};
 use seenit_sites::key::{AdminKey, BrokerKey, SiteKey};
 use seenit_sites::message::MESSAGE_BYTES_MAX;
 use seenit_sites::roster::{ROSTER_BYTES_MAX, Roster};
@@ -280,6 +281,23 @@ impl Operator {
                 let subject = self.names.deposit(Some(invite));
                 let bytes = last(&self.context, self.names.door(), &subject).await?;
                 found.extend(bytes.map(|bytes| (*invite, bytes)));
+            }
+            Ok(found)
+        })
+    }
+
+    /// What was left at the door in all, as bytes that nobody has looked at, and at which subject: by holders of
+    /// invites that are open, and of those that are not any more.
+    pub fn deposits(&self) -> Result<Vec<(String, Vec<u8>)>, BrokerError> {
+        self.runtime.block_on(async {
+            let door = self.context.get_stream_no_info(self.names.door()).await.map_err(BrokerError::of)?;
+            let named = door.info_with_subjects(self.names.deposit(None)).await.map_err(BrokerError::of)?;
+            let subjects: Vec<(String, usize)> =
+                named.take(PENDING_MAX).try_collect().await.map_err(BrokerError::of)?;
+            let mut found = Vec::new();
+            for (subject, _) in subjects {
+                let bytes = last(&self.context, self.names.door(), &subject).await?;
+                found.extend(bytes.map(|bytes| (subject, bytes)));
             }
             Ok(found)
         })

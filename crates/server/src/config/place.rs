@@ -2,15 +2,16 @@
 
 use toml::de::DeTable;
 
-use super::{ConfigError, Wrong};
+use super::{ConfigError, Wrong, plain_words};
 
 /// The place of what the parser refused. Its message names the key; the line is ours to count.
 pub(super) fn of_error(text: &str, error: &toml::de::Error) -> ConfigError {
     let line = error.span().map(|span| line_of(text, span.start));
     let at = error.span().and_then(|span| key_at(text, span.start));
+    let plain = plain_words::of(at.as_deref(), error.message());
     let why = match at {
-        Some(key) => format!("{key}: {}", error.message()),
-        None => error.message().to_owned(),
+        Some(key) => format!("{key}: {plain}"),
+        None => plain,
     };
     ConfigError::at(line, why)
 }

@@ -41,9 +41,20 @@ fn the_documented_keys_are_all_keys() {
 #[test]
 fn errors_name_the_line_and_the_key() {
     let unknown = refused("[http]\n\nlissten = 3\n");
-    assert!(unknown.starts_with("line 3: http.lissten: unknown field `lissten`"), "{unknown}");
+    assert!(unknown.starts_with("line 3: http.lissten: unknown key: did you mean `listen`?"), "{unknown}");
+    let elsewhere = refused("[http]\ncapacity = 3\n");
+    assert_eq!(elsewhere, "line 2: http.capacity: unknown key: `capacity` belongs in [ledger]");
+    let no_list = refused("[http]\nlisten = \"127.0.0.1:1\"\n");
+    assert!(no_list.contains("http.listen: must be a list in brackets"), "{no_list}");
+    let no_port = refused("[http]\nlisten = [\"127.0.0.1\"]\n");
+    assert!(no_port.contains("http.listen: must be an address with a port"), "{no_port}");
+    let twice = refused("[ledger]\nquorum = 10\nquorum = 11\n");
+    assert!(twice.contains("this key is given twice"), "{twice}");
     let wrong_type = refused("[ledger]\n# how many\ncapacity = \"many\"\n");
-    assert!(wrong_type.starts_with("line 3: ledger.capacity: invalid type: string \"many\""), "{wrong_type}");
+    assert!(
+        wrong_type.starts_with("line 3: ledger.capacity: must be a whole number, not text \"many\""),
+        "{wrong_type}"
+    );
     let value = refused("[log]\nlevel = \"info\"\n[ledger]\nrate = 0.5\n");
     assert_eq!(value, "line 4: ledger.rate = 0.5: must be from 0.000001 to 0.1");
     let section = refused("[legder]\n");

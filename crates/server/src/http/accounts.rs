@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use hyper::Request;
 use hyper::body::Incoming;
+use hyper::{Request, StatusCode};
 use seenit_ledger::reporter::{Reporter, Standing};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use super::answer::{self, Answered};
 use super::body;
 use super::caller::Caller;
 use super::problem::Problem;
-use crate::accounts::{Account, AccountError, LOCAL_NAME, OPERATOR_NAME, Role, Roles};
+use crate::accounts::{Account, AccountError, LOCAL_NAME, OPERATOR_NAME, RESERVED, Role, Roles};
 use crate::backend::{Backend, blocking};
 use crate::secrets::Protocol;
 
@@ -126,6 +126,10 @@ pub(crate) async fn add(
 
 /// Takes an account away.
 pub(crate) async fn remove(backend: &Arc<Backend>, name: &str) -> Result<Answered, Problem> {
+    if RESERVED.contains(&name) {
+        let why = format!("{name} is built in and cannot be removed");
+        return Err(Problem::new(StatusCode::CONFLICT, "name-reserved", why));
+    }
     let name = name.to_owned();
     blocking::care(backend, move |backend| {
         Shown::find(backend, &name)?;
@@ -158,6 +162,12 @@ pub(crate) async fn weigh(
 ) -> Result<Answered, Problem> {
     let Weight { weight } = parse(&body::read_json(backend, caller, request).await?)?;
     check_weight(weight)?;
+    if name == OPERATOR_NAME && weight < WEIGHT_MAX {
+        let why = format!(
+            "the operator's opinion always weighs {WEIGHT_MAX}: give whoever should weigh less an account"
+        );
+        return Err(Problem::bad_body(why));
+    }
     let name = name.to_owned();
     let shown = blocking::care(backend, move |backend| {
         Shown::find(backend, &name)?;

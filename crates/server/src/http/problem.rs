@@ -186,6 +186,11 @@ impl From<WriteError> for Problem {
                 let problem = Problem::unavailable("seen-full", why);
                 Problem { retry_secs: Some(SHARE_RETRY_SECS), ..problem }
             }
+            // Before the next generation only a larger capacity helps.
+            WriteError::Full { .. } => {
+                let problem = Problem::unavailable("writes-refused", why);
+                Problem { retry_secs: Some(SHARE_RETRY_SECS), ..problem }
+            }
             _ => Problem::unavailable("writes-refused", why),
         }
     }

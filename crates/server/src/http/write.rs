@@ -87,7 +87,9 @@ fn refuse_empty(cases: &[Case]) -> Result<(), Problem> {
     match cases.iter().position(Case::is_empty) {
         None => Ok(()),
         Some(index) => {
-            let why = format!("case {index} has no signature that could be anybody's opinion");
+            let which = if cases.len() == 1 { "it".to_owned() } else { format!("case {index}") };
+            let why =
+                format!("nothing is recorded: {which} has too little text to be told from other messages");
             Err(Problem::nothing_to_say(why))
         }
     }
