@@ -176,8 +176,10 @@ fn count_many_in<L: Layout, C: Cells, K, H: KeyHasher<K>>(
     if let Some(way) = one_line {
         return way.count_many((layout, cells), hasher, keys, counts);
     }
-    let (mut keys, mut counts) = (keys, counts.iter_mut());
-    let (mut now, mut ahead) = (&mut KeyBatch::new(), &mut KeyBatch::new());
+    let mut keys = keys;
+    let mut counts = counts.iter_mut();
+    let mut now = &mut KeyBatch::new();
+    let mut ahead = &mut KeyBatch::new();
     let mut more = ahead.fetch(layout, cells, hasher, &mut keys);
     while more {
         swap(&mut now, &mut ahead);
@@ -340,7 +342,8 @@ impl<R: Rule, L: Layout, C: CellsMut> CountingFilter<R, L, C> {
     /// Counts many keys once more each: hashes and prefetches one batch while it writes the one before.
     pub fn insert_many<K, H: KeyHasher<K>>(&mut self, hasher: &H, keys: &[K]) {
         let mut keys = keys;
-        let (mut now, mut ahead) = (&mut KeyBatch::new(), &mut KeyBatch::new());
+        let mut now = &mut KeyBatch::new();
+        let mut ahead = &mut KeyBatch::new();
         let mut more = ahead.fetch(&self.layout, &self.cells, hasher, &mut keys);
         while more {
             swap(&mut now, &mut ahead);

@@ -145,7 +145,8 @@ pub(crate) const MULTIPLIERS: [u64; MAX_K as usize] = multipliers();
 /// The first outputs of SplitMix64 from seed zero, made odd.
 const fn multipliers() -> [u64; MAX_K as usize] {
     let mut all = [0; MAX_K as usize];
-    let (mut state, mut i) = (0u64, 0);
+    let mut state = 0u64;
+    let mut i = 0;
     while i < all.len() {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = state;

@@ -62,7 +62,8 @@ pub(crate) fn all_set(bits: f64, throws: f64, k: u32) -> f64 {
         return p.powi(k as i32);
     }
     let zero = 1.0 - p;
-    let (one, two) = ((-1.0 / bits).ln_1p(), (-2.0 / bits).ln_1p());
+    let one = (-1.0 / bits).ln_1p();
+    let two = (-2.0 / bits).ln_1p();
     let together = (bits - 1.0) * zero * zero * (throws * (two - 2.0 * one)).exp_m1();
     let variance = ((zero * p + together) / bits).max(0.0);
     let k = f64::from(k);

@@ -143,7 +143,8 @@ impl<L: Layout, S: AsRef<[u64]> + AsMut<[u64]>> Filter<L, S> {
         let mut index = Index::new(self.layout(), &removed);
         let mut weights = self.weights(plan, &removed, &index, &mut progress);
         let before = Census::of(self, &plan.known, removed.len() as u64);
-        let (mut cleared, mut rng) = (0, SplitMix(plan.seed));
+        let mut cleared = 0;
+        let mut rng = SplitMix(plan.seed);
         for stride in removed.chunks(STRIDE) {
             for &hash in stride {
                 if self.contains(hash) {
@@ -217,7 +218,8 @@ impl<L: Layout, S: AsRef<[u64]> + AsMut<[u64]>> Filter<L, S> {
     }
 
     fn check(&self, plan: &Plan<'_>) -> Result<(), RetouchError> {
-        let (members, others) = (plan.known.members, plan.known.others);
+        let members = plan.known.members;
+        let others = plan.known.others;
         if plan.algorithm.weighs_members() && members.is_none() {
             return Err(RetouchError::NoMembers(plan.algorithm.as_str()));
         }

@@ -20,7 +20,8 @@
 //!
 //! # When to use it
 //!
-//! When a key is worth 9 bytes. An absent key is taken for a key with probability `2 a / (2^24 - 1)`, where a line holds
+//! When a key is worth 9 bytes. An absent key is taken for a key with probability `2 a / (2^24 - 1)`, where a line
+//! holds
 //! `a` keys on average: it is compared with the prints of two lines. At capacity that is 8.6e-7. The same bytes hold 18
 //! counting cells of 4 bits a key, which at the best k, 12, err with `0.6185^18` = 1.8e-4 and cost 12 cache misses; in
 //! one line, as filters have it that are as quick as this, they err with 1.2e-3. Their counts end at 15 and can be too
@@ -104,8 +105,10 @@ impl Table {
     fn from_parts(capacity: u64, fingerprint: KeyFingerprint, pages: PageBuf, len: u64) -> Self {
         let lines = (pages.as_ref().len() / LINE_SLOTS) as u64;
         let moves = (0..MOVE_COUNTERS).map(|_| AtomicU64::new(0)).collect();
-        let (pages, len) = (pages.share(), len.into());
-        let (writer, turn) = (Mutex::default(), Mutex::default());
+        let pages = pages.share();
+        let len = len.into();
+        let writer = Mutex::default();
+        let turn = Mutex::default();
         Table { capacity, lines, fingerprint, pages, moves, len, writer, turn }
     }
 
@@ -117,7 +120,8 @@ impl Table {
         huge: HugePages,
     ) -> Result<Self, TableError> {
         let mut pages = PageBuf::zeroed(pages_for(capacity)?, huge)?;
-        let (slots, mut words) = (pages.as_mut(), words.into_iter());
+        let slots = pages.as_mut();
+        let mut words = words.into_iter();
         let expected = slots.len() as u64;
         let mut len = 0;
         for (index, slot) in (0..).zip(&mut *slots) {
@@ -201,7 +205,8 @@ impl Table {
     /// # Panics
     /// When `change` returns more than [`VALUE_MAX`].
     pub fn update(&self, hash: Hash128, change: impl FnOnce(u64) -> u64) -> Result<u64, Full> {
-        let (place, slots) = (self.place(hash), self.as_slots());
+        let place = self.place(hash);
+        let slots = self.as_slots();
         self.prefetch(&place);
         let writer = &mut *self.writer();
         let held = slots.find(&place);
@@ -266,8 +271,8 @@ impl Table {
 
     /// The chance that an absent key has a value when so many keys have one: `2 keys / lines / (2^24 - 1)`.
     ///
-    /// It is exact, whichever the keys: an absent key with the print of a key, one in `2^24 - 1`, has that key's pair of
-    /// lines with probability `2 / lines`, and there are no two keys with one print and one pair.
+    /// It is exact, whichever the keys: an absent key with the print of a key, one in `2^24 - 1`, has that key's pair
+    /// of lines with probability `2 / lines`, and there are no two keys with one print and one pair.
     pub fn rate(&self, keys: u64) -> f64 {
         2.0 * keys as f64 / self.lines as f64 / PRINTS as f64
     }

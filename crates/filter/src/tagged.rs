@@ -67,8 +67,8 @@ pub struct TaggedFilter<L = AnyLayout> {
 
 /// The smallest layout, flat or paged, that keeps the promise: `capacity` keys under *each* tag, and a `rate` at which
 /// an absent key is shown with *any* tag. What each tag alone promises is `rate / tags`, which no dependence between
-/// tags can break. By the textbook's `1.44 log2(1/rate)` bits a key that is `1.44 log2(tags)` bits more; as many filters
-/// apart would pay it, too.
+/// tags can break. By the textbook's `1.44 log2(1/rate)` bits a key that is `1.44 log2(tags)` bits more; as many
+/// filters apart would pay it, too.
 ///
 /// Bits a key and tag, for a million keys a tag at 1 %. Bitmaps leave few positions to a page, and the fewer, the more
 /// its load scatters:

@@ -1,6 +1,7 @@
 //! Guards what retouching costs: the maths of random clearing, the ranking of the algorithms, the paper's tables.
 //!
-//! Every run has a filter, members and absent keys of its own, so means over runs are judged by the scatter of the runs.
+//! Every run has a filter, members and absent keys of its own, so means over runs are judged by the scatter of the
+//! runs.
 
 mod common;
 
@@ -69,7 +70,8 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
 /// Student's t with 39 degrees of freedom is beyond this once in 20,000 times.
 const DEVIATIONS: f64 = 4.5;
 
-/// A bit that is cleared blindly hits members and absent keys alike: both survive with `(1 - s/(p_1 m))^k`, and chi is 1.
+/// A bit that is cleared blindly hits members and absent keys alike: both survive with `(1 - s/(p_1 m))^k`, and chi is
+/// 1.
 #[test]
 fn random_clearing_treats_members_and_absent_keys_alike() {
     let worlds = worlds(TENTH, 40);

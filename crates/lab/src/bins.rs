@@ -190,7 +190,8 @@ pub fn run(options: &Options, bench: &Bench<'_>) -> Result<Outcome<Row>, LabErro
 
 fn check(options: &Options) -> Result<(), LabError> {
     if options.bins.is_empty() || options.bits_per_key.is_empty() {
-        let (option, why) = ("--bins or --bits-per-key", "at least one of each");
+        let option = "--bins or --bits-per-key";
+        let why = "at least one of each";
         return Err(LabError::Option { option, value: "none".into(), why });
     }
     for &bins in &options.bins {
@@ -358,7 +359,9 @@ fn cell(
 }
 
 fn row(study: &Study, cell: &Cell) -> Row {
-    let (plan, measured, standing) = (&cell.solved.plan, &cell.measured, &cell.standing);
+    let plan = &cell.solved.plan;
+    let measured = &cell.measured;
+    let standing = &cell.standing;
     let bins = study.weights.bins(plan.cuts());
     let below = |(bin, bits): &(&Bin, &u64)| (**bits as f64) * std::f64::consts::LN_2 < bin.keys as f64;
     let ham_cuts =

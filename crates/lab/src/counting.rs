@@ -129,7 +129,9 @@ pub fn run(options: &Options, bench: &Bench<'_>) -> Result<Outcome<Row>, LabErro
 /// The plans of these numbers, each once, in order; all when there are none.
 fn chosen(numbers: &[u8]) -> Result<Vec<&'static Plan>, LabError> {
     if let Some(wrong) = numbers.iter().find(|&&number| !PLANS.iter().any(|plan| plan.number == number)) {
-        let (option, value, why) = ("--experiment", wrong.to_string(), "experiments are numbered 1 to 8");
+        let option = "--experiment";
+        let value = wrong.to_string();
+        let why = "experiments are numbered 1 to 8";
         return Err(LabError::Option { option, value, why });
     }
     Ok(PLANS.iter().filter(|plan| numbers.is_empty() || numbers.contains(&plan.number)).collect())

@@ -6,7 +6,8 @@ use seenit_filter::random::SplitMix;
 /// streams of their own give the same results in any order.
 pub fn stream(seed: u64, path: &[u64]) -> SplitMix {
     path.iter().fold(SplitMix(seed), |mut parent, &step| {
-        let (a, b) = (parent.next(), SplitMix(step).next());
+        let a = parent.next();
+        let b = SplitMix(step).next();
         SplitMix(a ^ b.rotate_left(32))
     })
 }
@@ -31,7 +32,9 @@ impl Poisson {
     /// When the mean is larger, or not positive.
     pub fn new(mean: f64) -> Self {
         assert!(mean > 0.0 && mean <= 500.0, "a mean of {mean}");
-        let (mut odds, mut sum, mut cumulated) = ((-mean).exp(), 0.0, Vec::new());
+        let mut odds = (-mean).exp();
+        let mut sum = 0.0;
+        let mut cumulated = Vec::new();
         while sum < 1.0 && (odds > 0.0 || (cumulated.len() as f64) < mean) {
             sum += odds;
             cumulated.push(sum);
@@ -77,7 +80,9 @@ mod tests {
     #[test]
     fn poisson_has_its_mean_and_its_variance() {
         for mean in [0.5, 10.0, 20.0, 500.0] {
-            let (poisson, mut rng, n) = (Poisson::new(mean), SplitMix(2), 100_000);
+            let poisson = Poisson::new(mean);
+            let mut rng = SplitMix(2);
+            let n = 100_000;
             let draws: Vec<f64> = (0..n).map(|_| poisson.draw(&mut rng) as f64).collect();
             let found = draws.iter().sum::<f64>() / f64::from(n);
             let spread = draws.iter().map(|x| (x - found).powi(2)).sum::<f64>() / f64::from(n);

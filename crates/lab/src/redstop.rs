@@ -136,8 +136,8 @@ impl World {
         let topology = Topology::new(size, &mut draw::stream(seed, &[STREAM, 0]));
         let (all, nodes) = cycles(&topology, 1 + CYCLES, &mut draw::stream(seed, &[STREAM, 1]));
         let mut all = all.into_iter();
-        let (learning, first) =
-            (all.next().expect("the learning round"), all.next().expect("a probing round"));
+        let learning = all.next().expect("the learning round");
+        let first = all.next().expect("a probing round");
         let learned = Learned::from(&learning, nodes);
         let first = Round::new(first, nodes);
         let list_seen = first.seen(&learned.in_set);

@@ -178,7 +178,8 @@ pub fn run(options: &Options, bench: &Bench<'_>) -> Result<Outcome<Row>, LabErro
         let is = |mail: &&Mail| mail.is_spam == is_spam && (!is_withheld || mail.shingles.is_none());
         mails.iter().filter(is).count() as u64
     };
-    let (spam, ham) = (count(true, false), count(false, false));
+    let spam = count(true, false);
+    let ham = count(false, false);
     let geometry = Geometry::new(spam, ham)?;
     let rounds = if options.in_order { 1 } else { u64::from(bench.rounds_or(ROUNDS, 1)) };
     bench.progress.begin("orders of arrival", rounds);
@@ -257,7 +258,9 @@ fn kind_rows(round: &Round, messages: u64) -> Vec<Row> {
     let mut rows = Vec::new();
     for of in &round.kinds {
         for (hits, sightings) in of.hits.iter().zip(SIGHTINGS) {
-            let (kind, spam_caught, ham_hit) = (of.kind.as_str(), hits.spam, hits.ham);
+            let kind = of.kind.as_str();
+            let spam_caught = hits.spam;
+            let ham_hit = hits.ham;
             rows.push(Row::Kind(KindRow { kind, sightings, spam_caught, ham_hit, messages }));
         }
     }

@@ -123,7 +123,8 @@ pub fn run(options: &Options, bench: &Bench<'_>) -> Result<Outcome<Row>, LabErro
     let settings = settings(asked, &HOSTILE[..bench.choose(HOSTILE.len(), 1)]);
     bench.progress.begin("copies, all worlds", (settings.len() * post.deliveries.len()) as u64);
     let outcomes = run_all(&settings, &post, options.reporters, bench)?;
-    let (mut rows, mut crowds) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    let mut crowds = Vec::new();
     for (setting, outcome) in settings.iter().zip(&outcomes) {
         let rows = if setting.crowd.is_some() { &mut crowds } else { &mut rows };
         rows.push(row(setting, outcome, &post));

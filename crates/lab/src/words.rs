@@ -127,7 +127,8 @@ fn read(folder: &Path, scratch: &Path, bench: &Bench<'_>) -> Result<Vec<Mail>, L
     bench.progress.begin("messages", chosen.len() as u64);
     let key = SipKey::public();
     let mails = chosen.par_iter().enumerate().map(|(number, message)| {
-        let (path, bytes) = (scratch.join(format!("{number}.eml")), mail::subject_and_body(&message.bytes));
+        let path = scratch.join(format!("{number}.eml"));
+        let bytes = mail::subject_and_body(&message.bytes);
         fs::write(&path, &bytes).map_err(|error| LabError::File { path: path.clone(), error })?;
         bench.progress.advance(1);
         let words = token::hashes(&Message::parse(&bytes), &key);
@@ -152,8 +153,10 @@ fn seenit(options: &Options, train: &[&Mail], test: &[&Mail]) -> Result<(Trial, 
     }
     let options = seenit_words::Options { bits: options.bits, bins: options.bins, annealing_seed: None };
     let trained = trainer.train(&options)?;
-    let (model, key) = (&trained.model, SipKey::public());
-    let (mut said, mut scores) = (Vec::new(), Vec::new());
+    let model = &trained.model;
+    let key = SipKey::public();
+    let mut said = Vec::new();
+    let mut scores = Vec::new();
     let msgs_per_s = judge(test, |mail, bytes| {
         // A message without words has no opinion; it is ordered where nothing speaks for either side.
         let opinion = model.opinion(&token::hashes(&Message::parse(bytes), &key));

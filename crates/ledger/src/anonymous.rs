@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn a_network_counts_once_and_never_more_networks_than_there_are() {
-        let (seen, sip) = (AnonymousSightings::new(), SipKey::new([7; 16]));
+        let seen = AnonymousSightings::new();
+        let sip = SipKey::new([7; 16]);
         (0..1000).for_each(|_| seen.see(&sip, 5, hash(1), network(1)));
         assert_eq!(seen.networks(5, hash(1)), 1);
         (0..20).for_each(|number| seen.see(&sip, 5, hash(1), network(number)));
@@ -108,7 +109,8 @@ mod tests {
 
     #[test]
     fn sightings_are_forgotten_after_two_generations() {
-        let (seen, sip) = (AnonymousSightings::new(), SipKey::new([7; 16]));
+        let seen = AnonymousSightings::new();
+        let sip = SipKey::new([7; 16]);
         seen.see(&sip, 5, hash(1), network(1));
         let networks = [4, 5, 6, 7].map(|generation| seen.networks(generation, hash(1)));
         assert_eq!(networks, [0, 1, 1, 0]);
@@ -116,7 +118,8 @@ mod tests {
 
     #[test]
     fn a_flood_of_signatures_displaces_those_that_fewest_networks_saw() {
-        let (seen, sip) = (AnonymousSightings::new(), SipKey::new([7; 16]));
+        let seen = AnonymousSightings::new();
+        let sip = SipKey::new([7; 16]);
         (0..30).for_each(|number| seen.see(&sip, 5, hash(1), network(number)));
         (2..200_000).for_each(|number| seen.see(&sip, 5, hash(number), network(1)));
         assert!(seen.networks(5, hash(1)) >= ANONYMOUS_NETWORKS_MIN);

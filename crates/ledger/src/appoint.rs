@@ -88,7 +88,9 @@ mod tests {
             appoint(&mut one, appointment, &config);
             (one.standing, one.weight, one.fixed)
         };
-        let (vouched, known, stranger) = (Standing::Vouched, Standing::Known, Standing::Stranger);
+        let vouched = Standing::Vouched;
+        let known = Standing::Known;
+        let stranger = Standing::Stranger;
         assert_eq!(after(stranger, 0, Appointment::Newcomer), (stranger, 0, false));
         assert_eq!(after(stranger, 0, Appointment::ByHand), (known, 4, false));
         assert_eq!(after(known, 2, Appointment::ByHand), (known, 2, false), "what it lost stays lost");

@@ -53,7 +53,9 @@ mod tests {
     fn every_day_follows_the_one_before() {
         let is_leap =
             |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-        let (mut year, mut month, mut day) = (1970, 1, 1);
+        let mut year = 1970;
+        let mut month = 1;
+        let mut day = 1;
         for days in 0..160_000 {
             assert_eq!(civil(days), (year, month, day));
             let length = match month {

@@ -78,7 +78,8 @@ mod tests {
         let memory = Memory::new(&config, [7; 16]).expect("fits");
         let spam = text_with_link(0);
         let keys = memory.keys_of(&spam);
-        let (verb, reporter) = (Verb::Report, OPERATOR);
+        let verb = Verb::Report;
+        let reporter = OPERATOR;
         let record =
             Record { verb, reporter, weight: 10, time: 0, count: 0, case: spam, befores: Vec::new() };
         let mut unsettled = Unsettled::default();

@@ -31,7 +31,8 @@ type RecordKey = (bool, RecordNumber);
 impl Ledger {
     /// What the journal knows of a signature.
     pub fn explain(&self, signature: SignatureRef<'_>) -> Explanation {
-        let (shared, journal) = (&*self.shared, self.shared.journal());
+        let shared = &*self.shared;
+        let journal = self.shared.journal();
         let mut case = Case::new();
         // One signature fits any case.
         let _ = case.add(signature);

@@ -169,12 +169,15 @@ impl Journal {
             }
         }
         let heard = RwLock::new(heard::opened(&database).map_err(failed)?);
-        let (bulk, weightless) = (keyspace("bulk")?, keyspace("weightless")?);
+        let bulk = keyspace("bulk")?;
+        let weightless = keyspace("weightless")?;
         let sightings = keyspace("sightings")?;
-        let (reporters, meta) = (keyspace("reporters")?, keyspace("meta")?);
+        let reporters = keyspace("reporters")?;
+        let meta = keyspace("meta")?;
         let generations = RwLock::new(generations);
         let hidden_before = AtomicU64::new(0);
-        let (link, peers) = (keyspace("link")?, RwLock::default());
+        let link = keyspace("link")?;
+        let peers = RwLock::default();
         let journal = Journal {
             database,
             commits: AtomicU64::new(0),

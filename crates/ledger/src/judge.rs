@@ -51,7 +51,8 @@ pub(crate) fn judge_alone(tally: &Tally, kind: Kind, config: &LedgerConfig) -> (
 
 /// What one signature says where so many points make it spam.
 fn judge_tally(tally: &Tally, kind: Kind, quorum: u32, config: &LedgerConfig) -> (Verdict, Option<Rule>) {
-    let (class, outweighs) = (kind.class(), |quorum, one, other| config.outweighs(quorum, one, other));
+    let class = kind.class();
+    let outweighs = |quorum, one, other| config.outweighs(quorum, one, other);
     let good = if kind.is_whole() { Verdict::Ham } else { Verdict::Unknown };
     let is_part = class == Class::Part;
     let is_vetoed = is_part && tally.ham >= TRUSTED_MIN.into();

@@ -135,7 +135,8 @@ impl Ledger {
     }
 
     fn count_case(&self, case: &Case, recipients: u64) -> Result<(), NoRoom> {
-        let (shared, generation) = (&*self.shared, self.shared.generation());
+        let shared = &*self.shared;
+        let generation = self.shared.generation();
         let counted: Vec<(SignatureRef<'_>, Hash128)> = {
             let exact = case.iter().filter(|one| one.kind().is_exact());
             exact.map(|signature| (signature, shared.memory.sip.hash(&signature))).collect()
@@ -162,7 +163,8 @@ impl Ledger {
 
     /// Counts recipients. Digests of nothing are not counted.
     fn count(&self, signature: SignatureRef<'_>, hash: Hash128, recipients: u64) -> Result<u64, NoRoom> {
-        let (shared, generation) = (&*self.shared, self.shared.generation());
+        let shared = &*self.shared;
+        let generation = self.shared.generation();
         if shared.memory.degenerate.contains(&hash) {
             return Ok(0);
         }
@@ -268,7 +270,8 @@ impl Ledger {
 
     /// How the ledger is doing.
     pub fn stats(&self) -> Stats {
-        let (shared, config) = (&*self.shared, &self.shared.config);
+        let shared = &*self.shared;
+        let config = &self.shared.config;
         let (seen, seen_rate) = self.seen_fill();
         let journal = shared.journal();
         let free_bytes = free_bytes(&shared.folder).unwrap_or(0);
@@ -533,7 +536,8 @@ fn alarms(stats: &Stats, config: &LedgerConfig, promoted: u64, texts: u64) -> Ve
          higher and restart the server",
     );
     if stats.seen_rate > config.rate {
-        let (rate, promise) = (stats.seen_rate, config.rate);
+        let rate = stats.seen_rate;
+        let promise = config.rate;
         alarms.push(format!(
             "the false-positive rate of seen counts is {rate:.1e}, more than the promised {promise:.1e}"
         ));

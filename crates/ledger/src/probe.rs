@@ -236,7 +236,8 @@ mod tests {
     fn an_interval_holds_the_rate_that_made_it_and_gets_narrower() {
         let mut random = SplitMix(SEED);
         for rate in [1e-4, 1e-3, 0.09, 0.5] {
-            let (mut round, mut width) = (Round::default(), 1.0);
+            let mut round = Round::default();
+            let mut width = 1.0;
             for probes in [1_000u64, 10_000, 100_000] {
                 while round.probes < probes {
                     round.probes += 1;

@@ -103,7 +103,8 @@ pub(crate) struct Seen {
 impl Seen {
     pub(crate) fn new(config: &LedgerConfig, own_key: SeenKey) -> Self {
         let config = config.clone();
-        let (keys, generations) = (RwLock::default(), RwLock::default());
+        let keys = RwLock::default();
+        let generations = RwLock::default();
         Seen { config, own_key, newest: AtomicU64::new(0), keys, generations }
     }
 
@@ -220,7 +221,8 @@ impl Seen {
         signature: SignatureRef<'_>,
         hash: Hash128,
     ) -> Result<(), NoRoom> {
-        let (all, mut hashes) = (self.read(), Hashes::new(signature, hash));
+        let all = self.read();
+        let mut hashes = Hashes::new(signature, hash);
         let Some((part, own)) = all.get(&generation).and_then(Generation::live_own) else {
             return Ok(());
         };
@@ -248,7 +250,8 @@ impl Seen {
         hash: Hash128,
         recipients: u64,
     ) -> Result<Count, NoRoom> {
-        let (all, mut hashes) = (self.read(), Hashes::new(signature, hash));
+        let all = self.read();
+        let mut hashes = Hashes::new(signature, hash);
         if let Some((part, own)) = all.get(&generation).and_then(Generation::live_own) {
             own.add(Fingerprint::of(hashes.under(&part.under)), recipients)?;
         }
@@ -397,7 +400,8 @@ impl Seen {
         let Some(newest) = all.get(&self.newest.load(Relaxed)) else {
             return (0, 0.0);
         };
-        let (mut most, mut rate) = (0, 0.0);
+        let mut most = 0;
+        let mut rate = 0.0;
         for index in newest.parts.iter().flat_map(Part::indexes) {
             most = most.max(index.signatures());
             rate += index.present_rate(1);
@@ -439,7 +443,8 @@ fn count_batch(
     let Some(last) = number.checked_sub(1) else { return };
     let at = |place: usize| Hashes::new(signatures[place.min(last)], hashes[place.min(last)]);
     let mut hashes: [Hashes<'_>; BATCH] = std::array::from_fn(at);
-    let (hashes, mut found) = (&mut hashes[..number], [Count::default(); BATCH]);
+    let hashes = &mut hashes[..number];
+    let mut found = [Count::default(); BATCH];
     let mut fingerprints = [Fingerprint::default(); BATCH];
     counts.fill(Count::default());
     for generation in all.values() {

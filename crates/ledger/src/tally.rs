@@ -195,10 +195,8 @@ mod tests {
     #[test]
     fn what_one_tally_has_beyond_another_gives_it_back() {
         let marks = Marks { protected: true, many: false, forgotten: true };
-        let (known, lost) = (
-            Tally { spam: 10, raw_spam: 3, marks: Marks { many: true, ..marks }, ..Tally::default() },
-            Tally { spam: 7, ham: 2, raw_ham: 1, ..Tally::default() },
-        );
+        let known = Tally { spam: 10, raw_spam: 3, marks: Marks { many: true, ..marks }, ..Tally::default() };
+        let lost = Tally { spam: 7, ham: 2, raw_ham: 1, ..Tally::default() };
         assert_eq!(known.with(&lost).beyond(&known), lost);
         assert_eq!(known.beyond(&lost.with(&known)), Tally::default(), "nothing falls below zero");
     }

@@ -114,7 +114,8 @@ impl Writer {
     /// Works until the ledger is closed.
     pub(crate) fn run(mut self) {
         let interval = Duration::from_millis(self.shared.config.delta_millis);
-        let (mut next_tick, mut next_snapshot) = (Instant::now() + interval, self.snapshot_time());
+        let mut next_tick = Instant::now() + interval;
+        let mut next_snapshot = self.snapshot_time();
         let mut retry = Instant::now();
         loop {
             self.shared.progress.rest();
@@ -164,7 +165,8 @@ impl Writer {
     /// Works through the first job and all others that wait. False when the ledger is to be closed.
     fn work(&mut self, first: Job) -> bool {
         self.shared.begin(WriterStep::Commit);
-        let (mut bytes, mut jobs) = (signature_bytes(&first), vec![first]);
+        let mut bytes = signature_bytes(&first);
+        let mut jobs = vec![first];
         while jobs.len() < JOBS_MAX && bytes < SIGNATURE_BYTES_MAX {
             match self.jobs.try_recv() {
                 Ok(job) => {
@@ -322,7 +324,8 @@ impl Writer {
         let reporter = known.get(&write.reporter);
         let reporter =
             reporter.ok_or_else(|| WriteError::Reporter(format!("number {}", write.reporter.0)))?;
-        let (table, held) = (&self.shared.memory.table, self.shared.memory.table.len() + stage.added());
+        let table = &self.shared.memory.table;
+        let held = self.shared.memory.table.len() + stage.added();
         self.check_named(reporter, &write)?;
         if !share::takes_room(write.verb, reporter.id, reporter.weight) {
             return self.stage_weightless(stage, write, reporter, known);
@@ -336,7 +339,8 @@ impl Writer {
                 return Err(error.into());
             }
         }
-        let (before, named) = (stage.kept(), share::named(&write.cases));
+        let before = stage.kept();
+        let named = share::named(&write.cases);
         stage.text_room = self.text_room(reporter, known);
         let staged = stage.write(write.verb, reporter, write.cases, known)?;
         self.note_share(stage, reporter.id, Share::Signatures, stage.kept() - before);

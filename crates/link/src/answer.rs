@@ -118,7 +118,8 @@ mod tests {
 
     #[test]
     fn answers_are_as_many_as_a_second_has_and_no_more() {
-        let (mut patience, now) = (Patience::default(), Millis(1_800_000_000_000));
+        let mut patience = Patience::default();
+        let now = Millis(1_800_000_000_000);
         let burst = (0..1000).filter(|_| patience.take(now)).count();
         assert_eq!(burst as u64, ANSWERS_PER_SECOND, "not as many as all seconds before had");
         // Asked every millisecond, it gives no more than when asked once a second.

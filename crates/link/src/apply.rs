@@ -96,7 +96,8 @@ impl Link {
             let skewed = self.neighbours.entry(*site).or_default().skewed.replace(generation);
             // Once, and not for each generation that somebody comes up with.
             if !skewed.is_some_and(|before| self.is_ahead(before)) {
-                let (name, now) = (self.documents.name_of(site), self.own.latest.generation);
+                let name = self.documents.name_of(site);
+                let now = self.own.latest.generation;
                 self.warn(format!("{name} speaks of generation {generation}, and it is {now} here: refused"));
             }
             return false;
@@ -232,7 +233,8 @@ impl Link {
 
     fn refuse(&mut self, id: &StreamId, why: &str) {
         if self.streams.get_mut(id).is_some_and(|following| following.contradicts(why)) {
-            let (name, stream) = (self.documents.name_of(&id.site), described(id.stream));
+            let name = self.documents.name_of(&id.site);
+            let stream = described(id.stream);
             self.warn(format!("{stream} of {name}: {why}"));
         }
     }

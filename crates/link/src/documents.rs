@@ -32,7 +32,9 @@ pub(crate) struct Documents {
 impl Documents {
     /// Reads the documents that are journalled.
     pub(crate) fn open(loaded: &Loaded, network: AdminKey, local_caps: LocalCaps) -> Self {
-        let (mut roster, mut manifests, mut slots) = (None, Manifests::new(), BTreeMap::new());
+        let mut roster = None;
+        let mut manifests = Manifests::new();
+        let mut slots = BTreeMap::new();
         for (key, value) in &loaded.rows {
             match key.split_first() {
                 Some((b'r', _)) => roster = Roster::decode(value, &network).ok().map(Arc::new),
@@ -118,7 +120,8 @@ impl Documents {
 
     /// The terms that this site can open.
     pub(crate) fn terms(&self, secret: &SiteSecret) -> Option<NetworkTerms> {
-        let (mut keys, mut generation_secs) = (BTreeMap::new(), None);
+        let mut keys = BTreeMap::new();
+        let mut generation_secs = None;
         // They come in order: of one first generation the greatest number counts.
         for manifest in self.manifests.iter() {
             let Ok(key) = manifest.open(secret) else { continue };
@@ -135,7 +138,8 @@ impl Documents {
         let members = self.roster.iter().flat_map(|roster| &roster.members);
         let mut peers: Vec<PeerSite> = members
             .filter_map(|member| {
-                let (slot, name) = (*self.slots.get(&member.site)?, member.name.as_str().to_owned());
+                let slot = *self.slots.get(&member.site)?;
+                let name = member.name.as_str().to_owned();
                 let caps = self.caps(&name, member.caps);
                 Some(PeerSite { slot, site: member.site, name, caps })
             })

@@ -35,7 +35,8 @@ pub(crate) struct Fetching {
 impl Link {
     /// Begins to fetch a site's snapshot.
     pub(crate) fn fetch(&mut self, site: SiteKey) {
-        let (since, body) = (self.now, Vec::new());
+        let since = self.now;
+        let body = Vec::new();
         self.snapshots.fetching = Some(Fetching { site, since, snapshot: None, packs: 0, body });
         self.out.push(Action::Get { site, name: SNAPSHOT.into() });
     }
@@ -146,8 +147,10 @@ impl Link {
     fn take_records(&mut self, section: &Section, items: &[&[u8]]) {
         let Section { id, start, end, .. } = *section;
         let Some(following) = self.streams.get(&id) else { return };
-        let (stream, position) = (following.held(&id), following.position.clone());
-        let (mut whole, mut here) = (start, None);
+        let stream = following.held(&id);
+        let position = following.position.clone();
+        let mut whole = start;
+        let mut here = None;
         for item in items {
             here = here.or((whole.sequence == position.at.sequence).then_some(whole));
             whole = whole.then(item);
@@ -193,7 +196,8 @@ impl Link {
     }
 
     fn refused_section(&mut self, id: &StreamId) {
-        let (name, stream) = (self.documents.name_of(&id.site), described(id.stream));
+        let name = self.documents.name_of(&id.site);
+        let stream = described(id.stream);
         self.warn(format!("{stream} of {name}: its snapshot contradicts what is held, or cannot be read"));
     }
 }

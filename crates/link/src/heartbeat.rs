@@ -138,9 +138,11 @@ impl Link {
         if heartbeat.site == self.key {
             return self.hear_ourselves(&heartbeat, bytes);
         }
-        let (site, now) = (heartbeat.site, self.now);
+        let site = heartbeat.site;
+        let now = self.now;
         let neighbour = self.neighbours.entry(site).or_default();
-        let (was_copied, is_first) = (neighbour.is_copied(now), neighbour.heard_at.is_none());
+        let was_copied = neighbour.is_copied(now);
+        let is_first = neighbour.heard_at.is_none();
         let is_new = neighbour.heard(&heartbeat, now);
         if neighbour.is_copied(now) && !was_copied {
             let name = self.documents.name_of(&site);
@@ -191,7 +193,8 @@ impl Link {
 
     /// Takes note of how far somebody says to be with a stream. It proves nothing, and may start a repair.
     pub(crate) fn hear_claim(&mut self, holder: SiteKey, holding: &Holding) {
-        let (id, sequence) = (holding.id, holding.sequence);
+        let id = holding.id;
+        let sequence = holding.sequence;
         if let Some(following) = self.streams.get_mut(&id) {
             if sequence <= following.applied() && following.claims.is_empty() {
                 return;

@@ -308,7 +308,8 @@ impl Link {
             if let Some((born, sequence)) = value.split_first_chunk::<8>()
                 && let Ok(sequence) = sequence.try_into()
             {
-                let (born, sequence) = (u64::from_be_bytes(*born), u64::from_be_bytes(sequence));
+                let born = u64::from_be_bytes(*born);
+                let sequence = u64::from_be_bytes(sequence);
                 self.places.now[kind as usize] = BrokerPosition { born, sequence };
                 self.places.saved[kind as usize] = BrokerPosition { born, sequence };
             }

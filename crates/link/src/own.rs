@@ -279,7 +279,8 @@ impl Link {
         payload: &[u8],
     ) -> Option<Head> {
         let StreamId { incarnation, stream, .. } = id;
-        let (manifest, time_secs) = (self.manifest_for(stream), self.now.secs());
+        let manifest = self.manifest_for(stream);
+        let time_secs = self.now.secs();
         let statement = Statement { incarnation, stream, previous, at, manifest, time_secs };
         match Head::sign(&self.secret, &self.documents.network, statement, payload) {
             Ok(head) => {

@@ -120,7 +120,8 @@ impl Link {
         else {
             return;
         };
-        let (now, publisher) = (self.now, &mut self.own.publishers[kind as usize]);
+        let now = self.now;
+        let publisher = &mut self.own.publishers[kind as usize];
         let Stage::UnderWay(one) = &mut publisher.stage else { return };
         match outcome {
             Published::Fenced { last } => {
@@ -131,7 +132,8 @@ impl Link {
                 (one.is_failed, one.since, publisher.why) = (true, now, Some(why));
             }
             Published::Stored => {
-                let (id, chain) = (one.id, one.chain);
+                let id = one.id;
+                let chain = one.chain;
                 publisher.bytes += one.bytes.len() as u64;
                 (publisher.stage, publisher.why, publisher.waiting_since) = (Stage::Idle, None, None);
                 if let Some(stream) = self.own.streams.get_mut(&id) {
@@ -243,7 +245,9 @@ impl Link {
         start: Chain,
         items: &[Vec<u8>],
     ) -> (Chain, Vec<u8>, usize) {
-        let (mut chain, mut payload, mut count) = (start, Vec::new(), 0);
+        let mut chain = start;
+        let mut payload = Vec::new();
+        let mut count = 0;
         for item in items {
             if payload.len() + 4 + item.len() > PAYLOAD_BYTES_MAX {
                 break;

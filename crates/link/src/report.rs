@@ -58,7 +58,9 @@ impl Link {
         let neighbour = self.neighbours.get(site);
         let heard_at = neighbour.and_then(|one| one.heard_at);
         let incarnation = neighbour.filter(|_| heard_at.is_some()).map(|one| one.incarnation);
-        let (mut streams, mut uncounted, mut records) = (Vec::new(), 0, (0, 0));
+        let mut streams = Vec::new();
+        let mut uncounted = 0;
+        let mut records = (0, 0);
         for (id, following) in self.streams_of(site) {
             uncounted += following.position.uncounted;
             if id.stream == Stream::Records && Some(id.incarnation) == incarnation {
@@ -129,7 +131,8 @@ impl Link {
                 ));
             }
             if let Some((id, late)) = self.late_streams(one, now).find(|(_, late)| late.mismatch.is_some()) {
-                let (stream, why) = (described(id.stream), late.mismatch.as_deref().unwrap_or_default());
+                let stream = described(id.stream);
+                let why = late.mismatch.as_deref().unwrap_or_default();
                 return Some(format!(
                     "{stream} of {name}, incarnation {}: {why}; ask its operator whether the folder was restored or \
                      copied, and restart it",
@@ -152,7 +155,8 @@ impl Link {
             return Some(problem);
         }
         let (id, late) = self.late_streams(neighbour?, now).next()?;
-        let (stream, missing) = (described(id.stream), late.known().max(late.claimed()).0 - late.applied().0);
+        let stream = described(id.stream);
+        let missing = late.known().max(late.claimed()).0 - late.applied().0;
         let secs = late.missing.since.map_or(0, |since| now.since(since) / 1000);
         Some(format!(
             "this site is behind: {missing} items of {stream} of {name} have been missing for {secs} s; they are being \
@@ -245,7 +249,8 @@ impl Link {
                 .map(|(_, one)| one.last.0 - one.published.unwrap_or_default().min(one.last).0)
                 .sum::<u64>()
         };
-        let (records, deltas) = (waiting(BrokerStream::Records), waiting(BrokerStream::Sightings));
+        let records = waiting(BrokerStream::Records);
+        let deltas = waiting(BrokerStream::Sightings);
         let secs = publisher.waiting_since.map_or(0, |since| now.since(since) / 1000);
         let why = publisher.why.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
         Some(format!(
@@ -262,7 +267,8 @@ impl Link {
         unshown
             .filter_map(|(id, one)| {
                 let (claimant, sequence) = one.claims.iter().max_by_key(|(_, sequence)| *sequence)?;
-                let (claimant, name) = (self.documents.name_of(claimant), self.documents.name_of(&id.site));
+                let claimant = self.documents.name_of(claimant);
+                let name = self.documents.name_of(&id.site);
                 let stream = described(id.stream);
                 Some(format!(
                     "{claimant} claims to hold {stream} of {name} up to {sequence}, and nobody shows it: look at \

@@ -141,7 +141,8 @@ impl Link {
         if !self.may_publish() {
             return self.snapshots.again(self.now);
         }
-        let (mut sections, mut body) = (Vec::new(), Vec::new());
+        let mut sections = Vec::new();
+        let mut body = Vec::new();
         for mut part in parts {
             self.cut_to_published(&mut part);
             if part.end.sequence > Sequence::START {
@@ -183,12 +184,14 @@ impl Link {
     }
 
     fn packed_part(&mut self, part: &SnapshotPart, body: &mut Vec<u8>) -> Section {
-        let (id, begun) = (self.id_of(part), body.len());
+        let id = self.id_of(part);
+        let begun = body.len();
         part.items.iter().for_each(|item| list::push(body, item));
         if let Some(one) = self.own.streams.get_mut(&id) {
             one.keep_end(part.end);
         }
-        let (manifest, bytes) = (self.manifest_for(id.stream), (body.len() - begun) as u64);
+        let manifest = self.manifest_for(id.stream);
+        let bytes = (body.len() - begun) as u64;
         Section { id, manifest, start: part.start, end: part.end, bytes }
     }
 

@@ -162,7 +162,8 @@ impl NetworkStatus {
             let held = site.holds.iter().find(|held| held.incarnation == incarnation.0);
             let is_held = held.is_some_and(|held| held.sequence >= sequence.0);
             let uncounted = held.is_some_and(|held| is_held && held.may_not_count(sequence));
-            let (name, site_key) = (site.name.clone(), site.site.clone());
+            let name = site.name.clone();
+            let site_key = site.site.clone();
             let applied = is_held && !uncounted;
             ReachOne { name, site: site_key, applied, uncounted, silent_secs: site.silent_secs }
         };

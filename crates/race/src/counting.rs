@@ -101,7 +101,8 @@ pub(crate) fn run(args: &CountingArgs) -> Result<(), Box<dyn Error>> {
             let who = (turn + round) % CONTENDERS.len();
             let (name, contender) = CONTENDERS[who];
             let lap = contender(&zipf, huge).map_err(|error| format!("{name}: {error}"))?;
-            let (insert, lookup) = (lap.insert_ns, lap.lookup_ns);
+            let insert = lap.insert_ns;
+            let lookup = lap.lookup_ns;
             eprintln!(
                 "round {}/{}  {name:22} insert {insert:7.2} ns  lookup {lookup:7.2} ns",
                 round + 1,
@@ -293,9 +294,11 @@ fn targets(rows: &[Row]) -> Vec<String> {
     let over = |upper: Option<f64>, lower: Option<f64>| upper.zip(lower).map_or(f64::NAN, |(u, l)| u / l);
     let answer = |met: bool, line: String| format!("{}  {line}", if met { "yes" } else { "NO " });
     ours.flat_map(|row| {
-        let (bytes, times) = (over(row.bytes_per_key, map.bytes_per_key), over(map.lookup_ns, row.lookup_ns));
+        let bytes = over(row.bytes_per_key, map.bytes_per_key);
+        let times = over(map.lookup_ns, row.lookup_ns);
         let wanted = if row.name.ends_with("-batched") { 2.0 } else { 1.0 };
-        let (name, wrong) = (row.name, row.wrong_share * 100.0);
+        let name = row.name;
+        let wrong = row.wrong_share * 100.0;
         [
             answer(bytes <= 0.25, format!("{name} <= 1/4 of the map's bytes: {bytes:.3}")),
             answer(row.wrong_share <= 0.001, format!("{name} wrong share <= 0.1 %: {wrong:.4} %")),

@@ -123,7 +123,8 @@ fn targets(rows: &[Row], memory_bytes: u64) -> Vec<String> {
     // A dense form, too, needs a byte to say that it is one.
     let dense = among(0.11, 1.1).map(|row| row.bytes as f64 / (memory_bytes + 1) as f64).fold(0.0, f64::max);
     let slowest = |speed: fn(&Row) -> f64| rows.iter().map(speed).fold(f64::INFINITY, f64::min);
-    let (encode, decode) = (slowest(|row| row.encode_mb_per_s), slowest(|row| row.decode_mb_per_s));
+    let encode = slowest(|row| row.encode_mb_per_s);
+    let decode = slowest(|row| row.decode_mb_per_s);
     let answer = |met: bool| if met { "yes" } else { "NO " };
     vec![
         format!(

@@ -141,7 +141,8 @@ mod tests {
     #[test]
     fn all_keys_are_distinct_and_so_are_their_digests() {
         let keys = Keys::new(50_000, 70_000, true);
-        let (integers, digests) = (&keys.integers, keys.digests());
+        let integers = &keys.integers;
+        let digests = keys.digests();
         let distinct: HashSet<&u64> = integers.present.iter().chain(&integers.absent).collect();
         assert_eq!(distinct.len(), 120_000);
         let distinct: HashSet<&Digest> = digests.present.iter().chain(&digests.absent).collect();

@@ -131,7 +131,8 @@ impl Racer {
 impl Measured {
     /// Refuses answers of which more than this share is wrong.
     fn with_at_most(self, wrong_share: f64, peer: &str) -> Result<Self, Box<dyn Error>> {
-        let (wrong, all) = (self.wrong, self.right + self.wrong);
+        let wrong = self.wrong;
+        let all = self.right + self.wrong;
         match &self.example {
             Some(example) if wrong as f64 > wrong_share * all as f64 => {
                 Err(format!("{wrong} of {all} answers of {peer} are wrong, as that to {example}").into())
@@ -247,7 +248,8 @@ fn lap(
     sleep(PAUSE.min(time));
     let before = (cpu_secs("self"), racer.cpu_secs());
     let measured = Generator::new(racer.address)?.measure(question, numbers, time)?;
-    let (generator, server) = (cpu_secs("self") - before.0, racer.cpu_secs() - before.1);
+    let generator = cpu_secs("self") - before.0;
+    let server = racer.cpu_secs() - before.1;
     let Measured { right, wrong, .. } = measured;
     let answers = right + wrong;
     eprintln!(

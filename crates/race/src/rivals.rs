@@ -136,7 +136,8 @@ const BLOCK_WORD_BITS: f64 = 32.0;
 /// Parquet's formula leaves out that blocks are filled unevenly and would let it miss the rate by a fifth.
 fn split_block_bits(keys: u64, rate: f64) -> usize {
     // A block a key is a rate of some 1e-8: whoever asks for less gets that.
-    let (mut short, mut enough) = (0, keys);
+    let mut short = 0;
+    let mut enough = keys;
     while enough - short > 1 {
         let middle = short + (enough - short) / 2;
         if split_block_rate(keys as f64 / middle as f64) <= rate {
@@ -156,7 +157,8 @@ fn split_block_rate(load: f64) -> f64 {
         return 1.0;
     }
     let most = (load + 12.0 * load.sqrt() + 30.0) as i32;
-    let (mut share, mut rate) = ((-load).exp(), 0.0);
+    let mut share = (-load).exp();
+    let mut rate = 0.0;
     for keys in 0..most {
         let set = 1.0 - (1.0 - 1.0 / BLOCK_WORD_BITS).powi(keys);
         rate += share * set.powi(BLOCK_WORDS);

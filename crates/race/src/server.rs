@@ -155,9 +155,11 @@ fn lap(
     let cpu_before = (cpu_secs("self"), host.cpu_secs());
     let Measured { requests: sent, secs, p50, p99 } = connections.measure(&requests, time)?;
     let polled = pollers.map(|pollers| pollers.stop(secs)).transpose()?;
-    let (generator, server) = (cpu_secs("self") - cpu_before.0, host.cpu_secs() - cpu_before.1);
+    let generator = cpu_secs("self") - cpu_before.0;
+    let server = host.cpu_secs() - cpu_before.1;
     *next_new += requests.new_in(sent);
-    let (rss_bytes, operations) = (host.status_bytes("VmRSS"), (sent * requests.signatures_each()) as f64);
+    let rss_bytes = host.status_bytes("VmRSS");
+    let operations = (sent * requests.signatures_each()) as f64;
     let row = Row {
         name: lap.name,
         ops_per_s: (operations / secs) as u64,

@@ -159,7 +159,8 @@ fn worst_table(rows: &[WorstRow]) -> String {
 
 fn worst_target(rows: &[WorstRow]) -> String {
     let most = |millis: fn(&WorstRow) -> f64| rows.iter().map(millis).fold(f64::NAN, f64::max);
-    let (small, large) = (most(|row| row.ms_1mb), most(|row| row.ms_32mib));
+    let small = most(|row| row.ms_1mb);
+    let large = most(|row| row.ms_32mib);
     let answer = if small <= SMALL.1 && large <= LARGE.1 { "yes" } else { "NO " };
     format!(
         "{answer}  no message of 1 MB takes more than {} ms, none of 32 MiB more than {}: {small:.1}, {large:.1}",
@@ -196,7 +197,8 @@ fn table(rows: &[Row]) -> String {
     let mut table =
         format!("{:6} {:>9} {:>12} {:>12} {:>16}\n", "", "MB/s", "messages/s", "us/message", "time / text's");
     for row in rows {
-        let (micros, share) = (1e6 / row.msgs_per_s, text / row.msgs_per_s);
+        let micros = 1e6 / row.msgs_per_s;
+        let share = text / row.msgs_per_s;
         table += &format!(
             "{:6} {:>9} {:>12} {micros:>12.1} {share:>16.2}\n",
             row.name, row.mb_per_s, row.msgs_per_s

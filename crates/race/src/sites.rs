@@ -169,7 +169,8 @@ fn told(args: &SitesArgs) -> Result<Vec<Row>, Box<dyn Error>> {
         let rate = args.rate / SITES as u64;
         let tell = |number| {
             scope.spawn({
-                let (site, probes) = (&network.sites[number], &probes);
+                let site = &network.sites[number];
+                let probes = &probes;
                 move || tell(site, number, rate, args.seconds, probes)
             })
         };
@@ -196,8 +197,10 @@ struct Told {
 
 /// Tells one site batches at a rate; the first of each is a probe.
 fn tell(site: &Running, number: usize, rate: u64, seconds: f64, probes: &Probes) -> Result<Told, String> {
-    let (ledger, mut random) = (site.ledger(), SplitMix(2006 + number as u64));
-    let (begun, mut told) = (Instant::now(), Told::default());
+    let ledger = site.ledger();
+    let mut random = SplitMix(2006 + number as u64);
+    let begun = Instant::now();
+    let mut told = Told::default();
     let mut case = || {
         let mut case = Case::new();
         let digest: [u8; 16] = std::array::from_fn(|_| random.next() as u8);
@@ -233,7 +236,8 @@ fn told_rows(
     let payloads = network.payloads()?;
     let (records_published, seen_published) = network.published_bytes(&payloads)?;
     let row = |name: &'static str, items: u64, bytes: u64, published: u64, raw: f64, entropy: f64| {
-        let (times, per_item) = (probes.times(name), |bytes: f64| bytes / items.max(1) as f64);
+        let times = probes.times(name);
+        let per_item = |bytes: f64| bytes / items.max(1) as f64;
         Row {
             name,
             per_s: (items as f64 / seconds) as u64,

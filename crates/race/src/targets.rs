@@ -57,7 +57,8 @@ fn line_rate(rows: &[Row], rate: f64) -> String {
         return format!("--   {target}: stated for --rate {STATED_RATE} only");
     }
     let finding = find(rows, "seenit-line").and_then(|row| {
-        let (fpr, bits) = (row.fpr?, row.bits_per_key?);
+        let fpr = row.fpr?;
+        let bits = row.bits_per_key?;
         let numbers = format!("{:.4} % at {bits:.3} bits/key", fpr * 100.0);
         Some((fpr <= 0.0102 && bits <= 10.6, numbers))
     });
@@ -65,7 +66,8 @@ fn line_rate(rows: &[Row], rate: f64) -> String {
 }
 
 fn paged_hits(rows: &[Row], style: &str) -> String {
-    let (paged, flat) = (format!("seenit-paged{style}"), format!("seenit-flat{style}"));
+    let paged = format!("seenit-paged{style}");
+    let flat = format!("seenit-flat{style}");
     let hit = |name: &str| find(rows, name)?.hit_ns;
     let finding = ratio(hit(&flat), hit(&paged)).map(|found| (found > 1.0, format!("{found:.2}x")));
     answer(&format!("{paged} hits faster than {flat} at equal m"), finding)
@@ -74,7 +76,8 @@ fn paged_hits(rows: &[Row], style: &str) -> String {
 /// The textbook formula at the filter's own m, n and k, which knows nothing of pages.
 fn paged_rate(rows: &[Row]) -> String {
     let finding = find(rows, "seenit-paged").and_then(|row| {
-        let (k, fpr) = (f64::from(row.k?), row.fpr?);
+        let k = f64::from(row.k?);
+        let fpr = row.fpr?;
         let textbook = (1.0 - (-k / row.bits_per_key?).exp()).powf(k);
         let off = fpr / textbook - 1.0;
         let numbers =

@@ -34,7 +34,8 @@ impl Chain {
     /// Of a stream without items.
     pub fn begin(id: &StreamId) -> Self {
         let StreamId { site, incarnation, stream } = id;
-        let (site, incarnation) = (site.to_bytes(), incarnation.0.to_le_bytes());
+        let site = site.to_bytes();
+        let incarnation = incarnation.0.to_le_bytes();
         let value = match stream {
             Stream::Records => Digest::of(&LOG, &[&site, &incarnation]),
             Stream::Sightings { generation } => {

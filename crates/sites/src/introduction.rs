@@ -48,7 +48,8 @@ impl Introduction {
     /// What a site says of itself.
     pub fn sign(secret: &SiteSecret, name: Name) -> Self {
         let site = secret.public();
-        let (sealing, broker) = (secret.sealing().public(), secret.broker_key().public());
+        let sealing = secret.sealing().public();
+        let broker = secret.broker_key().public();
         let mut bytes = TAG.to_vec();
         site.write(&mut bytes);
         sealing.write(&mut bytes);
@@ -63,7 +64,9 @@ impl Introduction {
         let mut rest = Reader::new(bytes, &TAG, INTRODUCTION_BYTES_MAX)?;
         let site = rest.get()?;
         rest.signed_by(&site)?;
-        let (sealing, broker, name) = (rest.get()?, rest.get()?, rest.get()?);
+        let sealing = rest.get()?;
+        let broker = rest.get()?;
+        let name = rest.get()?;
         rest.end()?;
         Ok(Introduction { site, sealing, broker, name, bytes: bytes.to_vec() })
     }

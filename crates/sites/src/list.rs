@@ -12,7 +12,8 @@ pub fn push(list: &mut Vec<u8>, item: &[u8]) {
 
 /// The items of a list that must have so many.
 pub fn items(list: &[u8], count: u64) -> Result<Vec<&[u8]>, FormatError> {
-    let (mut rest, mut items) = (Reader::untagged(list), Vec::new());
+    let mut rest = Reader::untagged(list);
+    let mut items = Vec::new();
     for _ in 0..count {
         let length: u32 = rest.get()?;
         items.push(rest.run(length as usize)?);
@@ -23,7 +24,8 @@ pub fn items(list: &[u8], count: u64) -> Result<Vec<&[u8]>, FormatError> {
 
 /// The items of a list of any number.
 pub fn all(list: &[u8]) -> Result<Vec<&[u8]>, FormatError> {
-    let (mut rest, mut items) = (Reader::untagged(list), Vec::new());
+    let mut rest = Reader::untagged(list);
+    let mut items = Vec::new();
     while rest.end().is_err() {
         let length: u32 = rest.get()?;
         items.push(rest.run(length as usize)?);

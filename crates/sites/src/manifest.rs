@@ -99,7 +99,8 @@ impl Manifest {
             return Err(FormatError::OtherNetwork { expected: roster.network, found });
         }
         let secret = SealingSecret::from_bytes(once);
-        let (once, key_name) = (secret.public(), key.fingerprint());
+        let once = secret.public();
+        let key_name = key.fingerprint();
         let mut bytes = TAG.to_vec();
         network.write(&mut bytes);
         number.write(&mut bytes);
@@ -129,19 +130,23 @@ impl Manifest {
         let mut rest = Reader::new(bytes, tag, MANIFEST_BYTES_MAX)?.of_network(network);
         let network = rest.get()?;
         rest.signed_by(&network)?;
-        let (number, terms) = (rest.get()?, rest.get()?);
+        let number = rest.get()?;
+        let terms = rest.get()?;
         rest.run(geometry_bytes)?;
-        let (key, once) = (KeyFingerprint(rest.get()?), rest.get()?);
+        let key = KeyFingerprint(rest.get()?);
+        let once = rest.get()?;
         let count = rest.get::<u32>()? as usize;
         let sealed = rest.list("sealed keys", count, SITES_MAX)?;
         rest.end()?;
-        let (bytes, head_bytes) = (bytes.to_vec(), HEAD_BYTES + geometry_bytes);
+        let bytes = bytes.to_vec();
+        let head_bytes = HEAD_BYTES + geometry_bytes;
         Manifest { network, number, terms, key, bytes, once, head_bytes, sealed }.checked()
     }
 
     /// The hash key, if it is sealed to this site.
     pub fn open(&self, site: &SiteSecret) -> Result<HashKey, FormatError> {
-        let (own, number) = (site.public(), self.number);
+        let own = site.public();
+        let number = self.number;
         let found = self.sealed.iter().find(|one| one.site == own);
         let found = found.ok_or(FormatError::NotSealed { number, site: own })?;
         let secret = site.sealing();
@@ -184,9 +189,12 @@ mod tests {
     /// hash otherwise, and nobody would see why.
     #[test]
     fn a_key_that_opens_must_be_the_one_that_is_named() {
-        let (admin, site) = (AdminSecret::from_bytes([1; 32]), SiteSecret::from_bytes([2; 32]));
+        let admin = AdminSecret::from_bytes([1; 32]);
+        let site = SiteSecret::from_bytes([2; 32]);
         let caps = Caps { spam: 1, ham: 1, seen: 1 };
-        let (key, sealing, name) = (site.public(), site.sealing().public(), "a".parse().expect("a name"));
+        let key = site.public();
+        let sealing = site.sealing().public();
+        let name = "a".parse().expect("a name");
         let members = vec![Member { site: key, sealing, name, caps }];
         let roster = Roster::sign(&admin, 1, members).expect("a roster");
         let terms = ManifestTerms { first_generation: Generation(1), generation_secs: 86_400 };

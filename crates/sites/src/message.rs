@@ -152,7 +152,8 @@ impl Head {
         }
         let leads = if self.is_alone() { previous == sequence } else { previous < sequence };
         if !leads {
-            let (previous, sequence) = (previous.0, sequence.0);
+            let previous = previous.0;
+            let sequence = sequence.0;
             return Err(FormatError::LeadsNowhere { payload, previous, sequence });
         }
         if self.is_alone() { self.check_payload(&[]) } else { Ok(()) }

@@ -103,7 +103,8 @@ impl Roster {
                 return Err(FormatError::Order(next.site));
             }
         }
-        let (mut names, mut sealing) = (HashSet::new(), HashSet::new());
+        let mut names = HashSet::new();
+        let mut sealing = HashSet::new();
         for member in &self.members {
             if !names.insert(&member.name) {
                 return Err(FormatError::NameTwice(member.name.clone()));

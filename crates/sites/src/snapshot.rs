@@ -105,7 +105,8 @@ impl Snapshot {
     }
 
     fn check(&self) -> Result<(), FormatError> {
-        let (sections, packs) = (self.sections.len(), self.packs.len());
+        let sections = self.sections.len();
+        let packs = self.packs.len();
         at_most("sections", sections, SECTIONS_MAX)?;
         at_most("packs", packs, PACKS_MAX)?;
         let bytes = self.sections.iter().try_fold(0u64, |sum, section| sum.checked_add(section.bytes));

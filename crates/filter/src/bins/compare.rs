@@ -46,7 +46,8 @@ pub struct Comparison {
 /// Sets `plan` beside L filters of one common rate and beside one filter that credits the mean weight.
 pub fn compare(weights: &Weights, plan: &Plan) -> Result<Comparison, BinError> {
     super::check_keys(plan.cuts(), weights)?;
-    let (keys, bits) = (weights.keys(), plan.total_bits());
+    let keys = weights.keys();
+    let bits = plan.total_bits();
     let by_keys: Vec<f64> =
         ranges(plan.cuts()).map(|(from, to)| bits as f64 * (to - from) as f64 / keys as f64).collect();
     let common = Plan::new(plan.cuts().to_vec(), whole_bits(&by_keys, bits))?;
@@ -71,8 +72,12 @@ fn standing(weights: &Weights, plan: &Plan) -> Standing {
         .collect();
     let hit: Vec<f64> = all.iter().zip(&rates).map(|(bin, rate)| bin.weight * rate).collect();
     let luck: Vec<f64> = all.iter().zip(&rates).map(|(bin, f)| bin.weight.powi(2) * f * (1.0 - f)).collect();
-    let (hits, lucks) = (hit.iter().sum::<f64>(), luck.iter().sum::<f64>());
-    let (mut deviation, mut false_hits, mut squares, mut dropped_keys) = (0.0, 0.0, 0.0, 0);
+    let hits = hit.iter().sum::<f64>();
+    let lucks = luck.iter().sum::<f64>();
+    let mut deviation = 0.0;
+    let mut false_hits = 0.0;
+    let mut squares = 0.0;
+    let mut dropped_keys = 0;
     for (bin, (from, to)) in ranges(plan.cuts()).enumerate() {
         let kept = plan.bits()[bin] > 0;
         let due = if kept { all[bin].weight } else { 0.0 };

@@ -88,7 +88,8 @@ impl Chains {
         let width = bins + 1;
         for to in 1..=keys {
             let (done, open) = chains.costs.split_at_mut(to * width);
-            let (costs, starts) = (&mut open[..width], &mut chains.starts[to * width..][..width]);
+            let costs = &mut open[..width];
+            let starts = &mut chains.starts[to * width..][..width];
             for (from, before) in done.chunks_exact(width).enumerate() {
                 let last = range(from, to);
                 for bin in 1..width {
@@ -184,7 +185,8 @@ fn shared_bits(weights: &Weights, bins: usize, bits: f64) -> Vec<usize> {
     let positive = weights.sorted().partition_point(|&weight| weight > 0.0);
     let range = |from, to| n_ln_w(weights, from, to);
     let chains = Chains::monotone(all, bins, positive, range);
-    let (mut least, mut best) = (f64::INFINITY, None);
+    let mut least = f64::INFINITY;
+    let mut best = None;
     for with_memory in 1..=all {
         let parts = if with_memory == all { bins } else { with_memory.min(bins - 1) };
         let without = weights.sum(with_memory, all);
@@ -238,7 +240,8 @@ fn lightest_bin(
     if is_worth(first, least) {
         return Some((least, first));
     }
-    let (mut end, mut low) = (first, parts - 1);
+    let mut end = first;
+    let mut low = parts - 1;
     while low < end {
         let middle = low + (end - low) / 2;
         if is_worth(middle, least) { low = middle + 1 } else { end = middle }
@@ -251,7 +254,8 @@ fn lightest_bin(
 
 /// A bin's part of the Lagrangian of the absent key credit, `min over m of w f + mu (ln 2)^2 m`.
 fn lagrangian(bin: Bin, mu: f64) -> f64 {
-    let (keys, worth) = (bin.keys as f64, bin.weight / bin.keys as f64);
+    let keys = bin.keys as f64;
+    let worth = bin.weight / bin.keys as f64;
     if worth > mu { mu * keys * (1.0 + (worth / mu).ln()) } else { bin.weight }
 }
 
@@ -281,7 +285,8 @@ fn by_multiplier(weights: &Weights, bins: usize, bits: f64) -> BestCuts {
         these.iter().map(asked).sum::<f64>() > LN2_SQUARED * bits
     };
     // If all keys had memory, mu would be near the cost a key: start there and widen.
-    let (mut low, mut high) = ((cost / weights.keys() as f64).ln(), (cost / weights.keys() as f64).ln());
+    let mut low = (cost / weights.keys() as f64).ln();
+    let mut high = (cost / weights.keys() as f64).ln();
     let mut stride = 1.0;
     if asks_too_much(low) {
         while asks_too_much(high + stride) {
@@ -320,11 +325,12 @@ mod tests {
             let weights = Weights::new(&raw).expect("good weights");
             let range = |from, to| n_ln_w(&weights, from, to);
             let bins = keys.min(9);
-            let (full, fast) =
-                (Chains::over_all(keys, bins, range), Chains::monotone(keys, bins, keys, range));
+            let full = Chains::over_all(keys, bins, range);
+            let fast = Chains::monotone(keys, bins, keys, range);
             for bin in 1..=bins {
                 for to in bin..=keys {
-                    let (full, fast) = (full.cost(bin, to), fast.cost(bin, to));
+                    let full = full.cost(bin, to);
+                    let fast = fast.cost(bin, to);
                     assert!((full - fast).abs() < 1e-9 * full.abs().max(1.0), "{bin} {to}: {full} {fast}");
                 }
             }

@@ -46,7 +46,9 @@ impl Goal {
         let worth: Vec<f64> = bins.iter().map(|bin| self.stake(bin) / bin.keys as f64).collect();
         let mut by_worth: Vec<usize> = (0..bins.len()).collect();
         by_worth.sort_by(|&a, &b| worth[b].total_cmp(&worth[a]));
-        let (mut keys, mut sum, mut ln_mu) = (0.0, 0.0, f64::NEG_INFINITY);
+        let mut keys = 0.0;
+        let mut sum = 0.0;
+        let mut ln_mu = f64::NEG_INFINITY;
         for bin in by_worth {
             let ln_worth = worth[bin].ln();
             if ln_worth <= ln_mu || worth[bin] <= 0.0 {
@@ -136,7 +138,8 @@ impl Goal {
                     if giver == taker || split[giver] < step {
                         continue;
                     }
-                    let (less, more) = (cost(giver, split[giver] - step), cost(taker, split[taker] + step));
+                    let less = cost(giver, split[giver] - step);
+                    let more = cost(taker, split[taker] + step);
                     let before = now[giver] + now[taker];
                     // A gain within the rounding of the sum could be given back and forth for ever.
                     if less + more < before * (1.0 - 1e-12) {
@@ -177,10 +180,12 @@ mod tests {
     #[test]
     fn without_empty_bins_the_gain_is_the_geometric_over_the_arithmetic_mean() {
         let bins = [(100, 4.0), (300, 2.5), (50, 1.0), (700, 0.5)].map(|(keys, weight)| Bin { keys, weight });
-        let (bits, keys) = (15_000.0, 1150.0);
+        let bits = 15_000.0;
+        let keys = 1150.0;
         let sum =
             |f: &dyn Fn(&Bin) -> f64| bins.iter().map(|bin| bin.keys as f64 * f(bin)).sum::<f64>() / keys;
-        let (geometric, arithmetic) = (sum(&|bin| bin.weight.ln()).exp(), sum(&|bin| bin.weight));
+        let geometric = sum(&|bin| bin.weight.ln()).exp();
+        let arithmetic = sum(&|bin| bin.weight);
         let standard = crate::maths::bins::standard_invalidation_cost(&bins, bits);
         let gain = Goal::Invalidation.ideal_cost(&bins, bits) / standard;
         assert!((gain / (geometric / arithmetic) - 1.0).abs() < 1e-12, "{gain}");
@@ -227,8 +232,8 @@ mod tests {
                 let least = cost_of(&split);
                 assert!((least / goal.ideal_cost(&bins, bits) - 1.0).abs() < 1e-12);
                 for _ in 0..50 {
-                    let (from, to) =
-                        (random.below(count as u64) as usize, random.below(count as u64) as usize);
+                    let from = random.below(count as u64) as usize;
+                    let to = random.below(count as u64) as usize;
                     let mut other = split.clone();
                     let shift = other[from] * random.unit();
                     other[from] -= shift;
@@ -245,7 +250,8 @@ mod tests {
     #[test]
     fn equal_bins_make_the_two_goals_one() {
         let bins = [3.0, 2.0, 0.7, 0.01].map(|weight| Bin { keys: 40, weight });
-        let (a, b) = (Goal::Invalidation.split(&bins, 500.0), Goal::AbsentCredit.split(&bins, 500.0));
+        let a = Goal::Invalidation.split(&bins, 500.0);
+        let b = Goal::AbsentCredit.split(&bins, 500.0);
         assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-9));
         assert_eq!(a[3], 0.0);
     }

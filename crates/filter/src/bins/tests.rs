@@ -132,7 +132,8 @@ fn annealing_never_beats_the_programme_and_comes_close_when_tuned() {
         let even = goal.ideal_cost(&weights.bins(&weights.even_cuts(10).expect("ten bins")), 1024.0);
         for seed in 0..5 {
             let run = |schedule| anneal(goal, &weights, 10, 1024, schedule, seed).expect("a possible task");
-            let (paper, tuned) = (run(Schedule::paper()), run(Schedule::tuned(even, 20_000)));
+            let paper = run(Schedule::paper());
+            let tuned = run(Schedule::tuned(even, 20_000));
             assert!(paper.best_cost >= best && paper.best_cost <= even && paper.start_cost == even);
             // Measured over 101 seeds: within four millionths.
             assert!(tuned.best_cost >= best && tuned.best_cost <= best * 1.000_01, "{tuned:?}");
@@ -200,7 +201,8 @@ fn impossible_tasks_are_refused() {
 /// The table in the documentation of the module, row by row.
 #[test]
 fn the_three_ways_compared_at_equal_bits() {
-    let (weights, bits) = (paper_weights(), 30_000);
+    let weights = paper_weights();
+    let bits = 30_000;
     let best = best_cuts(Goal::Invalidation, &weights, 10, bits).expect("a possible task").cuts;
     let even = weights.even_cuts(10).expect("ten bins");
     let compared = |goal: Goal, cuts: &[usize]| {

@@ -152,7 +152,8 @@ mod tests {
             let mut oracle = vec![0; len as usize];
             let mut rng = SplitMix(u64::from(bits));
             for _ in 0..2000 {
-                let (cell, value) = (rng.next() % len, rng.next() & packing.cap());
+                let cell = rng.next() % len;
+                let value = rng.next() & packing.cap();
                 cells.set(cell, value);
                 oracle[cell as usize] = value;
             }

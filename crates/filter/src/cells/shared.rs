@@ -41,7 +41,8 @@ pub struct SharedPackedCells {
 impl PackedCells {
     /// Hands the cells to many threads at once.
     pub(crate) fn share(self) -> SharedPackedCells {
-        let (packing, len) = (self.shape(), self.len());
+        let packing = self.shape();
+        let len = self.len();
         SharedPackedCells { packing, len, pages: self.into_words().share() }
     }
 }
@@ -123,7 +124,8 @@ impl Cells for SharedPackedCells {
     fn for_each_change(&self, old: &Self, mut visit: impl FnMut(u64, u64, u64)) {
         assert_eq!(self.len, old.len, "as many cells on both sides");
         for (index, (new, old)) in self.words().iter().zip(old.words()).enumerate() {
-            let (new, old) = (new.load(Relaxed), old.load(Relaxed));
+            let new = new.load(Relaxed);
+            let old = old.load(Relaxed);
             self.packing.for_each_marked(index, new ^ old, |cell, shift| {
                 visit(cell, self.packing.read(old, shift), self.packing.read(new, shift));
             });

@@ -181,7 +181,8 @@ impl<W: AtomicWord> CellPlace<'_, W> {
 
     /// Raises the cell to at least `value`, with one look at the table.
     fn raise(&self, value: u64) {
-        let (base, entry) = (self.base(), self.chunk.highs.find(self.offset));
+        let base = self.base();
+        let entry = self.chunk.highs.find(self.offset);
         if self.split.join(base, self.high(base, &entry)) < value {
             self.write_with(entry, value);
         }
@@ -193,8 +194,10 @@ impl<W: AtomicWord> CellPlace<'_, W> {
     }
 
     fn write_with(&self, entry: Option<Entry<'_, W>>, value: u64) {
-        let (split, base) = (self.split, self.base());
-        let (high, old) = (split.high_of(value), self.high(base, &entry));
+        let split = self.split;
+        let base = self.base();
+        let high = split.high_of(value);
+        let old = self.high(base, &entry);
         if high == 0 || high == old {
             self.store_base(value);
             return;
@@ -415,10 +418,12 @@ impl Cells for SplitCells {
         );
         let flags = self.flags_of_word();
         for (index, (new_word, old_word)) in self.words().iter().zip(old.words()).enumerate() {
-            let (new_word, old_word) = (new_word.load(Acquire), old_word.load(Acquire));
+            let new_word = new_word.load(Acquire);
+            let old_word = old_word.load(Acquire);
             let marks = new_word ^ old_word | new_word & flags;
             self.split.base.for_each_marked(index, marks, |cell, _| {
-                let (old, new) = (old.get(cell), self.get(cell));
+                let old = old.get(cell);
+                let new = self.get(cell);
                 if old != new {
                     visit(cell, old, new);
                 }
@@ -458,7 +463,8 @@ impl SharedCells for SplitCells {
     fn store(&self, address: u64, value: u64) {
         debug_assert!(value <= self.cap());
         let (word, shift) = place_at(address);
-        let (word, base) = (&self.words()[word], self.split.base);
+        let word = &self.words()[word];
+        let base = self.split.base;
         let old = word.load(Relaxed);
         // Most counts have no high part, neither before nor after.
         if self.split.high_of(value) == 0 && !self.split.is_flagged(base.read(old, shift)) {

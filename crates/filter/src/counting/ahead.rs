@@ -36,7 +36,8 @@ impl KeyBatch {
         keys: &mut &[K],
     ) -> bool {
         // A copy that nothing else can change: what is the same for all keys is then computed once.
-        let (layout, packed) = (*layout, cells.packing().is_some());
+        let layout = *layout;
+        let packed = cells.packing().is_some();
         let probes = layout.probes();
         let (batch, rest) = keys.split_at(keys.len().min(BATCH_KEYS).min(ADDRESSES / probes));
         let mut hashes = [Hash128::default(); BATCH_KEYS];

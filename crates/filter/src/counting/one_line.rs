@@ -43,7 +43,8 @@ impl OneLine {
         else {
             return None;
         };
-        let (cell_bits, probes) = (u64::from(packing.bits()), paged.probes());
+        let cell_bits = u64::from(packing.bits());
+        let probes = paged.probes();
         let fits = paged.slots() * cell_bits == LINE_BITS
             && packing.is_dense()
             && paged.pages_per_key() == 1
@@ -175,7 +176,8 @@ mod tests {
     fn the_kernel_counts_as_its_twin() {
         for bits in [1, 2, 4, 8, 16] {
             for k in 1..=LANES as u32 {
-                let (layout, packing) = (layout(bits, k), Packing::new(bits).expect("a width"));
+                let layout = layout(bits, k);
+                let packing = Packing::new(bits).expect("a width");
                 let mut cells =
                     PackedCells::zeroed(packing, layout.bits(), HugePages::Default).expect("memory");
                 fill(&layout, &mut cells);

@@ -52,7 +52,8 @@ fn avx512_least(way: &OneLine, words: CellWords<'_>, hash: Hash128) -> u16 {
     let line = line_at(words, way.line_of(hash));
     // SAFETY: `IN_PAGE` has more than eight entries of four bytes.
     let odd = unsafe { _mm256_loadu_si256(IN_PAGE[..LANES].as_ptr().cast()) };
-    let (a, b) = (_mm256_set1_epi32(hash.lo as i32), _mm256_set1_epi32((hash.lo >> 32) as i32));
+    let a = _mm256_set1_epi32(hash.lo as i32);
+    let b = _mm256_set1_epi32((hash.lo >> 32) as i32);
     let mixed = _mm256_add_epi32(_mm256_mullo_epi32(a, odd), b);
     // The number of the cell's lowest bit in the line; the rotation takes it modulo 64 by itself.
     let bit = _mm512_srli_epi64::<IN_LINE_SHIFT>(_mm512_cvtepu32_epi64(mixed));

@@ -35,7 +35,8 @@ impl<'a> BitGain<'a> {
             return Err(DeltaError::Cleared(Side::losses(old.words(), bits).count(new.words()).marked));
         }
         let payload = Side::gains(old.words(), bits).write(BitWriter::default(), new.words()).finish();
-        let (old, new) = (digest(old), digest(new));
+        let old = digest(old);
+        let new = digest(new);
         let envelope = Envelope { kind: DeltaKind::BitGain, old, new };
         Ok(BitGain { envelope, bytes: envelope.seal(&payload).into() })
     }
@@ -77,7 +78,8 @@ impl<'a> BitGain<'a> {
         reader.finish()?;
         let new = Filter::from_parts(*filter.layout(), filter.promise(), filter.fingerprint(), copy)
             .with_cleared(filter.cleared_bits());
-        let (expected, found) = (self.envelope.new, digest(&new));
+        let expected = self.envelope.new;
+        let found = digest(&new);
         if found != expected {
             return Err(DeltaError::OtherNew { expected, found });
         }
@@ -98,7 +100,8 @@ pub fn bound_of_bits<L: Layout, M: Layout, S: AsRef<[u64]>, T: AsRef<[u64]>>(
     new: &Filter<M, T>,
 ) -> Result<Bound, DeltaError> {
     old.like(new)?;
-    let (words, bits) = (old.words(), old.layout().bits());
+    let words = old.words();
+    let bits = old.layout().bits();
     let mut bound = Bound::default();
     for side in [Side::gains(words, bits), Side::losses(words, bits)] {
         let counts = side.count(new.words());

@@ -114,7 +114,8 @@ impl Work for Counting<'_> {
 
     #[inline(always)]
     fn run<P: Picker>(self, _: P) -> Counts {
-        let (side, mut counts) = (self.side, Counts::default());
+        let side = self.side;
+        let mut counts = Counts::default();
         for start in (0..side.old.len()).step_by(PAGE_WORDS) {
             side.for_each_word(start, |index, places| {
                 counts.places += u64::from(places.count_ones());
@@ -215,9 +216,11 @@ impl Reading<'_, '_, '_> {
 
     #[inline(always)]
     fn read_list<P: Picker>(self, picker: P) -> Result<(), DeltaError> {
-        let (side, new) = (&self.side, self.new);
+        let side = &self.side;
+        let new = self.new;
         let mut page = PageMarks::default();
-        let (mut start, mut next) = (0, 0u64);
+        let mut start = 0;
+        let mut next = 0u64;
         page.begin(side, start);
         ListReader::new(false).read(self.reader, |gaps, _| {
             for &gap in gaps {
@@ -349,7 +352,8 @@ impl PageMarks {
         let mut at = 0;
         side.for_each_word(start, |index, places| {
             // Marks of later words come along; they find no place in this one.
-            let (marks, count) = (marks_at(&self.marks, at), places.count_ones());
+            let marks = marks_at(&self.marks, at);
+            let count = places.count_ones();
             // Without places a shift by 64 would be too far; it finds nothing to do either way.
             if P::FAST || marks << (64 - count.max(1)) != 0 {
                 new[index] ^= picker.scatter(marks, places);

@@ -155,7 +155,8 @@ pub fn apply_gain<C: CellsMut>(cells: &mut C, payload: &[u8]) -> Result<(), Delt
 
 /// Reads all of a gain and changes nothing.
 fn check_gain<C: Cells>(cells: &C, payload: &[u8]) -> Result<(), DeltaError> {
-    let (shape, mut reader) = (Shape::of(cells), BitReader::new(payload));
+    let shape = Shape::of(cells);
+    let mut reader = BitReader::new(payload);
     match reader.take(FORM_BITS) {
         1 => many::check(shape, reader),
         _ => read(shape, payload, |_, _| ()),
@@ -163,7 +164,8 @@ fn check_gain<C: Cells>(cells: &C, payload: &[u8]) -> Result<(), DeltaError> {
 }
 
 fn apply<C: CellsMut>(cells: &mut C, payload: &[u8], sense: Sense) -> Result<(), DeltaError> {
-    let (shape, mut reader) = (Shape::of(cells), BitReader::new(payload));
+    let shape = Shape::of(cells);
+    let mut reader = BitReader::new(payload);
     match (reader.take(FORM_BITS), sense) {
         (1, _) => many::apply(cells, reader, sense),
         (2, Sense::Diff) => read(shape, payload, |cell, value| cells.set(cell, value)),

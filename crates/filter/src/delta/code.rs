@@ -72,7 +72,8 @@ impl Reading {
     pub(super) fn new(share: u64, alphabet: Alphabet) -> Self {
         let mut single = vec![(0, 0); TABLE_LEN];
         for (byte, code) in codes(&lengths(share, alphabet)).into_iter().enumerate() {
-            let (bits, length) = ((code & 0xffff) as usize, code >> 16);
+            let bits = (code & 0xffff) as usize;
+            let length = code >> 16;
             if length > 0 {
                 single[bits..]
                     .iter_mut()
@@ -138,7 +139,9 @@ impl Entry {
 
 /// As many bytes as the codes in `bits` are whole, at most [`ENTRY_BYTES`].
 fn entry(single: &[(u64, u32)], bits: usize) -> u64 {
-    let (mut entry, mut count, mut passed) = (0, 0, 0);
+    let mut entry = 0;
+    let mut count = 0;
+    let mut passed = 0;
     while count < ENTRY_BYTES {
         let (byte, length) = single[bits >> passed];
         if passed + length > LENGTH_MAX {
@@ -179,7 +182,9 @@ fn lengths(share: u64, alphabet: Alphabet) -> [u32; 256] {
 /// that weigh the same a leaf comes before a joint, and what stood or was made first before the other.
 fn depths(leaves: &[(u128, u8)]) -> Vec<u32> {
     let mut weights: Vec<u128> = leaves.iter().map(|leaf| leaf.0).collect();
-    let (mut leaf, mut joint, nodes) = (0, leaves.len(), 2 * leaves.len() - 1);
+    let mut leaf = 0;
+    let mut joint = leaves.len();
+    let nodes = 2 * leaves.len() - 1;
     let mut parents = vec![0; nodes];
     while weights.len() < nodes {
         let mut weight = 0;
@@ -203,7 +208,8 @@ fn depths(leaves: &[(u128, u8)]) -> Vec<u32> {
 
 /// The canonical code with these lengths: counted upwards, shorter ones first, of one length in the order of bytes.
 fn codes(lengths: &[u32; 256]) -> [u32; 256] {
-    let (mut codes, mut next) = ([0; 256], 0u32);
+    let mut codes = [0; 256];
+    let mut next = 0u32;
     for length in 1..=LENGTH_MAX {
         next <<= 1;
         for byte in (0..256).filter(|&byte| lengths[byte] == length) {
@@ -234,7 +240,8 @@ mod tests {
                 // The sum being 1, codes are prefix-free if every end of the bits belongs to one of them.
                 let mut owners = vec![0; TABLE_LEN];
                 for code in codes(&lengths).into_iter().filter(|&code| code > 0) {
-                    let (bits, length) = (code & 0xffff, code >> 16);
+                    let bits = code & 0xffff;
+                    let length = code >> 16;
                     assert!(bits < 1 << length);
                     owners[bits as usize..].iter_mut().step_by(1 << length).for_each(|owners| *owners += 1);
                 }
@@ -274,7 +281,8 @@ mod tests {
                 out.push(5, 3 + share as u32 % 60);
                 Writing::new(share, alphabet).write(&mut out, &bytes);
                 out.push(9, 4);
-                let (bits, written) = (out.bits(), out.finish());
+                let bits = out.bits();
+                let written = out.finish();
                 let mut reader = BitReader::new(&written);
                 assert_eq!(reader.take(3 + share as u32 % 60), 5);
                 let mut read = vec![7; bytes.len()];

@@ -66,7 +66,8 @@ impl<'a> CountGain<'a> {
         &self,
         counts: &CountingFilter<R, L, C>,
     ) -> Result<(), DeltaError> {
-        let (expected, found) = (self.envelope.old, kind_of(counts));
+        let expected = self.envelope.old;
+        let found = kind_of(counts);
         if found == expected { Ok(()) } else { Err(DeltaError::OtherCounts { expected, found }) }
     }
 
@@ -82,7 +83,8 @@ fn check_sequence(sequence: u64) -> Result<(), DeltaError> {
 
 /// Names rule, layout, cells, key and promise, all of which must be the same on both sides.
 fn kind_of<R: Rule, L: Layout, C: Cells>(counts: &CountingFilter<R, L, C>) -> ShortDigest {
-    let (layout, promise) = (counts.layout().any(), counts.promise());
+    let layout = counts.layout().any();
+    let promise = counts.promise();
     let mut hasher = blake3::Hasher::new_derive_key(KIND_CONTEXT);
     let numbers = [
         u64::from(layout_code(&layout)),

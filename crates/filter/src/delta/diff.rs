@@ -24,11 +24,13 @@ impl<'a> Diff<'a> {
     /// The way from `old` to `new`, whose pages the caller has checked. Refuses files of filters of two kinds.
     pub fn between(old: &FileView<'_>, new: &FileView<'_>) -> Result<Self, DeltaError> {
         old.header().like(new.header())?;
-        let (old_page, new_page) = (old.header().encode(), new.header().encode());
+        let old_page = old.header().encode();
+        let new_page = new.header().encode();
         let mut out = BitWriter::default();
         write_patch(&mut out, &old_page[PATCHABLE], &new_page[PATCHABLE]);
         let payload = write_body(out, old, new)?;
-        let (old, new) = (digest_of(&old_page), digest_of(&new_page));
+        let old = digest_of(&old_page);
+        let new = digest_of(&new_page);
         let envelope = Envelope { kind: DeltaKind::Diff, old, new };
         Ok(Diff { envelope, bytes: envelope.seal(&payload).into() })
     }
@@ -68,7 +70,8 @@ impl<'a> Diff<'a> {
     /// storage that of its tables.
     pub fn apply(&self, old: &FileView<'_>) -> Result<NewFile, DeltaError> {
         let mut header = old.header().encode();
-        let (expected, found) = (self.envelope.old, digest_of(&header));
+        let expected = self.envelope.old;
+        let found = digest_of(&header);
         if found != expected {
             return Err(DeltaError::OtherOld { expected, found });
         }
@@ -78,7 +81,8 @@ impl<'a> Diff<'a> {
         let table = file::table_of(pages.as_ref());
         file::seal(&mut header, (pages.as_ref().len() / PAGE_WORDS) as u64, &table);
         let new = NewFile { header: Box::new(header), table, pages };
-        let (expected, found) = (self.envelope.new, new.digest());
+        let expected = self.envelope.new;
+        let found = new.digest();
         if found != expected {
             return Err(DeltaError::OtherNew { expected, found });
         }
@@ -91,7 +95,8 @@ impl<'a> Diff<'a> {
 fn write_body(out: BitWriter, old: &FileView<'_>, new: &FileView<'_>) -> Result<Vec<u8>, DeltaError> {
     let cells = match old.header().kind {
         file::FileKind::Plain => {
-            let (from, to) = (old.filter()?, new.filter()?);
+            let from = old.filter()?;
+            let to = new.filter()?;
             return Ok(write_changes(out, from.words(), to.words(), from.layout().bits()).finish());
         }
         file::FileKind::Packed { .. } => cells::diff(&old.packed_cells()?, &new.packed_cells()?),
@@ -194,7 +199,8 @@ fn read_patch(reader: &mut BitReader, bytes: &mut [u8]) -> Result<(), DeltaError
     }
     let mut rest = bytes;
     for _ in 0..reader.take_number()? {
-        let (before, length) = (reader.take_number()?, reader.take_number()?);
+        let before = reader.take_number()?;
+        let length = reader.take_number()?;
         let run = usize::try_from(before).ok().and_then(|before| rest.split_at_mut_checked(before));
         let run = run.and_then(|(_, behind)| behind.split_at_mut_checked(usize::try_from(length).ok()?));
         let (run, behind) = run
@@ -221,7 +227,8 @@ mod tests {
             write_patch(&mut out, &old, &new);
             let bytes = out.finish();
             assert!(!changed.is_empty() || bytes.len() == 1);
-            let (mut reader, mut patched) = (BitReader::new(&bytes), old.clone());
+            let mut reader = BitReader::new(&bytes);
+            let mut patched = old.clone();
             read_patch(&mut reader, &mut patched).expect("sound");
             reader.finish().expect("all was read");
             assert_eq!(patched, new);

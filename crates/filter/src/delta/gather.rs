@@ -52,8 +52,10 @@ const fn table(scattered: bool) -> [u16; TABLE_LEN] {
     let mut table = [0; TABLE_LEN];
     let mut at = 0;
     while at < TABLE_LEN {
-        let (mask, bits) = (at >> STEP, at & STEP_MASK as usize);
-        let (mut place, mut rank) = (0, 0);
+        let mask = at >> STEP;
+        let bits = at & STEP_MASK as usize;
+        let mut place = 0;
+        let mut rank = 0;
         while place < STEP {
             if mask >> place & 1 == 1 {
                 let (from, to) = if scattered { (rank, place) } else { (place, rank) };
@@ -76,7 +78,9 @@ impl Picker for Tables {
         if mask == u64::MAX {
             return word;
         }
-        let (mut gathered, mut rank, mut shift) = (0, 0, 0);
+        let mut gathered = 0;
+        let mut rank = 0;
+        let mut shift = 0;
         while shift < 64 {
             let index = (mask >> shift & STEP_MASK) << STEP | word >> shift & STEP_MASK;
             let entry = GATHERED[index as usize];
@@ -93,7 +97,8 @@ impl Picker for Tables {
         if mask == u64::MAX {
             return bits;
         }
-        let (mut scattered, mut shift) = (0, 0);
+        let mut scattered = 0;
+        let mut shift = 0;
         while shift < 64 {
             let index = (mask >> shift & STEP_MASK) << STEP | bits & STEP_MASK;
             let entry = SCATTERED[index as usize];
@@ -128,7 +133,8 @@ mod tests {
                     _ if round % 3 == 1 => (rng.next(), !sparse(&mut rng)),
                     _ => (rng.next(), rng.next()),
                 };
-                let (mut expected, mut rank) = (0, 0);
+                let mut expected = 0;
+                let mut rank = 0;
                 for place in (0..64).filter(|place| mask >> place & 1 == 1) {
                     expected |= (word >> place & 1) << rank;
                     rank += 1;

@@ -20,7 +20,8 @@ pub(super) struct Lanes {
 
 impl Lanes {
     pub(super) fn new(packing: Packing) -> Self {
-        let (bits, per_word) = (packing.bits(), packing.per_word() as u32);
+        let bits = packing.bits();
+        let per_word = packing.per_word() as u32;
         let lows = (0..per_word).fold(0, |lows, cell| lows | 1 << (cell * bits));
         let group = |size: u32| {
             (0..per_word).fold(0, |group, cell| group | 1u64 << (cell / size * size * bits + cell % size))
@@ -124,7 +125,9 @@ mod tests {
         let mut rng = SplitMix(3);
         for bits in 1..=CELL_BITS_MAX {
             let packing = Packing::new(bits).expect("a width");
-            let (lanes, cap, per_word) = (Lanes::new(packing), packing.cap(), packing.per_word() as u32);
+            let lanes = Lanes::new(packing);
+            let cap = packing.cap();
+            let per_word = packing.per_word() as u32;
             let each = |word: u64, other: u64, law: &dyn Fn(u64, u64) -> u64| {
                 (0..per_word).fold(0, |sum, cell| {
                     let at = |word: u64| word >> (cell * bits) & cap;
@@ -139,7 +142,8 @@ mod tests {
                     1 => (rng.next() | rng.next() | rng.next(), rng.next()),
                     _ => (rng.next() & rng.next() & rng.next(), rng.next()),
                 };
-                let (word, other) = (word & used, other & used);
+                let word = word & used;
+                let other = other & used;
                 assert_eq!(lanes.nonzero(word), each(word, 0, &|value, _| u64::from(value > 0)), "{bits}");
                 assert_eq!(lanes.above_one(word), each(word, 0, &|value, _| u64::from(value > 1)), "{bits}");
                 let difference = each(word, other, &|value, other| value.wrapping_sub(other) & cap);

@@ -90,7 +90,8 @@ impl ListWriter {
 /// Writes values that are all at least 1. `gaps` is room for as many.
 pub(super) fn write_ladder(out: &mut BitWriter, values: &mut Vec<u64>, gaps: &mut [u64]) {
     for level in 1.. {
-        let (mut above, mut gap) = (0, 0);
+        let mut above = 0;
+        let mut gap = 0;
         for i in 0..values.len() {
             let value = values[i];
             // Written always and kept if it is above: faster than a branch that goes either way.
@@ -221,7 +222,8 @@ mod tests {
         let mut list = ListWriter::new(BitWriter::default(), valued);
         changes.iter().for_each(|&(gap, value)| list.add(gap, value));
         let bytes = list.finish().finish();
-        let (mut reader, mut read) = (BitReader::new(&bytes), Vec::new());
+        let mut reader = BitReader::new(&bytes);
+        let mut read = Vec::new();
         let result = ListReader::new(valued).read(&mut reader, |gaps, values| {
             for (i, &gap) in gaps.iter().enumerate() {
                 let value = if valued { values[i] } else { changes[read.len()].1 };

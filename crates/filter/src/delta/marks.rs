@@ -114,7 +114,8 @@ impl MarksWriter {
             return rest.iter().for_each(|&word| out.push(word, places as u32 % 64));
         };
         coded.make_room(marks.len());
-        let (flip, last) = (coded.flip, live(places));
+        let flip = coded.flip;
+        let last = live(places);
         let flipped = marks
             .iter()
             .enumerate()
@@ -145,7 +146,8 @@ impl MarksReader {
         if reader.take(1) == 0 {
             return Ok(MarksReader { coded: None });
         }
-        let (flags, marks) = (reader.take(SHARE_BITS), reader.take(SHARE_BITS));
+        let flags = reader.take(SHARE_BITS);
+        let marks = reader.take(SHARE_BITS);
         reader.check()?;
         if marks == 0 {
             return Err(DeltaError::Payload("a share of marks is 0"));
@@ -222,7 +224,8 @@ impl<'a> Collector<'a> {
     /// The lowest `count` bits of `marks`, which has no others; at most 64.
     #[inline(always)]
     pub(super) fn push(&mut self, marks: u64, count: u32) {
-        let (word, shift) = (self.at / 64, self.at % 64);
+        let word = self.at / 64;
+        let shift = self.at % 64;
         self.held |= marks << shift;
         self.words[word] = self.held;
         self.at += count as usize;
@@ -281,7 +284,8 @@ mod tests {
 
     /// Blocks of many lengths, and how many marks they have.
     fn drawn(share: f64, lengths: &[usize], seed: u64) -> (Vec<(Vec<u64>, usize)>, Counts) {
-        let (mut rng, mut counts) = (SplitMix(seed), Counts::default());
+        let mut rng = SplitMix(seed);
+        let mut counts = Counts::default();
         let blocks = lengths.iter().map(|&places| {
             let mut marks = vec![0; places / 64 + 2];
             let mut collector = Collector::new(&mut marks);

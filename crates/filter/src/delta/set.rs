@@ -13,7 +13,8 @@ const PARAMETER_BITS: u32 = 6;
 
 /// Writes the set with these gaps, and `rest` others behind the last member.
 pub(super) fn write_set(out: &mut BitWriter, gaps: &[u64], rest: u64) {
-    let (members, others) = (gaps.len() as u64, gaps.iter().sum::<u64>() + rest);
+    let members = gaps.len() as u64;
+    let others = gaps.iter().sum::<u64>() + rest;
     if members == 0 || others == 0 {
         return;
     }
@@ -56,7 +57,8 @@ fn read_runs(reader: &mut BitReader, gaps: &mut [u64], others: u64) -> Result<u6
     gaps.fill(0);
     let mut runs = vec![0; others as usize];
     read_numbers(reader, &mut runs)?;
-    let (mut before, mut rest) = (0u64, 0);
+    let mut before = 0u64;
+    let mut rest = 0;
     for run in runs {
         before = before.saturating_add(run);
         if before > gaps.len() as u64 {
@@ -107,7 +109,9 @@ mod tests {
 
     /// The gaps of a random set of `n` with about `share * n` members, and the others behind the last.
     fn drawn(n: u64, share: f64, seed: u64) -> (Vec<u64>, u64) {
-        let (mut rng, mut gaps, mut gap) = (SplitMix(seed), Vec::new(), 0);
+        let mut rng = SplitMix(seed);
+        let mut gaps = Vec::new();
+        let mut gap = 0;
         for _ in 0..n {
             if (rng.next() as f64) < share * u64::MAX as f64 {
                 gaps.push(std::mem::take(&mut gap));
@@ -121,7 +125,8 @@ mod tests {
     fn round_trip(gaps: &[u64], rest: u64) -> u64 {
         let mut out = BitWriter::default();
         write_set(&mut out, gaps, rest);
-        let (bits, bytes) = (out.bits(), out.finish());
+        let bits = out.bits();
+        let bytes = out.finish();
         let mut reader = BitReader::new(&bytes);
         let mut read = vec![7; gaps.len()];
         let others = gaps.iter().sum::<u64>() + rest;

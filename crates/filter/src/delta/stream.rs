@@ -60,7 +60,8 @@ impl BitWriter {
         if quotient >= u64::from(QUOTIENT_MAX) {
             return self.push_far(value);
         }
-        let (ones, remainder) = ((1 << quotient) - 1, value & ((1 << k) - 1));
+        let ones = (1 << quotient) - 1;
+        let remainder = value & ((1 << k) - 1);
         if k <= JOINT_BITS_MAX {
             self.push(remainder << (quotient + 1) | ones, quotient as u32 + 1 + k);
         } else {
@@ -84,7 +85,9 @@ impl BitWriter {
         let bits_max = bytes.len() * LENGTH_MAX as usize + 64;
         self.bytes.resize(start + bits_max / 8 + 8, 0);
         let out = &mut self.bytes[start..];
-        let (mut at, mut held, mut count) = (0, self.held, self.count);
+        let mut at = 0;
+        let mut held = self.held;
+        let mut count = self.count;
         // Whole bytes go out, always eight of them written: nothing depends on how many there are.
         let mut flush = |held: &mut u64, count: &mut u32| {
             out[at..at + 8].copy_from_slice(&held.to_le_bytes());
@@ -208,9 +211,12 @@ impl<'a> BitReader<'a> {
     /// The same as [`take_rice`](Self::take_rice) again and again, but the next bits are at hand in a word, and are
     /// refilled while the present code is being looked at: a third less time.
     pub(super) fn take_rices(&mut self, numbers: &mut [u64], k: u32) -> u64 {
-        let (mut sum, mut done) = (0u64, 0);
+        let mut sum = 0u64;
+        let mut done = 0;
         if k <= SHORT_BITS_MAX {
-            let (mut byte, mut held, mut count) = (self.at / 8, self.peek(), 64 - self.at as u32 % 8);
+            let mut byte = self.at / 8;
+            let mut held = self.peek();
+            let mut count = 64 - self.at as u32 % 8;
             byte += 8;
             while done < numbers.len() {
                 let Some(&more) = self.bytes.get(byte..).and_then(|rest| rest.first_chunk()) else { break };
@@ -256,9 +262,11 @@ impl<'a> BitReader<'a> {
     #[inline(always)]
     pub(super) fn take_coded_halves(&mut self, table: &Reading, behind: &mut Self, bytes: &mut [u8]) -> u64 {
         // Kept in registers as long as nobody else sees them.
-        let (mut here, mut there) = (self.clone(), behind.clone());
+        let mut here = self.clone();
+        let mut there = behind.clone();
         let (first, second) = bytes.split_at_mut(bytes.len() / 2);
-        let (mut one, mut two) = (0, 0);
+        let mut one = 0;
+        let mut two = 0;
         while one + STRIDE <= first.len() && two + STRIDE <= second.len() {
             one += here.take_codes(table, first, one);
             two += there.take_codes(table, second, two);
@@ -274,7 +282,8 @@ impl<'a> BitReader<'a> {
     #[inline(always)]
     fn take_codes(&mut self, table: &Reading, bytes: &mut [u8], done: usize) -> usize {
         let bytes = &mut bytes[done..done + STRIDE];
-        let (mut word, mut count) = (self.peek(), 0);
+        let mut word = self.peek();
+        let mut count = 0;
         for _ in 0..CODES_AT_ONCE {
             let entry = table.entry(word);
             bytes[count..count + 8].copy_from_slice(&entry.bytes());
@@ -358,7 +367,8 @@ mod tests {
             out.push_number(value >> 1);
             out.push_rice(value >> 8, bits % 44);
         }
-        let (bits, bytes) = (out.bits(), out.finish());
+        let bits = out.bits();
+        let bytes = out.finish();
         assert_eq!(bits.div_ceil(8), bytes.len() as u64);
         let mut reader = BitReader::new(&bytes);
         for &(value, bits) in &items {

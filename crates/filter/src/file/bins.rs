@@ -52,7 +52,8 @@ impl BinFile {
 
     /// Refuses what no reader would take.
     pub fn check(&self) -> Result<(), FormatError> {
-        let (bins, notes) = (self.filter.kept().len(), self.notes.len());
+        let bins = self.filter.kept().len();
+        let notes = self.notes.len();
         if self.shares.len() != bins {
             return Err(impossible("shares", self.shares.len(), format!("there are {bins} bins")));
         }
@@ -128,7 +129,8 @@ impl FileView<'_> {
             return Err(FormatError::OtherKind { found: self.header.kind.as_str(), wanted: "a bin filter" });
         };
         let (base, behind) = self.pages.split_at(self.header.layout.pages() as usize);
-        let (behind, words) = (behind.as_flattened(), base.as_flattened().as_chunks::<8>().0);
+        let behind = behind.as_flattened();
+        let words = base.as_flattened().as_chunks::<8>().0;
         let (records, rest) = behind.split_at((bins * BIN_BYTES) as usize);
         let mut words = &words[..(self.header.layout.bits() / 64) as usize];
         let (mut kept, mut shares): (Vec<Kept>, Vec<[f64; 2]>) = (Vec::new(), Vec::new());
@@ -197,9 +199,12 @@ fn read_bin(
     fingerprint: KeyFingerprint,
 ) -> Result<(Kept, [f64; 2]), FormatError> {
     let word = |at: usize| std::array::from_fn(|i| record[8 * at + i]);
-    let (number, real) = (|at| u64::from_le_bytes(word(at)), |at| f64::from_le_bytes(word(at)));
-    let (place, k) = ((number(0) & 0xffff_ffff) as usize, (number(0) >> 32) as u32);
-    let (keys, bits) = (number(1), number(2));
+    let number = |at| u64::from_le_bytes(word(at));
+    let real = |at| f64::from_le_bytes(word(at));
+    let place = (number(0) & 0xffff_ffff) as usize;
+    let k = (number(0) >> 32) as u32;
+    let keys = number(1);
+    let bits = number(2);
     let refused = |why: String| impossible("bin", format!("{bits} bits, k {k}"), why);
     let layout = Flat::new(bits, k).map_err(|error| refused(error.to_string()))?;
     let count = bits.div_ceil(64) as usize;

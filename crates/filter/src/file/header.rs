@@ -55,7 +55,8 @@ impl Header {
 
     /// The first field in which two filters are not of the same kind: kind, rule, cells, layout, key, promise.
     pub(crate) fn like(&self, other: &Self) -> Result<(), Unlike> {
-        let (ours, theirs) = (self.kind.fields(), other.kind.fields());
+        let ours = self.kind.fields();
+        let theirs = other.kind.fields();
         same("kind", self.kind.as_str(), other.kind.as_str())?;
         let rule = |kind: FileKind| kind.rule().map_or("none", |rule| rule.as_str());
         same("rule", rule(self.kind), rule(other.kind))?;
@@ -111,11 +112,16 @@ impl Header {
             return Err(FormatError::HeaderDigest);
         }
         let kind = fields.u32();
-        let (code, k, pages_per_key, slots) = (fields.u32(), fields.u32(), fields.u32(), fields.u32());
-        let (bits, pages) = (fields.u64(), fields.u64());
+        let code = fields.u32();
+        let k = fields.u32();
+        let pages_per_key = fields.u32();
+        let slots = fields.u32();
+        let bits = fields.u64();
+        let pages = fields.u64();
         let layout = layout_from(code, bits, k, pages_per_key, slots)?;
         let promise = promise_from(fields.u64(), f64::from_bits(fields.u64()))?;
-        let (fingerprint, table_digest) = (KeyFingerprint(fields.bytes()), fields.bytes());
+        let fingerprint = KeyFingerprint(fields.bytes());
+        let table_digest = fields.bytes();
         let cleared_bits = fields.u64();
         let kind = kind::Fields {
             kind,

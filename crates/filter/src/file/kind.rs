@@ -132,7 +132,8 @@ impl FileKind {
                 FileKind::Split { rule: rule_of(fields.rule)?, split, highs: fields.highs }
             }
             4 => {
-                let (bins, notes) = (fields.chunks, fields.highs);
+                let bins = fields.chunks;
+                let notes = fields.highs;
                 bins::check(layout, bins, notes)?;
                 FileKind::Bins { bins, notes }
             }

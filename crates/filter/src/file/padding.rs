@@ -8,7 +8,8 @@ use crate::memory::{PAGE_BITS, PAGE_BYTES};
 impl FileView<'_> {
     /// Whether all bits of a page that mean nothing are zero.
     pub(super) fn padding_is_zero(&self, page: usize) -> bool {
-        let (bytes, positions) = (&self.pages[page], self.header.layout.bits());
+        let bytes = &self.pages[page];
+        let positions = self.header.layout.bits();
         let base_pages = self.header.kind.base_pages(&self.header.layout);
         match self.header.kind {
             FileKind::Plain | FileKind::Bins { .. } if (page as u64) < base_pages => {
@@ -28,7 +29,8 @@ impl FileView<'_> {
 
 /// Whether the page is zero from bit `used` on.
 fn zero_from(page: &[u8; PAGE_BYTES], used: u64) -> bool {
-    let (whole, bits) = ((used / 8) as usize, used % 8);
+    let whole = (used / 8) as usize;
+    let bits = used % 8;
     let Some(rest) = page.get(whole..).filter(|rest| !rest.is_empty()) else {
         return true;
     };

@@ -134,7 +134,9 @@ impl StoredCells for SplitCells {
     fn for_each_page(&self, mut page: impl FnMut(&[u8; PAGE_BYTES]) -> io::Result<()>) -> io::Result<()> {
         let pages = self.split().base().pages(self.len()) as usize;
         (0..pages).try_for_each(|index| page(&le_bytes(&self.base_page(index))))?;
-        let (mut bytes, mut used, mut result) = ([0; PAGE_BYTES], 0, Ok(()));
+        let mut bytes = [0; PAGE_BYTES];
+        let mut used = 0;
+        let mut result = Ok(());
         self.for_each_nonzero(|_, value| {
             let high = self.split().high_of(value) as u32;
             if high == 0 || result.is_err() {

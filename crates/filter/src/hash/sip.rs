@@ -301,7 +301,8 @@ mod tests {
 
     #[test]
     fn a_fingerprint_names_the_key_and_debug_hides_it() {
-        let (one, two) = (SipKey::derive(b"one"), SipKey::derive(b"two"));
+        let one = SipKey::derive(b"one");
+        let two = SipKey::derive(b"two");
         assert_ne!(one.fingerprint(), two.fingerprint());
         assert_eq!(one.fingerprint(), SipKey::derive(b"one").fingerprint());
         let shown = format!("{one:?}");

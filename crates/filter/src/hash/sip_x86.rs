@@ -80,7 +80,8 @@ fn in_lanes<const N: usize, L: KeyLanes<N>>(
     }
     state.absorb(last);
     let (lo, hi) = state.finish();
-    let (lo, hi) = (lo.words(), hi.words());
+    let lo = lo.words();
+    let hi = hi.words();
     *hashes = std::array::from_fn(|i| Hash128 { lo: lo[i], hi: hi[i] });
 }
 
@@ -138,7 +139,8 @@ macro_rules! key_pairs {
             }
             #[inline(always)]
             fn words(self) -> [u64; $all] {
-                let (first, second) = (self.0.words(), self.1.words());
+                let first = self.0.words();
+                let second = self.1.words();
                 std::array::from_fn(|i| if i < $half { first[i] } else { second[i - $half] })
             }
         }

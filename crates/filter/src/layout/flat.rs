@@ -68,7 +68,8 @@ impl Layout for Flat {
 
     /// `q = (1 - 1/m)^k`; of a pair `(1 - 2/m)^k`.
     fn zero_odds(&self) -> ZeroOdds {
-        let (m, k) = (self.bits as f64, f64::from(self.k));
+        let m = self.bits as f64;
+        let k = f64::from(self.k);
         ZeroOdds { bits: m, one: k * (-1.0 / m).ln_1p(), pairs: vec![(m - 1.0, k * (-2.0 / m).ln_1p())] }
     }
 
@@ -77,7 +78,8 @@ impl Layout for Flat {
     }
 
     /// Scalar at every level. A gathering twin (AVX2 and AVX-512) was measured (docs/notebook/race.md): members 1.5
-    /// times slower in the cache, absent keys 1.3 times slower beyond it, because it cannot stop at the first unset bit.
+    /// times slower in the cache, absent keys 1.3 times slower beyond it, because it cannot stop at the first unset
+    /// bit.
     #[inline]
     fn contains(&self, _simd: Simd, words: &[u64], hash: Hash128) -> bool {
         (0..self.probes()).all(|probe| super::is_set(words, self.position(hash, probe)))

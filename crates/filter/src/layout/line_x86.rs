@@ -100,7 +100,9 @@ fn avx512_set(line: &mut Sectors, lo: u64) {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn avx2_bits(lo: u64) -> [__m256i; 2] {
-    let (word, one, count) = (_mm256_set1_epi64x(lo as i64), _mm256_set1_epi64x(1), _mm256_set1_epi64x(63));
+    let word = _mm256_set1_epi64x(lo as i64);
+    let one = _mm256_set1_epi64x(1);
+    let count = _mm256_set1_epi64x(63);
     let low = _mm256_setr_epi64x(shift(0), shift(1), shift(2), shift(3));
     let high = _mm256_setr_epi64x(shift(4), shift(5), shift(6), shift(7));
     [low, high].map(|shifts| _mm256_sllv_epi64(one, _mm256_and_si256(_mm256_srlv_epi64(word, shifts), count)))

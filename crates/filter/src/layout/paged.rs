@@ -107,7 +107,8 @@ fn nth_hash(hash: Hash128, nth: usize) -> Hash128 {
 
 /// The multipliers within a page: the upper halves of the general ones, odd again.
 pub(crate) static IN_PAGE: [u32; MAX_K as usize] = {
-    let (mut halves, mut i) = ([0; MAX_K as usize], 0);
+    let mut halves = [0; MAX_K as usize];
+    let mut i = 0;
     while i < halves.len() {
         halves[i] = (MULTIPLIERS[i] >> 32) as u32 | 1;
         i += 1;
@@ -132,13 +133,15 @@ fn in_slots(lo: u64, i: usize, slots: u64) -> u64 {
 
 #[inline(always)]
 fn mixed(lo: u64, odd: u32) -> u32 {
-    let (a, b) = (lo as u32, (lo >> 32) as u32);
+    let a = lo as u32;
+    let b = (lo >> 32) as u32;
     a.wrapping_mul(odd).wrapping_add(b)
 }
 
 /// Set bits from position `from` up to `to`.
 fn ones_between(words: &[u64], from: u64, to: u64) -> u64 {
-    let (first, last) = (word_of(from), word_of(to - 1));
+    let first = word_of(from);
+    let last = word_of(to - 1);
     let mut ones = 0;
     for (index, &word) in words[first..=last].iter().enumerate() {
         let mut word = word;
@@ -181,7 +184,8 @@ impl Layout for Paged {
     #[inline(always)]
     fn for_each_address<C: Cells>(&self, cells: &C, hash: Hash128, mut visit: impl FnMut(u64)) {
         if let Some(packing) = cells.packing() {
-            let (per_word, slots) = (packing.per_word(), self.slots);
+            let per_word = packing.per_word();
+            let slots = self.slots;
             if packing.is_dense() && self.pages_per_key == 1 {
                 let bits = u64::from(packing.bits());
                 let first = self.page_of(hash) as u64 * slots * bits;
@@ -226,8 +230,10 @@ impl Layout for Paged {
 
     /// One of a key's pages leaves a bit alone unless it is the bit's own (1/w) and one of k throws hits it.
     fn zero_odds(&self) -> ZeroOdds {
-        let (pages, l) = (self.blocks as f64, f64::from(self.pages_per_key));
-        let (page_bits, k) = (self.slots as f64, f64::from(self.k));
+        let pages = self.blocks as f64;
+        let l = f64::from(self.pages_per_key);
+        let page_bits = self.slots as f64;
+        let k = f64::from(self.k);
         let hit = |bits: f64| -(k * (-bits / page_bits).ln_1p()).exp_m1();
         let alone = |chance: f64| l * (-chance / pages).ln_1p();
         ZeroOdds {

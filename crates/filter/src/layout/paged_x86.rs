@@ -28,7 +28,8 @@ pub(super) fn contains_avx512(simd: Simd, page: &Page, lo: u64, k: u32) -> bool 
 
 #[target_feature(enable = "avx2")]
 fn avx2_has(page: &Page, lo: u64, k: u32) -> bool {
-    let (a, b) = (_mm256_set1_epi32(lo as i32), _mm256_set1_epi32((lo >> 32) as i32));
+    let a = _mm256_set1_epi32(lo as i32);
+    let b = _mm256_set1_epi32((lo >> 32) as i32);
     let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     (0..k).step_by(8).all(|first| {
         // SAFETY: `IN_PAGE` has 32 entries and `first` is 0, 8, 16 or 24, since k is at most 32.
@@ -47,7 +48,8 @@ fn avx2_has(page: &Page, lo: u64, k: u32) -> bool {
 
 #[target_feature(enable = "avx512f")]
 fn avx512_has(page: &Page, lo: u64, k: u32) -> bool {
-    let (a, b) = (_mm512_set1_epi32(lo as i32), _mm512_set1_epi32((lo >> 32) as i32));
+    let a = _mm512_set1_epi32(lo as i32);
+    let b = _mm512_set1_epi32((lo >> 32) as i32);
     let zero = _mm512_setzero_si512();
     (0..k).step_by(16).all(|first| {
         // SAFETY: `IN_PAGE` has 32 entries and `first` is 0 or 16, since k is at most 32.

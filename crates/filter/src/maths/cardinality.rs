@@ -54,7 +54,9 @@ mod tests {
     /// For the flat layout the general formula must give the textbook one: `sd = sqrt(m (e^t - t - 1)) / k`.
     #[test]
     fn the_flat_error_bar_is_the_textbook_one() {
-        let (m, k, n) = (1e6f64, 7.0, 1e5);
+        let m = 1e6f64;
+        let k = 7.0;
+        let n = 1e5;
         let odds =
             ZeroOdds { bits: m, one: k * (-1.0 / m).ln_1p(), pairs: vec![(m - 1.0, k * (-2.0 / m).ln_1p())] };
         let t = k * n / m;

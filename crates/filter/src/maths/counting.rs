@@ -131,7 +131,8 @@ fn in_cells(m: f64, k: u32, keys: f64, odds: &CountOdds, least: u64) -> CellShar
     let mean = values.at_least(least);
     // A key that two cells share lifts both: by its count, over the threshold or not.
     let both = (2.0 * hit - set_share(m / 2.0, f64::from(k))).max(0.0);
-    let (mut lift, mut squares) = (0.0, 0.0);
+    let mut lift = 0.0;
+    let mut squares = 0.0;
     for (&chance, count) in odds.odds.iter().zip(0..) {
         let lifted: f64 = below.iter().rev().take(count).sum();
         lift += chance * lifted;
@@ -268,7 +269,8 @@ mod tests {
     /// Counts of 1 make the value of a cell binomial, here with a first term of e^-2000.
     #[test]
     fn first_terms_too_small_for_a_float_are_scaled() {
-        let (keys, hit) = (1_000_000, 0.002);
+        let keys = 1_000_000;
+        let hit = 0.002;
         for least in [1700, 1900, 2000, 2100, 2250] {
             let share = CellValues::new(keys as f64, hit, &odds(&[0.0, 1.0])).at_least(least);
             let exact = binomial_mean(keys, hit, |load| f64::from(u8::from(load >= least as f64)));

@@ -41,7 +41,8 @@ mod tests {
 
     #[test]
     fn the_limit_is_the_limit() {
-        let (b, k) = (10, 7);
+        let b = 10;
+        let k = 7;
         let at = |n: u64| rate(b * n, k, n) / rate_in_the_limit(b as f64, k) - 1.0;
         assert!(at(100) > at(10_000) && at(10_000) > 0.0 && at(10_000) < 2e-4);
     }

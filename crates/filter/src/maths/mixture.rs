@@ -21,8 +21,10 @@ pub(crate) fn binomial_mean(n: u64, p: f64, g: impl Fn(f64) -> f64) -> f64 {
     }
     let odds = p / (1.0 - p);
     let mode = ((n + 1.0) * p).floor().min(n);
-    let (mut sum, mut total) = (g(mode), 1.0);
-    let (mut j, mut weight) = (mode, 1.0);
+    let mut sum = g(mode);
+    let mut total = 1.0;
+    let mut j = mode;
+    let mut weight = 1.0;
     while j < n && weight > NEGLIGIBLE {
         weight *= (n - j) / (j + 1.0) * odds;
         j += 1.0;
@@ -58,7 +60,8 @@ mod tests {
     #[test]
     fn large_loads_are_quick_and_join_the_sum_smoothly() {
         let g = |j: f64| 1.0 - (-1e-6 * j).exp();
-        let (below, above) = (binomial_mean(1_999_998, 0.5, g), binomial_mean(2_000_002, 0.5, g));
+        let below = binomial_mean(1_999_998, 0.5, g);
+        let above = binomial_mean(2_000_002, 0.5, g);
         assert!((above - below).abs() < 2e-6 && above > below, "{below} {above}");
         assert!((binomial_mean(u64::MAX, 0.5, |j| j) / (u64::MAX as f64 / 2.0) - 1.0).abs() < 1e-12);
     }

@@ -48,8 +48,10 @@ mod tests {
     /// Found in the lab: "always above" does not hold where a filter is overfull.
     #[test]
     fn below_the_flat_rate_where_most_absent_keys_hit() {
-        let (n, w) = (150_000, 10);
-        let (paged, flat) = (rate(32_768, w, 1, 7, n), flat::rate(w * 32_768, 7, n));
+        let n = 150_000;
+        let w = 10;
+        let paged = rate(32_768, w, 1, 7, n);
+        let flat = flat::rate(w * 32_768, 7, n);
         assert!(paged < flat && paged > flat * 0.999, "{paged} {flat}");
     }
 

@@ -99,7 +99,8 @@ pub(crate) fn spam_rate_max(
     };
     // Positive floats are ordered as their bits are, so this bisection ends at the very last float that keeps
     // it.
-    let (mut kept, mut broken) = (0.0f64.to_bits(), 1.0f64.to_bits());
+    let mut kept = 0.0f64.to_bits();
+    let mut broken = 1.0f64.to_bits();
     while broken - kept > 1 {
         let middle = kept + (broken - kept) / 2;
         if keeps(f64::from_bits(middle)) { kept = middle } else { broken = middle }
@@ -135,7 +136,8 @@ mod tests {
         for (r, g) in [(1, 0), (1, 1), (32, 0), (32, 4), (32, 17), (32, 32), (84, 9), (256, 100)] {
             for (f_s, f_h) in [(0.1, 0.01), (1e-4, 0.2), (0.5, 0.5), (0.9, 0.0), (0.0, 0.3), (1e-9, 1e-9)] {
                 let fast = matches(r, g, f_s, f_h);
-                let (right, wrong) = (1.0 - f_h, f_s * (1.0 - f_h));
+                let right = 1.0 - f_h;
+                let wrong = f_s * (1.0 - f_h);
                 for i in 0..=r {
                     let slow: f64 = (0..=i.min(g))
                         .map(|j| binomial(g, j, (right, f_h)) * binomial(r - g, i - j, (wrong, 1.0 - wrong)))

@@ -26,13 +26,13 @@ mod tests {
     /// Slots of a line.
     const LINE_SLOTS: usize = 16;
 
-    /// The share of keys that find both their lines full, when so many keys a line were thrown, each into the emptier of
-    /// two lines of 16 slots.
+    /// The share of keys that find both their lines full, when so many keys a line were thrown, each into the emptier
+    /// of two lines of 16 slots.
     ///
-    /// Let `s_i` be the share of lines with at least `i` keys, and `t` the keys a line thrown so far. A key raises a line
-    /// from `i - 1` to `i` when both its lines have at least `i - 1` and not both at least `i`: so
-    /// `ds_i/dt = s_(i-1)^2 - s_i^2`, and it finds no room with probability `s_16^2`. That is what many lines tend to; it
-    /// is integrated in small steps.
+    /// Let `s_i` be the share of lines with at least `i` keys, and `t` the keys a line thrown so far. A key raises a
+    /// line from `i - 1` to `i` when both its lines have at least `i - 1` and not both at least `i`: so
+    /// `ds_i/dt = s_(i-1)^2 - s_i^2`, and it finds no room with probability `s_16^2`. That is what many lines tend to;
+    /// it is integrated in small steps.
     fn refused_share(keys_per_line: f64) -> f64 {
         const STEPS: u32 = 20_000;
         let step = keys_per_line / f64::from(STEPS);

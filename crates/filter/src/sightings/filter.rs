@@ -125,7 +125,8 @@ impl SeenFilter {
     /// The chance that a key's cells all hold `least` or more: over pages, the mean of the share that do to the power
     /// of k.
     fn cells_rate(&self, least: u64) -> f64 {
-        let (cells, slots) = (self.cells.cells(), self.cells.layout().slots());
+        let cells = self.cells.cells();
+        let slots = self.cells.layout().slots();
         let pages = cells.len() / slots;
         let step = pages.div_ceil(SAMPLE_PAGES).max(1);
         let sampled: Vec<f64> = (0..pages)

@@ -98,7 +98,9 @@ impl Lines {
     /// What lines hold on average; read off some of them where there are many.
     pub(super) fn load(&self, least: u64) -> Load {
         let step = self.lines.div_ceil(SAMPLE_LINES).max(1);
-        let (mut high, mut full, mut lines) = (0u64, 0u64, 0u64);
+        let mut high = 0u64;
+        let mut full = 0u64;
+        let mut lines = 0u64;
         for line in (0..self.lines).step_by(step as usize) {
             let counts = self.slots().line(line).into_iter().flat_map(pair_of).map(|slot| slot & SLOT_FULL);
             high += counts.clone().filter(|&count| u64::from(count) >= least).count() as u64;

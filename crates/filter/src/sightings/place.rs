@@ -84,7 +84,8 @@ mod tests {
     /// Fingerprints that differ in a few low bits only, as a list of neighbours has them, go everywhere.
     #[test]
     fn neighbours_are_spread_evenly() {
-        let (mut lines, mut parts) = ([0u32; 64], [0u32; 64]);
+        let mut lines = [0u32; 64];
+        let mut parts = [0u32; 64];
         for number in 0..64_000 {
             let place = SeenPlace::new(Fingerprint::new(number).expect("44 bits"), 64);
             place.pair.iter().for_each(|&line| lines[line as usize] += 1);

@@ -42,7 +42,8 @@ impl Learned {
 
     #[inline(always)]
     fn learn(&mut self, one: bool) {
-        let (zero, seen) = (i32::from(self.zero), if one { 0 } else { 1 << 16 });
+        let zero = i32::from(self.zero);
+        let seen = if one { 0 } else { 1 << 16 };
         let moved = zero + (seen - zero) / (i32::from(self.weight) + 1);
         self.zero = moved.clamp(ZERO_MIN, ZERO_MAX) as u16;
         self.weight = (self.weight + 1).min(WEIGHT_MAX);
@@ -72,7 +73,8 @@ pub(super) trait Coder {
 /// Calls `code` with the parts of a number, the upper ones first.
 #[inline(always)]
 fn in_parts(bits: u32, value: u64, mut code: impl FnMut(u32, u64) -> u64) -> u64 {
-    let (mut left, mut whole) = (bits, 0);
+    let mut left = bits;
+    let mut whole = 0;
     while left > 0 {
         let part = left.min(PLAIN_BITS_MAX);
         left -= part;
@@ -313,8 +315,11 @@ mod tests {
 
     #[test]
     fn a_learned_chance_takes_little_more_than_the_entropy() {
-        let (share, decisions) = (0.03, 20_000);
-        let (mut writer, mut learned, mut rng) = (Writer::new(), Learned::expecting(50, 10), SplitMix(1));
+        let share = 0.03;
+        let decisions = 20_000;
+        let mut writer = Writer::new();
+        let mut learned = Learned::expecting(50, 10);
+        let mut rng = SplitMix(1);
         let mut ones = 0;
         for _ in 0..decisions {
             let one = rng.unit() < share;

@@ -76,7 +76,9 @@ impl<W: AtomicWord, const LINE: usize> Slots<'_, W, LINE> {
     pub(super) fn get(&self, place: &SeenPlace) -> Seen {
         // Two slots at a time and without branches: whether a key is there is nothing a processor can guess.
         let part = u64::from(place.part) * PAIR;
-        let (mut sum, mut full, mut free) = (0, 0, 0);
+        let mut sum = 0;
+        let mut full = 0;
+        let mut free = 0;
         for line in place.pair {
             for word in self.line(line) {
                 let matching = zero_slots((word ^ part) & !(u64::from(SLOT_FULL) * PAIR));
@@ -94,7 +96,8 @@ impl<W: AtomicWord, const LINE: usize> Slots<'_, W, LINE> {
         let mut found = Found { sum: 0, open: None, held: false, full: false, free: None };
         let mut room = 0;
         for line in place.pair {
-            let (mut empty, mut last_empty) = (0, None);
+            let mut empty = 0;
+            let mut last_empty = None;
             let slots = self.line(line).into_iter().flat_map(pair_of);
             for (number, slot) in (2 * LINE * line as usize..).zip(slots) {
                 let count = slot ^ place.part;
@@ -140,7 +143,8 @@ impl<W: AtomicWord, const LINE: usize> Slots<'_, W, LINE> {
 
     /// Raises a slot that is empty or has this part; its count before and after. `None` where it has another part.
     fn raise(&self, slot: usize, part: u32, increment: u64) -> Option<(u64, u64)> {
-        let (word, shift) = (&self.0[slot / 2], slot % 2 * 32);
+        let word = &self.0[slot / 2];
+        let shift = slot % 2 * 32;
         let mut now = word.load(Relaxed);
         loop {
             let held = (now >> shift) as u32;

@@ -31,7 +31,8 @@ pub struct SeenTable {
 impl SeenTable {
     /// An empty table for so many signatures, at least one.
     pub(crate) fn new(capacity: u64) -> Result<Self, GeometryError> {
-        let (lines, overflow) = (Lines::new(capacity)?, Overflow::new(capacity));
+        let lines = Lines::new(capacity)?;
+        let overflow = Overflow::new(capacity);
         Ok(SeenTable { capacity, lines, overflow, signatures: AtomicU64::new(0) })
     }
 

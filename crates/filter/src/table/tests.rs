@@ -69,7 +69,8 @@ fn a_value_that_does_not_fit_is_a_broken_promise_of_the_caller() {
 
 #[test]
 fn a_caller_that_panics_leaves_the_table_usable() {
-    let (table, hash) = (table(1), SplitMix(1).hash());
+    let table = table(1);
+    let hash = SplitMix(1).hash();
     table.update(hash, |_| 5).expect("room");
     let panicked =
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| table.update(hash, |_| panic!("no"))));
@@ -92,12 +93,14 @@ fn a_reader_beside_a_move(count_moves: bool) {
         let reader = loom::thread::spawn({
             let shared = Arc::clone(&shared);
             move || {
-                let (one, two) = (slots(&shared).get(&place), slots(&shared).get(&place));
+                let one = slots(&shared).get(&place);
+                let two = slots(&shared).get(&place);
                 assert!(one > Some(0) && two > Some(0), "a key was missed: {one:?}, then {two:?}");
                 assert!(one >= Some(7) && two >= one && two <= Some(8), "{one:?}, then {two:?}");
             }
         });
-        let (slots, writer) = (slots(&shared), &mut Writer::default());
+        let slots = slots(&shared);
+        let writer = &mut Writer::default();
         if count_moves {
             slots.move_key(writer, old, new);
         } else {

@@ -56,7 +56,8 @@ impl<'a> TableWords<'a> {
     }
 
     fn read_page(&mut self) {
-        let (start, end) = (self.next, self.next + PAGE_WORDS);
+        let start = self.next;
+        let end = self.next + PAGE_WORDS;
         let mut writer = self.table.writer();
         let words = &self.table.pages.words()[start..end];
         self.page.iter_mut().zip(words).for_each(|(copy, word)| *copy = word.load(Relaxed));

@@ -137,7 +137,8 @@ mod tests {
             let gate = Arc::new(Gate::<LoomNumber>::new(1));
             let word = Arc::new(LoomNumber::new(0));
             let writer = loom::thread::spawn({
-                let (gate, word) = (Arc::clone(&gate), Arc::clone(&word));
+                let gate = Arc::clone(&gate);
+                let word = Arc::clone(&word);
                 move || {
                     let entered = gate.enter(0);
                     let open = entered.is_ok();
@@ -178,7 +179,8 @@ mod tests {
             // Bit 0 is an old key's, bit 1 a new one's.
             let word = Arc::new(LoomNumber::new(1));
             let other = loom::thread::spawn({
-                let (gate, word) = (Arc::clone(&gate), Arc::clone(&word));
+                let gate = Arc::clone(&gate);
+                let word = Arc::clone(&word);
                 move || {
                     if gate.stale() == 0 {
                         assert_eq!(word.load(Relaxed) & 1, 0, "the old tag came back");

@@ -1,7 +1,7 @@
 //! Clearing tags in the background: so many words a call, with everybody else's bits left alone.
 //!
-//! A tag that is to be cleared is *stale* at once; lookups leave stale ones out. One pass over the words clears all tags
-//! that were stale when it began; those that became stale since wait for the next pass.
+//! A tag that is to be cleared is *stale* at once; lookups leave stale ones out. One pass over the words clears all
+//! tags that were stale when it began; those that became stale since wait for the next pass.
 
 use std::ops::Range;
 

@@ -40,7 +40,8 @@ fn by_move(one: &PaperSize, number: &str) -> Figure {
     let level = |name: &str, share: f64| Series::dashed(name, [(1.0, share), (moves, share)]);
     let trace = one.trace.iter().zip(1u32..).map(|(&cost, step)| (f64::from(step), cost));
     let runs = Summary::of(&one.runs);
-    let (low, high) = (one.runs[0], one.runs[one.runs.len() - 1]);
+    let low = one.runs[0];
+    let high = one.runs[one.runs.len() - 1];
     Figure {
         title: format!("Fig. {number} run anew: {} bins", one.bins),
         caption: format!(
@@ -88,7 +89,8 @@ fn rates_of_table_one() -> Figure {
 
 /// Mean and two standard errors on either side, as a share of `whole`.
 fn point(x: f64, seen: &Summary, whole: f64) -> Point {
-    let (mean, half) = (seen.mean / whole, 2.0 * seen.error() / whole);
+    let mean = seen.mean / whole;
+    let half = 2.0 * seen.error() / whole;
     Point { x, y: mean, range: Some((mean - half, mean + half)) }
 }
 
@@ -128,7 +130,8 @@ fn cost_by_bins(study: &Study, options: &Options) -> Result<Figure, LabError> {
     // The usual size if it is there: with more memory there are few hits to measure by.
     let usual = options.bits_per_key.iter().copied().find(|&bits| bits == 10.0);
     let bits = usual.unwrap_or(options.bits_per_key[0]);
-    let (total, standard) = (Study::bits(bits), study.standard(bits));
+    let total = Study::bits(bits);
+    let standard = study.standard(bits);
     let mut curves = [Vec::new(), Vec::new()];
     for bins in drawn(options) {
         let even = study.weights.bins(&study.weights.even_cuts(bins)?);

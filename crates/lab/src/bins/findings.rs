@@ -59,8 +59,8 @@ fn paper_beyond_its_size(study: &Study) -> Finding {
     let mut by_bits: Vec<(f64, f64, f64)> = Vec::new();
     for cell in study.of(Method::AnnealingPaper) {
         let standard = study.standard(cell.bits_per_key);
-        let (best, last) =
-            (cell.solved.cost / standard, cell.solved.trace.last().map_or(0.0, |cost| cost / standard));
+        let best = cell.solved.cost / standard;
+        let last = cell.solved.trace.last().map_or(0.0, |cost| cost / standard);
         match by_bits.iter_mut().find(|(bits, _, _)| *bits == cell.bits_per_key) {
             Some(known) => *known = (known.0, known.1.min(best), known.2.max(last)),
             None => by_bits.push((cell.bits_per_key, best, last)),
@@ -240,7 +240,8 @@ fn split_for_strangers(study: &Study, bins: usize) -> Finding {
         let (Some(split), Some(common)) = (at(tables::EXACT_STRANGERS), at(tables::EXACT_COMMON)) else {
             continue;
         };
-        let (ours, theirs) = (&cell.measured.ham_credit, &split.measured.ham_credit);
+        let ours = &cell.measured.ham_credit;
+        let theirs = &split.measured.ham_credit;
         let score = z(ours.mean, ours.error(), theirs.mean, theirs.error()).unwrap_or(0.0);
         gains.push(score < critical_z(1));
         let values = [ours.mean, theirs.mean, common.measured.ham_credit.mean].map(four).join(", ");

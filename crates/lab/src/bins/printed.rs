@@ -102,7 +102,9 @@ impl Printed {
 pub(super) fn rates_table() -> Table {
     let head =
         ["bin", "keys", "printed", "with 1024 bits", "digits", "with 1024/L bits", "real, 1024/L bits"];
-    let (mut rows, mut cut_off, mut off) = (Vec::new(), Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    let mut cut_off = Vec::new();
+    let mut off = Vec::new();
     for row in &TABLE_ONE {
         for (index, (&keys, &printed)) in row.keys.iter().zip(row.rates).enumerate() {
             let rate = ideal_rate(keys, PAPER_BITS as f64);
@@ -147,7 +149,8 @@ pub(super) fn rates_table() -> Table {
 /// The two columns of costs.
 pub(super) fn costs_table() -> Table {
     let head = ["bins", "column", "printed", "recomputed", "off by", "rounding allows"];
-    let (mut rows, mut fit) = (Vec::new(), 0);
+    let mut rows = Vec::new();
+    let mut fit = 0;
     for row in &TABLE_ONE {
         let standard = standard_invalidation_cost(&row.bins(), PAPER_BITS as f64);
         let allowed =

@@ -13,13 +13,15 @@ const CELLS: u64 = 80_000;
 
 /// The printed reduction rates must be the ratios of the printed means, as far as four digits tell.
 pub(super) fn reductions(printed: &Tables) -> Finding {
-    let (mut all, mut wrong) = (0, Vec::new());
+    let mut all = 0;
+    let mut wrong = Vec::new();
     let filters =
         PLANS.iter().flat_map(|plan| plan.sizes.iter().flat_map(move |&m| PROBES.map(|k| (plan, m, k))));
     for (plan, m, k) in filters {
         let Some(reduction) = printed.reduction(plan, m, k) else { continue };
         let mean = |rule| printed.rate(plan, rule, m, k).map_or(0.0, |printed| printed.mean);
-        let (intuitive, refined) = (mean(RuleName::Intuitive), mean(RuleName::Refined));
+        let intuitive = mean(RuleName::Intuitive);
+        let refined = mean(RuleName::Refined);
         let half_digit = |mean: f64| 0.5e-3 * 10f64.powf(mean.log10().floor()) / mean;
         let slack = half_digit(intuitive) + half_digit(refined) + 0.5e-3 / reduction;
         let ratio = intuitive / refined;
@@ -49,11 +51,14 @@ struct Implied {
 
 impl Implied {
     fn of(printed: &Tables, plan: &Plan) -> Option<Self> {
-        let (mut of_k, mut sum, mut weights) = ([0; 3], 0.0, 0.0);
+        let mut of_k = [0; 3];
+        let mut sum = 0.0;
+        let mut weights = 0.0;
         for (implied, k) in of_k.iter_mut().zip(PROBES) {
             let rate = printed.rate(plan, RuleName::Intuitive, CELLS, k)?;
             let share = |elements: u64| wrong_share(CELLS, k, elements);
-            let (mut low, mut high) = (1, 2 * ELEMENTS as u64);
+            let mut low = 1;
+            let mut high = 2 * ELEMENTS as u64;
             while low + 1 < high {
                 let middle = low.midpoint(high);
                 if share(middle) <= rate.mean { low = middle } else { high = middle }
@@ -72,7 +77,8 @@ impl Implied {
 /// Were counts drawn anew each round, the number of inserted elements would average to what is expected, within less
 /// than one element.
 pub(super) fn drawn_once(printed: &Tables) -> Finding {
-    let (mut parts, mut holds) = (Vec::new(), false);
+    let mut parts = Vec::new();
+    let mut holds = false;
     for plan in [&PLANS[3], &PLANS[7]] {
         let Some(implied) = Implied::of(printed, plan) else { continue };
         let (mean, sd) = plan.law.inserted();

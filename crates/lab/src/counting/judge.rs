@@ -74,7 +74,8 @@ impl Pair {
     /// By how many standard errors the means differ. `draws` is the relative standard deviation that the choice of
     /// counts adds. For few events: the z of a normal law that is as unlikely as such numbers are.
     pub(super) fn z(&self, draws: f64) -> f64 {
-        let (ours, theirs) = (self.ours, self.theirs);
+        let ours = self.ours;
+        let theirs = self.theirs;
         if self.events() == 0.0 {
             return 0.0;
         }
@@ -144,7 +145,8 @@ fn intuitive_spread(law: Law, m: u64, k: u32) -> f64 {
     // The slope over some hundred elements; whole elements would be too coarse for the narrow laws.
     let reach = 100u64;
     let share = |elements: u64| wrong_share(m, k, elements);
-    let (low, high) = (share(mean as u64 - reach), share(mean as u64 + reach));
+    let low = share(mean as u64 - reach);
+    let high = share(mean as u64 + reach);
     (high - low) / (2 * reach) as f64 * sd / share(mean as u64)
 }
 

@@ -124,8 +124,8 @@ impl Variant {
 impl Measured {
     fn of(plan: &'static Plan, m: u64, k: u32, seen: &[Seen]) -> Self {
         let total = |value: fn(&Seen) -> u32| seen.iter().map(|seen| u64::from(value(seen))).sum();
-        let (intuitive, refined) =
-            (Variant::of(seen, |seen| seen.intuitive), Variant::of(seen, |seen| seen.refined));
+        let intuitive = Variant::of(seen, |seen| seen.intuitive);
+        let refined = Variant::of(seen, |seen| seen.refined);
         // The same number of elements comes again and again.
         let mut closed_forms = BTreeMap::new();
         let mut closed_form =
@@ -228,7 +228,8 @@ mod tests {
         for number in (0..ROUNDS).map(|round| group as u64 * ROUNDS + round) {
             let mut round = make_round(plans, CountsMode::Once, 7, number);
             for insertions in &mut round.insertions {
-                let (law, order) = (insertions.law, &mut stream_of(7, Stream::Order, &[number]));
+                let law = insertions.law;
+                let order = &mut stream_of(7, Stream::Order, &[number]);
                 *insertions = Insertions::new(law, tilted(law, group, number), order);
             }
             let m = 80_000;

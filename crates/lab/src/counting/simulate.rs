@@ -270,8 +270,8 @@ impl<const K: usize> FilterBench<K> {
     }
 
     fn unlike_in_a_row(&self) -> u32 {
-        let (first, in_a_row) =
-            (self.wrong_after_first.iter().flatten(), self.wrong_in_a_row.iter().flatten());
+        let first = self.wrong_after_first.iter().flatten();
+        let in_a_row = self.wrong_in_a_row.iter().flatten();
         first.zip(in_a_row).filter(|(a, b)| a != b).count() as u32
     }
 
@@ -281,7 +281,10 @@ impl<const K: usize> FilterBench<K> {
     }
 
     fn errors(&self, counts: &[u32], counted: &[u64]) -> Errors {
-        let (mut found, mut inserted, mut all, mut erroneous) = (Errors::default(), 0u32, 0u64, 0u64);
+        let mut found = Errors::default();
+        let mut inserted = 0u32;
+        let mut all = 0u64;
+        let mut erroneous = 0u64;
         for (&count, &counted) in counts.iter().zip(counted).filter(|(count, _)| **count > 0) {
             let is_wrong = u64::from(count) != counted;
             inserted += 1;
@@ -350,7 +353,8 @@ mod tests {
         let plans: Vec<_> = PLANS.iter().collect();
         let (elements, insertions) = round(&plans);
         let round = Round { seed: 5, number: 6, elements, insertions, plans: &plans };
-        let (m, seen) = (80_000, round.run_filter::<6>(80_000).expect("memory"));
+        let m = 80_000;
+        let seen = round.run_filter::<6>(80_000).expect("memory");
         assert_eq!(seen.len(), 8);
         let mut draw = stream_of(5, Stream::Hashes, &[6, m, 6]);
         let hashes = Universal::new(6, m, &mut draw);
@@ -375,14 +379,16 @@ mod tests {
         let (elements, insertions) = round(&[&PLANS[3]]);
         let mut bench = FilterBench::<4>::new(80_000, &elements, &mut SplitMix(4)).expect("memory");
         bench.insert_in_a_row::<Intuitive>(&insertions[0].counts);
-        let (counts, mut counted) = (&insertions[0].counts, bench.count_all());
+        let counts = &insertions[0].counts;
+        let mut counted = bench.count_all();
         counted.iter_mut().zip(counts).for_each(|(counted, &count)| *counted = u64::from(count));
         assert_eq!(bench.errors(counts, &counted).wrong, 0);
         let element = counts.iter().position(|&count| count == 7).expect("some come seven times");
         let never = counts.iter().position(|&count| count == 0).expect("some never come");
         counted[element] += 1;
         counted[never] += 1;
-        let (errors, all) = (bench.errors(counts, &counted), counts.iter().sum::<u32>());
+        let errors = bench.errors(counts, &counted);
+        let all = counts.iter().sum::<u32>();
         assert_eq!(
             (errors.wrong, errors.rate),
             (1, 7.0 / f64::from(all)),

@@ -43,7 +43,8 @@ const CELL_BITS: u32 = 5;
 
 /// Table I by formula, and by filters that were filled and asked.
 pub(super) fn table_one(bench: &Bench<'_>) -> Result<Table, LabError> {
-    let (signatures, queries) = (bench.choose(100_000, 10_000), bench.choose(4_000_000u64, 200_000));
+    let signatures = bench.choose(100_000, 10_000);
+    let queries = bench.choose(4_000_000u64, 200_000);
     let measured = TABLE_ONE.par_iter().map(|&(bits, k, ..)| {
         let mut rng = stream_of(bench.seed, Stream::Sizes, &[bits, u64::from(k)]);
         let layout = Flat::new(bits * signatures, k)?;
@@ -52,7 +53,9 @@ pub(super) fn table_one(bench: &Bench<'_>) -> Result<Table, LabError> {
         Ok((0..queries).filter(|_| filter.contains(rng.hash())).count() as f64)
     });
     let measured = measured.collect::<Result<Vec<f64>, LabError>>()?;
-    let (mut rows, mut alike, mut farthest) = (Vec::new(), 0, 0f64);
+    let mut rows = Vec::new();
+    let mut alike = 0;
+    let mut farthest = 0f64;
     for (&(bits, k, compression, printed), hits) in TABLE_ONE.iter().zip(measured) {
         let formula = flat::rate_in_the_limit(bits as f64, k);
         let ratio = SIGNATURE_BITS / bits;
@@ -110,8 +113,10 @@ fn reported<R: Rule>(values: [u64; 3]) -> Result<[u64; 3], LabError> {
 
 /// Table II by the rules themselves.
 pub(super) fn table_two() -> Result<Table, LabError> {
-    let (mut intuitive, mut refined) = (TABLE_TWO[0].0, TABLE_TWO[0].1);
-    let (mut rows, mut alike) = (Vec::new(), 0);
+    let mut intuitive = TABLE_TWO[0].0;
+    let mut refined = TABLE_TWO[0].1;
+    let mut rows = Vec::new();
+    let mut alike = 0;
     for (reports, printed) in TABLE_TWO.into_iter().enumerate() {
         if reports > 0 {
             (intuitive, refined) =

@@ -85,7 +85,8 @@ impl Compared<'_> {
     fn judge_reduction(&self, filter: &Measured) -> Option<f64> {
         let refined = self.printed(filter, RuleName::Refined)?;
         let theirs = (refined.mean / refined.sd).powi(2) * f64::from(PRINTED_ROUNDS);
-        let (ours, printed) = (filter.reduction?, self.printed.reduction(filter.plan, filter.m, filter.k)?);
+        let ours = filter.reduction?;
+        let printed = self.printed.reduction(filter.plan, filter.m, filter.k)?;
         let few = (filter.refined.wrong as f64) < JUDGED_EVENTS_MIN || theirs < JUDGED_EVENTS_MIN;
         if few || filter.rounds < SPREAD_ROUNDS_MIN {
             return None;
@@ -263,8 +264,8 @@ pub(super) fn strangers(found: &[Unreported]) -> Table {
         let factor = |one: &Unreported| one.intuitive.by_share[threshold] / printed(one, threshold);
         found.iter().map(factor).fold(f64::INFINITY, f64::min)
     };
-    let (messages, reports) =
-        (factors(Unreported::printed_of_messages), factors(Unreported::printed_of_reports));
+    let messages = factors(Unreported::printed_of_messages);
+    let reports = factors(Unreported::printed_of_reports);
     let near = |factor: f64| (0.5..=2.0).contains(&factor);
     Table {
         title: format!(

@@ -66,10 +66,12 @@ impl Unreported {
 
 /// Equation (4) with the sum of equation (3) taken to its end: k cells, each raised `threshold` times or more.
 fn printed_rate(n: u64, k: u32, threshold: usize) -> f64 {
-    let (throws, odds) = (n * u64::from(k), 1.0 / CELLS as f64);
+    let throws = n * u64::from(k);
+    let odds = 1.0 / CELLS as f64;
     let mut j = threshold as u64;
     let ln_first = ln_binomial(throws, j) + j as f64 * odds.ln() + (throws - j) as f64 * (-odds).ln_1p();
-    let (mut term, mut sum) = (1.0, 0.0);
+    let mut term = 1.0;
+    let mut sum = 0.0;
     // Terms rise to the mean, then fall.
     while term > 1e-17 * sum {
         sum += term;
@@ -159,7 +161,8 @@ mod tests {
     /// Against a sum of Poisson odds, which the binomial is close to: P(X >= 20) for a mean of 5.
     #[test]
     fn the_printed_formula_is_a_binomial_tail() {
-        let (mut odds, mut tail) = ((-5f64).exp(), 0.0);
+        let mut odds = (-5f64).exp();
+        let mut tail = 0.0;
         for j in 1..80 {
             odds *= 5.0 / f64::from(j);
             tail += if j >= 20 { odds } else { 0.0 };

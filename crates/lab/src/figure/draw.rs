@@ -77,8 +77,10 @@ impl Figure {
     }
 
     fn axis_names(&self) -> Markup {
-        let (x, y) = (at(across(0.5)), at(TOP + PLANE_HEIGHT + 38.0));
-        let (side, middle) = (at(14.0), at(up(0.5)));
+        let x = at(across(0.5));
+        let y = at(TOP + PLANE_HEIGHT + 38.0);
+        let side = at(14.0);
+        let middle = at(up(0.5));
         html! {
             text x=(x) y=(y) text-anchor="middle" font-size="13" { (self.x.label) }
             text x=(side) y=(middle) text-anchor="middle" font-size="13"
@@ -89,7 +91,10 @@ impl Figure {
 
 /// Light lines at the numbers, the numbers, and the frame.
 fn grid(plane: &Plane) -> Markup {
-    let (left, right, top, bottom) = (at(across(0.0)), at(across(1.0)), at(up(1.0)), at(up(0.0)));
+    let left = at(across(0.0));
+    let right = at(across(1.0));
+    let top = at(up(1.0));
+    let bottom = at(up(0.0));
     let x_at = |tick: &Tick| at(across(plane.x.share_of_place(tick.place)));
     let y_at = |tick: &Tick| up(plane.y.share_of_place(tick.place));
     html! {
@@ -127,7 +132,8 @@ fn bar(plane: &Plane, point: &Point, style: Style) -> Markup {
     let Some(((low, high), x)) = point.range.zip(plane.x.share(point.x)) else {
         return html! {};
     };
-    let (x, ends) = (at(across(x)), [low, high].map(|end| at(up(plane.y.share_within(end)))));
+    let x = at(across(x));
+    let ends = [low, high].map(|end| at(up(plane.y.share_within(end))));
     html! { line x1=(x) y1=(ends[0]) x2=(x) y2=(ends[1]) stroke=(style.colour) {} }
 }
 
@@ -148,7 +154,9 @@ fn shape(shape: Shape, (x, y): (f64, f64), size: f64, fill: &str, stroke: &str) 
     };
     let polygon = match shape {
         Shape::Circle => {
-            let (x, y, r) = (at(x), at(y), at(size));
+            let x = at(x);
+            let y = at(y);
+            let r = at(size);
             return html! { circle cx=(x) cy=(y) r=(r) fill=(fill) stroke=(stroke) stroke-width="1.5" {} };
         }
         Shape::Triangle => corners(&[(0.0, -1.2), (1.1, 0.9), (-1.1, 0.9)]),
@@ -189,7 +197,8 @@ mod tests {
         }
         assert_eq!(svg.matches("<polyline").count(), 2);
         for element in ["line", "polyline", "circle", "polygon", "text", "rect", "svg"] {
-            let (opened, closed) = (format!("<{element} "), format!("</{element}>"));
+            let opened = format!("<{element} ");
+            let closed = format!("</{element}>");
             assert_eq!(
                 svg.matches(&opened).count(),
                 svg.matches(&closed).count(),

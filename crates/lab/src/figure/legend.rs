@@ -39,7 +39,8 @@ pub(super) fn entries<'a>(figure: &'a Figure, styles: &[Style], width: f64) -> V
     }
     let named = figure.series.iter().zip(styles);
     let named = named.map(|(series, style)| (series.name.as_str(), Some((*style, series.mark))));
-    let (mut x, mut row) = (0.0, 0);
+    let mut x = 0.0;
+    let mut row = 0;
     let placed = named.chain(has_printed.then_some((PRINTED, None))).map(|(name, style)| {
         let needed = SAMPLE_WIDTH + name.chars().count() as f64 * LETTER_WIDTH;
         if x > 0.0 && x + needed > width {
@@ -69,7 +70,9 @@ pub(super) fn draw(entries: &[Entry<'_>], (left, top): (f64, f64)) -> Markup {
 }
 
 fn sample(style: Option<(Style, Mark)>, (x, y): (f64, f64)) -> Markup {
-    let (from, middle, to) = (x, (x + 12.0, y), x + 24.0);
+    let from = x;
+    let middle = (x + 12.0, y);
+    let to = x + 24.0;
     let Some((style, kind)) = style else {
         return printed_mark(Style { colour: "#555", dash: "", shape: Shape::Circle }, middle);
     };
@@ -90,7 +93,8 @@ mod tests {
     use super::*;
 
     fn figure(series: Vec<Series>) -> Figure {
-        let (x, y) = (Axis::linear("x"), Axis::linear("y"));
+        let x = Axis::linear("x");
+        let y = Axis::linear("y");
         Figure { title: String::new(), caption: String::new(), x, y, series }
     }
 

@@ -72,8 +72,8 @@ impl Scale {
     fn linear_ticks(&self) -> Vec<Tick> {
         let (mantissa, exponent) = step((self.high - self.low) / TICKS_WANTED);
         let size = mantissa as f64 * power(exponent);
-        let (first, last) =
-            ((self.low / size - 1e-9).ceil() as i64, (self.high / size + 1e-9).floor() as i64);
+        let first = (self.low / size - 1e-9).ceil() as i64;
+        let last = (self.high / size + 1e-9).floor() as i64;
         let ticks = (first..=last).map(|number| {
             let digits = number * mantissa;
             Tick { place: scaled(digits, exponent), text: number_text(digits, exponent) }

@@ -104,7 +104,8 @@ pub(super) fn run(child: Option<&[OsString]>, bench: &Bench<'_>) -> Result<Outco
 }
 
 fn build(variant: Variant, pages: u64, keys: u64, bench: &Bench<'_>) -> Result<Built, LabError> {
-    let (sip, layout) = (SipKey::public(), variant.layout(pages)?);
+    let sip = SipKey::public();
+    let layout = variant.layout(pages)?;
     let mut filter = empty(layout, sip.fingerprint())?;
     for start in (0..keys).step_by(CHUNK_KEYS as usize) {
         let chunk: Vec<[u8; 8]> = (start..keys.min(start + CHUNK_KEYS)).map(u64::to_le_bytes).collect();
@@ -121,7 +122,8 @@ fn build(variant: Variant, pages: u64, keys: u64, bench: &Bench<'_>) -> Result<B
 
 /// The pages a lookup touches: it ends at the first bit that is not set.
 fn pages_touched(filter: &Filter<AnyLayout>, hash: Hash128) -> u64 {
-    let (layout, words) = (filter.layout(), filter.words());
+    let layout = filter.layout();
+    let words = filter.words();
     let is_unset = |&probe: &usize| {
         let position = layout.position(hash, probe);
         words[(position / 64) as usize] >> (position % 64) & 1 == 0
@@ -163,13 +165,15 @@ fn advised(built: &[Built; 2], bench: &Bench<'_>) -> Result<Vec<Measured>, LabEr
 
 /// Looks up in a process of its own, limited by a cgroup. The error says why that cannot be done here.
 fn limited(built: &[Built; 2], child: &[OsString], bench: &Bench<'_>) -> Result<Vec<Measured>, String> {
-    let (eighths, lookups) = (bench.choose(EIGHTHS.0, EIGHTHS.1), bench.choose(LOOKUPS.0, LOOKUPS.1));
+    let eighths = bench.choose(EIGHTHS.0, EIGHTHS.1);
+    let lookups = bench.choose(LOOKUPS.0, LOOKUPS.1);
     bench.progress.begin("looking up with little memory", (eighths.len() * built.len()) as u64);
     let mut measured = Vec::new();
     for (&eighths, one) in eighths.iter().flat_map(|eighths| built.iter().map(move |one| (eighths, one))) {
         let bytes = one.layout.pages() * seenit_filter::PAGE_BYTES as u64 * eighths / 8;
         let group = Group::new(bytes)?;
-        let (file, folder) = (one.file.path().to_owned(), group.folder.clone());
+        let file = one.file.path().to_owned();
+        let folder = group.folder.clone();
         let job = Job { file, group: folder, keys: one.keys, lookups, seed: bench.seed };
         for (operation, tally) in in_child(child, &job)?.into_iter().enumerate() {
             measured.push(measure(one, operation, lookups, (group.version, eighths, Some(bytes)), tally));
@@ -201,6 +205,9 @@ fn measure(
     (limit, limit_eighths, limit_bytes): (&'static str, u64, Option<u64>),
     tally: Tally,
 ) -> Measured {
-    let (variant, pages, keys, touched) = (one.variant, one.layout.pages(), one.keys, one.touched[operation]);
+    let variant = one.variant;
+    let pages = one.layout.pages();
+    let keys = one.keys;
+    let touched = one.touched[operation];
     Measured { variant, operation, pages, keys, lookups, touched, limit, limit_eighths, limit_bytes, tally }
 }

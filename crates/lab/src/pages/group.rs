@@ -53,7 +53,8 @@ fn refused(path: &Path, error: &io::Error) -> String {
 /// it may not have groups below), so that limits already set go on to hold.
 fn place() -> Result<Place, String> {
     let read = |path: &str| fs::read_to_string(path).map_err(|error| refused(Path::new(path), &error));
-    let (mounts, groups) = (read("/proc/self/mounts")?, read("/proc/self/cgroup")?);
+    let mounts = read("/proc/self/mounts")?;
+    let groups = read("/proc/self/cgroup")?;
     find_v2(&mounts, &groups)
         .filter(|place| has_memory(&place.parent))
         .or_else(|| find_v1(&mounts, &groups))

@@ -34,7 +34,8 @@ struct Timed {
 }
 
 pub(super) fn run(max_keys: u64, bench: &Bench<'_>) -> Result<Outcome<Row>, LabError> {
-    let (sizes, repetitions) = (sizes(max_keys), bench.rounds_or(REPETITIONS, 1));
+    let sizes = sizes(max_keys);
+    let repetitions = bench.rounds_or(REPETITIONS, 1);
     bench.progress.begin("timing insertion", sizes.iter().sum::<u64>() * 4 * u64::from(repetitions));
     let timed =
         sizes.iter().map(|&keys| time_size(keys, repetitions, bench)).collect::<Result<Vec<_>, _>>()?;
@@ -80,9 +81,12 @@ fn time<L: Layout>(
     bench: &Bench<'_>,
     insert: impl Fn(&mut Filter<L>, &SipKey, &[[u8; 8]]),
 ) -> Result<f64, LabError> {
-    let (sip, mut rng) = (sip_key(bench.seed, path), draw::stream(bench.seed, path));
+    let sip = sip_key(bench.seed, path);
+    let mut rng = draw::stream(bench.seed, path);
     let mut filter = touched(layout, &sip)?;
-    let (mut chunk, mut left, mut spent) = (Vec::new(), keys, Duration::ZERO);
+    let mut chunk = Vec::new();
+    let mut left = keys;
+    let mut spent = Duration::ZERO;
     while left > 0 {
         chunk.clear();
         chunk.extend((0..left.min(CHUNK_KEYS)).map(|_| rng.next().to_le_bytes()));
@@ -163,7 +167,8 @@ fn account(timed: &[Timed], printed: &[Printed], repetitions: u32) -> Account {
     let slopes = |of: fn(&Timed) -> &[Vec<f64>; 2]| {
         [0, 1].map(|layout| slope(timed.iter().map(move |one| (one.keys, &of(one)[layout]))))
     };
-    let (single, batched) = (slopes(|one| &one.single), slopes(|one| &one.batched));
+    let single = slopes(|one| &one.single);
+    let batched = slopes(|one| &one.batched);
     let ours = ratio(single[0], single[1]);
     let ahead = ratio(batched[0], batched[1]);
     let theirs = ratio(printed::SLOPES[0], printed::SLOPES[1]);
@@ -240,13 +245,15 @@ fn huge_pages() -> String {
 fn cells(one: &Timed, printed: Option<&Printed>) -> Vec<String> {
     let mut cells = vec![format!("{}", one.keys as f64 / 1e6)];
     for runs in [&one.single, &one.batched] {
-        let (standard, paged) = (median(&runs[0]), median(&runs[1]));
+        let standard = median(&runs[0]);
+        let paged = median(&runs[1]);
         cells.extend([format!("{standard:.3}"), format!("{paged:.3}"), format!("{:.3}", paged / standard)]);
     }
     match printed {
         None => cells.extend(["", "", ""].map(str::to_owned)),
         Some(line) => {
-            let (standard, paged) = (line.mean(0), line.mean(1));
+            let standard = line.mean(0);
+            let paged = line.mean(1);
             cells.extend([
                 format!("{standard:.2}"),
                 format!("{paged:.2}"),

@@ -72,7 +72,8 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Outcome<Row>, LabError> {
 /// What can be said without strings: how the printed rates compare with theory.
 fn skipped(why: &str, printed: &[Printed]) -> Result<Outcome<Row>, LabError> {
     let judged = judge_printed(printed)?;
-    let (tables, findings) = (vec![table(&[], &judged, why)], vec![small_sample(&judged)]);
+    let tables = vec![table(&[], &judged, why)];
+    let findings = vec![small_sample(&judged)];
     let account = Account { tables, figures: vec![], findings };
     Ok(Outcome { rows: Vec::new(), account })
 }
@@ -88,7 +89,8 @@ fn measure(found: &Words, bench: &Bench<'_>) -> Result<Vec<Measured>, LabError> 
             let pages = pages_for(keys as u64, bpe);
             let layout = variant.layout(pages)?;
             let asked = Asked { filters: repetitions, strangers: (found.words.len() - keys) as u64, hits: 0 };
-            let (theory, sd) = (layout.expected_rate(keys as u64), rate_sd(&layout, keys as u64));
+            let theory = layout.expected_rate(keys as u64);
+            let sd = rate_sd(&layout, keys as u64);
             measured.push(Measured {
                 bpe,
                 variant,
@@ -139,7 +141,8 @@ fn judge_printed(printed: &[Printed]) -> Result<Vec<JudgedPrinted>, LabError> {
     let mut judged = Vec::new();
     for (line, variant) in printed.iter().flat_map(|line| Variant::BOTH.map(|variant| (line, variant))) {
         let layout = variant.layout(pages_for(STRINGS_INSERTED, line.at))?;
-        let (theory, sd) = (layout.expected_rate(STRINGS_INSERTED), rate_sd(&layout, STRINGS_INSERTED));
+        let theory = layout.expected_rate(STRINGS_INSERTED);
+        let sd = rate_sd(&layout, STRINGS_INSERTED);
         let rate = line.mean(variant as usize);
         let asked = Asked::printed(rate, 1, STRINGS_ASKED);
         judged.push(JudgedPrinted { bpe: line.at, variant, rate, theory, asked, z: asked.z(theory, sd) });

@@ -19,7 +19,8 @@ const TAIL_MIN: f64 = 1e-300;
 /// only, because where one page holds more, others hold less: `(g'' n/w)^2 / 2w` for `g = p^k` as a function of
 /// the load.
 pub(super) fn rate_sd(layout: &AnyLayout, keys: u64) -> f64 {
-    let (m, k) = (layout.bits() as f64, f64::from(K));
+    let m = layout.bits() as f64;
+    let k = f64::from(K);
     let throws = k * keys as f64 / m;
     let zero = (-throws).exp();
     let one = 1.0 - zero;
@@ -66,7 +67,8 @@ impl Asked {
     /// By how many standard deviations the hits are off, where strangers hit at `rate` and filters scatter by `sd`
     /// around it. For few expected hits, the z of a normal law that is as rarely exceeded.
     pub(super) fn z(&self, rate: f64, sd: f64) -> f64 {
-        let (expected, hits) = (self.all() * rate, self.hits as f64);
+        let expected = self.all() * rate;
+        let hits = self.hits as f64;
         if expected > FEW {
             let of_filter = self.strangers as f64 * sd;
             let variance = expected * (1.0 - rate) + f64::from(self.filters) * of_filter * of_filter;
@@ -96,7 +98,8 @@ mod tests {
     fn present_rates(variant: Variant, bpe: u64, keys: u64, filters: u64) -> Vec<f64> {
         let layout = variant.layout(pages_for(keys, bpe)).expect("a layout");
         let one = |number| {
-            let (sip, mut rng) = (sip_key(1, &[]), SplitMix(number));
+            let sip = sip_key(1, &[]);
+            let mut rng = SplitMix(number);
             let mut filter: Filter<AnyLayout> = empty(layout, sip.fingerprint()).expect("memory");
             (0..keys).for_each(|_| filter.insert(rng.hash()));
             filter.present_rate()
@@ -108,7 +111,8 @@ mod tests {
     fn filters_scatter_as_the_formula_says() {
         for variant in Variant::BOTH {
             for bpe in [3, 10, 30] {
-                let (keys, filters) = (20_000, 300);
+                let keys = 20_000;
+                let filters = 300;
                 let layout = variant.layout(pages_for(keys, bpe)).expect("a layout");
                 let found = Summary::of(&present_rates(variant, bpe, keys, filters)).sd;
                 let ratio = found / rate_sd(&layout, keys);

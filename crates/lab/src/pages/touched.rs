@@ -57,7 +57,8 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Outcome<Row>, LabError> {
 fn count(pages: u64, variant: Variant, keys: u64, bench: &Bench<'_>) -> Result<Counted, LabError> {
     let layout = variant.layout(pages)?;
     let mut rng = draw::stream(bench.seed, &[STREAM, 4, pages]);
-    let (mut sum, mut squares) = (0, 0);
+    let mut sum = 0;
+    let mut squares = 0;
     for _ in 0..keys {
         let touched = distinct_pages(&layout, rng.hash(), layout.probes());
         sum += touched;

@@ -116,7 +116,8 @@ fn last(results: &Results) -> u64 {
 
 /// By what share retouching reduces stopping short, seed by seed.
 pub(super) fn reduced(results: &Results, k: u32, bits: u64) -> Spread {
-    let (before, after) = (bloom(results, k, bits), at(results, k, bits, BETA));
+    let before = bloom(results, k, bits);
+    let after = at(results, k, bits, BETA);
     let pairs = before.samples.iter().zip(&after.samples);
     Spread::of(pairs.map(|(before, after)| 1.0 - after.rates.short / before.rates.short).collect())
 }

@@ -30,7 +30,8 @@ pub(super) struct Seen {
 
 /// How the traces of a cycle end when `positive` says which nodes are in the stop set.
 pub(super) fn rates(cycle: &Cycle, positive: &[bool]) -> Rates {
-    let (mut success, mut short) = (0u64, 0u64);
+    let mut success = 0u64;
+    let mut short = 0u64;
     for trace in cycle.traces() {
         match trace.iter().position(|&node| positive[node as usize]) {
             Some(hop) if hop + 1 == trace.len() => success += 1,
@@ -102,7 +103,8 @@ mod tests {
         let topology = Topology::new(Size::TENTH, &mut draw::stream(2, &[0]));
         let (mut cycles, nodes) = cycles(&topology, 1, &mut draw::stream(2, &[1]));
         let round = Round::new(cycles.remove(0), nodes);
-        let (nothing, everything) = (vec![false; nodes], vec![true; nodes]);
+        let nothing = vec![false; nodes];
+        let everything = vec![true; nodes];
         assert_eq!(rates(&round.cycle, &nothing), Rates { success: 0.0, short: 0.0, collision: 1.0 });
         assert_eq!(rates(&round.cycle, &everything), Rates { success: 0.0, short: 1.0, collision: 0.0 });
         assert_eq!(round.seen(&nothing).missed(round.all()), (0.0, 0.0));

@@ -21,7 +21,8 @@ pub(super) struct Learned {
 
 impl Learned {
     pub(super) fn from(cycle: &Cycle, nodes: usize) -> Learned {
-        let (mut in_set, mut troublesomeness) = (vec![false; nodes], vec![0; nodes]);
+        let mut in_set = vec![false; nodes];
+        let mut troublesomeness = vec![0; nodes];
         for trace in cycle.traces() {
             trace.iter().for_each(|&node| troublesomeness[node as usize] += 1);
             if let Some(&last) = trace.last() {
@@ -84,7 +85,8 @@ impl<'a> StopFilter<'a> {
         let hashes =
             |nodes: &[Node]| nodes.iter().map(|&node| self.hashes[node as usize]).collect::<Vec<_>>();
         let (remove, others) = self.positives.split_at((self.positives.len() as f64 * beta).round() as usize);
-        let (remove, others) = (hashes(remove), hashes(others));
+        let remove = hashes(remove);
+        let others = hashes(others);
         let known = Known { members: Some(&self.members), others: Some(&others) };
         let plan = Plan { remove: &remove, algorithm, weighing: Weighing::AllKnown, seed: 0, known };
         let mut copy = empty(*self.filter.layout())?;

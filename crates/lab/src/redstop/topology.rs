@@ -146,7 +146,8 @@ fn shortest(links: &[Vec<Node>], start: Node) -> Vec<Node> {
 
 /// Appends the way from the start of `parents` to `router`, both included.
 fn way(parents: &[Node], router: Node, path: &mut Vec<Node>) {
-    let (mut at, from) = (router, path.len());
+    let mut at = router;
+    let from = path.len();
     loop {
         path.push(at);
         let before = parents[at as usize];

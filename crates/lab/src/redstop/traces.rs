@@ -43,7 +43,8 @@ impl Cycle {
     /// The number of the link behind each hop of each trace, dense and one for each pair of neighbours, and how many
     /// there are. The last hop of a trace has none: what follows is the destination.
     pub(super) fn links(&self) -> (Vec<u32>, usize) {
-        let (mut numbers, mut links) = (HashMap::new(), Vec::with_capacity(self.hops.len()));
+        let mut numbers = HashMap::new();
+        let mut links = Vec::with_capacity(self.hops.len());
         for trace in self.traces() {
             for pair in trace.windows(2) {
                 let next = numbers.len() as u32;
@@ -70,7 +71,8 @@ pub(super) fn cycles(topology: &Topology, count: usize, rng: &mut SplitMix) -> (
 }
 
 fn snapshot(topology: &Topology, moved: &[Moved]) -> Cycle {
-    let (mut hops, mut ends) = (Vec::new(), Vec::with_capacity(topology.paths.len()));
+    let mut hops = Vec::new();
+    let mut ends = Vec::with_capacity(topology.paths.len());
     for (path, moved) in topology.paths.iter().zip(moved.iter().cycle()) {
         let (last, before) = path.split_last().expect("a trace has hops");
         hops.extend(before);

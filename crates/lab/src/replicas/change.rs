@@ -30,7 +30,8 @@ impl<'a> Words<'a> {
     /// Of these texts, spam or not.
     pub(super) fn new(texts: impl Iterator<Item = (bool, &'a str)>) -> Self {
         let is_word = |word: &&str| word.len() >= 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
-        let (mut all, mut ham) = (Vec::new(), Vec::new());
+        let mut all = Vec::new();
+        let mut ham = Vec::new();
         for (is_spam, text) in texts {
             all.extend(text.split_whitespace().filter(is_word));
             if !is_spam {

@@ -39,7 +39,8 @@ pub(super) fn pass(
 ) -> Result<Pass, LabError> {
     let mut memory = Memory::new(geometry, seed)?;
     tamper.before.iter().for_each(|(shingles, is_spam)| memory.learn(shingles, *is_spam));
-    let (mut evidence, mut is_forged) = (vec![None; mails.len()], false);
+    let mut evidence = vec![None; mails.len()];
+    let mut is_forged = false;
     for &number in &arrival.order {
         let mail = &mails[number];
         let Some(shingles) = tamper.shingles(number, mail) else { continue };

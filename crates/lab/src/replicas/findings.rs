@@ -152,7 +152,8 @@ fn low(study: &Study) -> Finding {
 fn filters_cost_nothing(study: &Study) -> Finding {
     let off = |round: &Round| {
         let off = [LOW_THRESHOLD, DEFAULT_THRESHOLD].map(|threshold| {
-            let (shipped, exact) = (hits(round, SHIPPED, threshold), hits(round, RATIO, threshold));
+            let shipped = hits(round, SHIPPED, threshold);
+            let exact = hits(round, RATIO, threshold);
             shipped.spam.abs_diff(exact.spam) + shipped.ham.abs_diff(exact.ham)
         });
         off[0].max(off[1]) as f64

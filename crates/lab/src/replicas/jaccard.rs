@@ -78,7 +78,8 @@ fn pair(a: &Mail, b: &Mail, common: usize, none: [Estimate; 2]) -> [Estimate; 2]
     let (Some(a), Some(b)) = (&a.shingles, &b.shingles) else { return none };
     let shared = a.iter().zip(b).filter(|(a, b)| a == b).count() as u32;
     none.map(|estimate| {
-        let (alike, taken) = (jaccard >= estimate.jaccard, shared >= estimate.shingles);
+        let alike = jaccard >= estimate.jaccard;
+        let taken = shared >= estimate.shingles;
         Estimate {
             alike: u64::from(alike),
             taken: u64::from(taken),

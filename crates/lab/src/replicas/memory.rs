@@ -85,7 +85,8 @@ impl Product {
             let packing = Packing::new(bits)?;
             CountingFilter::packed(choice.layout, packing, None, key.fingerprint(), HugePages::Default)
         };
-        let (spam, ham) = (tally(&geometry.spam, SPAM_BITS)?, tally(&geometry.ham, HAM_BITS)?);
+        let spam = tally(&geometry.spam, SPAM_BITS)?;
+        let ham = tally(&geometry.ham, HAM_BITS)?;
         Ok(Product { key, spam, ham })
     }
 

@@ -82,7 +82,8 @@ pub(super) fn all(
                         hits
                     };
                     let messages = numbers.len() as u64;
-                    let (clean, poisoned) = (hits(clean), hits(&pass));
+                    let clean = hits(clean);
+                    let poisoned = hits(&pass);
                     results.push(Poisoned { poison, rule, threshold, clean, poisoned, messages });
                 }
             }

@@ -12,7 +12,8 @@ pub(super) fn z(ours: &Summary, printed: &Mean) -> Option<f64> {
     if ours.count < 2 || printed.half == 0.0 {
         return None;
     }
-    let (our_square, their_square) = (ours.error().powi(2), printed.error().powi(2));
+    let our_square = ours.error().powi(2);
+    let their_square = printed.error().powi(2);
     let each = our_square.powi(2) / (ours.count - 1) as f64 + their_square.powi(2) / (RUNS - 1) as f64;
     let freedom = (our_square + their_square).powi(2) / each;
     let t = (ours.mean - printed.value) / (our_square + their_square).sqrt();

@@ -32,8 +32,8 @@ pub(super) fn all(results: &Results) -> Vec<Finding> {
 }
 
 fn rate(results: &Results) -> Finding {
-    let (rate, formula) =
-        (results.rate, expected_occupied(results.size.members, results.size.bits).powi(K as i32));
+    let rate = results.rate;
+    let formula = expected_occupied(results.size.members, results.size.bits).powi(K as i32);
     // A filter's own fill moves its rate, so runs scatter around the formula by more than a binomial does.
     let near = (rate.mean - formula).abs() <= (critical_z(1) * rate.error()).max(0.01 * formula);
     Finding::new(
@@ -87,7 +87,8 @@ fn fall(results: &Results) -> Finding {
     let falls = of(0).iter().zip(of(BETAS.len() - 1)).map(|(first, last)| 100.0 * (1.0 - last / first));
     let ours = Summary::of(&falls.collect::<Vec<_>>());
     let printed = |beta| Printed::of(Algorithm::Ratio, beta).expect("printed");
-    let (first, last) = (printed(0.01), printed(1.0));
+    let first = printed(0.01);
+    let last = printed(1.0);
     let theirs = 100.0 * (1.0 - last.chi(last.b.value) / first.chi(last.b.value));
     let errors = [first.b_total, first.a_lost, last.a_lost, last.b].map(|mean| mean.error() / mean.value);
     let their_error = (100.0 - theirs) * errors.iter().map(|error| error.powi(2)).sum::<f64>().sqrt();
@@ -165,7 +166,8 @@ fn duels(results: &Results) -> Vec<Duel> {
     for (simple, improved) in PAIRS {
         for &weighing in readings(improved) {
             for (beta, &share) in BETAS.iter().enumerate() {
-                let (one, other) = (results.of(improved, weighing, beta), results.of(simple, weighing, beta));
+                let one = results.of(improved, weighing, beta);
+                let other = results.of(simple, weighing, beta);
                 let differences: Vec<f64> = one.chi.iter().zip(&other.chi).map(|(a, b)| a - b).collect();
                 let v_b = one.case.v_b().map_or(String::new(), |v_b| format!(" with v_B over {v_b}"));
                 all.push(Duel {
@@ -205,7 +207,8 @@ fn strongest(results: &Results) -> Finding {
         |pair| (0..BETAS.len()).map(|beta| gain(results, pair, Weighing::AllKnown, beta)).collect::<Vec<_>>();
     let [minimum_fn, maximum_fp, ratio] = PAIRS.map(of);
     let most = |gains: &[f64]| gains.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (low, high) = (GAINS[0].1, GAINS[1].1);
+    let low = GAINS[0].1;
+    let high = GAINS[1].1;
     let holds = minimum_fn.iter().all(|gain| (low - 5.0..=high + 5.0).contains(gain));
     Finding::new(
         format!("Improved Minimum FN gains most in chi: {low} % (at 1 %) to {high} % (at 75 %)"),
@@ -306,9 +309,10 @@ fn blind(results: &Results) -> Finding {
 fn linear(results: &Results) -> Finding {
     let points: Vec<(f64, f64)> =
         results.lists.iter().map(|lists| (lists.bits as f64, lists.members.occupied.mean)).collect();
-    let (x, y) =
-        (points.iter().map(|p| p.0).collect::<Vec<_>>(), points.iter().map(|p| p.1).collect::<Vec<_>>());
-    let (x, y) = (Summary::of(&x), Summary::of(&y));
+    let x = points.iter().map(|p| p.0).collect::<Vec<_>>();
+    let y = points.iter().map(|p| p.1).collect::<Vec<_>>();
+    let x = Summary::of(&x);
+    let y = Summary::of(&y);
     let products: f64 = points.iter().map(|point| (point.0 - x.mean) * (point.1 - y.mean)).sum();
     let correlation = products / (points.len() - 1) as f64 / (x.sd * y.sd);
     Finding::new(
@@ -337,7 +341,8 @@ fn same_occupancy(results: &Results) -> Finding {
 }
 
 fn list_lengths(results: &Results) -> Finding {
-    let (first, last) = (&results.lists[0], &results.lists[results.lists.len() - 1]);
+    let first = &results.lists[0];
+    let last = &results.lists[results.lists.len() - 1];
     let orders = (first.positives.length.mean / last.positives.length.mean).log10();
     Finding::new(
         "Lists of v_B shrink by two orders of magnitude; those of v_A have less than ten elements, in the end one",

@@ -76,7 +76,8 @@ fn beside(results: &Results, algorithm: Algorithm, title: &str) -> Table {
         let printed = Printed::of(algorithm, share).expect("all shares are printed");
         let mut cells = vec![per_cent(share)];
         for (_, of_ours, of_printed) in QUANTITIES {
-            let (summary, mean) = (Summary::of(of_ours(ours)), of_printed(printed).scaled(scale));
+            let summary = Summary::of(of_ours(ours));
+            let mean = of_printed(printed).scaled(scale);
             let z = compare::z(&summary, &mean).map_or("-".into(), |z| format!("{z:+.1}"));
             cells.extend([with_half(&summary), plus_minus(mean.value, mean.half), z]);
         }
@@ -327,7 +328,8 @@ fn lists(results: &Results) -> Table {
             lists.positives.longest.to_string(),
         ]
     };
-    let (least, most) = (&results.lists[0], &results.lists[results.lists.len() - 1]);
+    let least = &results.lists[0];
+    let most = &results.lists[results.lists.len() - 1];
     let head = [
         "m",
         "v_A filled",

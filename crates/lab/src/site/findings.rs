@@ -39,7 +39,8 @@ fn text(row: &Row) -> String {
 }
 
 fn fewer(study: &Study, (better, worse): (Rule, Rule), together: bool) -> Finding {
-    let (better, worse) = (row(study, better, together), row(study, worse, together));
+    let better = row(study, better, together);
+    let worse = row(study, worse, together);
     let manner = if together { "together" } else { "each for itself" };
     Finding::new(
         format!(
@@ -52,7 +53,8 @@ fn fewer(study: &Study, (better, worse): (Rule, Rule), together: bool) -> Findin
 }
 
 fn protecting(study: &Study) -> Finding {
-    let (with, without) = (row(study, Rule::TrustProtect, false), row(study, Rule::Trust, false));
+    let with = row(study, Rule::TrustProtect, false);
+    let without = row(study, Rule::Trust, false);
     Finding::new(
         "Protecting known-good mail catches more spam and hits no more ham",
         with.spam_caught > without.spam_caught && with.ham_hit <= without.ham_hit,
@@ -77,7 +79,8 @@ fn lose_weight(study: &Study, rule: Rule) -> Finding {
 
 /// The rows of crowds are in the order of `CROWDS`.
 fn registered_decide_nothing(study: &Study) -> Finding {
-    let (none, sybils) = (&study.crowds[0], &study.crowds[1]);
+    let none = &study.crowds[0];
+    let sybils = &study.crowds[1];
     Finding::new(
         "Thirty registered accounts that earn first and lie later list no ham and clear no spam",
         sybils.ham_hit == 0 && sybils.spam_caught >= none.spam_caught,

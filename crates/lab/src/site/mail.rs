@@ -113,7 +113,9 @@ impl Post {
 /// Takes good texts out of the mail that arrives.
 fn take_archive(mails: &mut Vec<Mail>) -> Vec<Value> {
     let ham = mails.iter().filter(|mail| !mail.is_spam).count();
-    let (most, mut archive, mut rest) = (ARCHIVE.min(ham / ARCHIVE_PART), Vec::new(), Vec::new());
+    let most = ARCHIVE.min(ham / ARCHIVE_PART);
+    let mut archive = Vec::new();
+    let mut rest = Vec::new();
     for mail in mails.drain(..) {
         if !mail.is_spam && mail.has_text && archive.len() < most {
             archive.push(mail.signatures);

@@ -142,11 +142,14 @@ fn bits_gain(base: &Base, rate: f64) -> Result<Made, LabError> {
 fn bits_diff(base: &Base, rate: f64) -> Result<Made, LabError> {
     let mut random = base.random.clone();
     let common = half_full(base, &mut random)?;
-    let (old, new) = (with_more(&common, rate, &mut random)?, with_more(&common, rate, &mut random)?);
+    let old = with_more(&common, rate, &mut random)?;
+    let new = with_more(&common, rate, &mut random)?;
     let bound = bound_of_bits(&old, &new)?;
-    let (old_file, new_file) = (written(&old), written(&new));
+    let old_file = written(&old);
+    let new_file = written(&new);
     let open = |file| FileView::open(file).map_err(DeltaError::from);
-    let (from, to) = (open(&old_file)?, open(&new_file)?);
+    let from = open(&old_file)?;
+    let to = open(&new_file)?;
     let diff = Diff::between(&from, &to)?;
     let made = Diff::open(diff.bytes())?.apply(&from)?;
     let mut again = Vec::with_capacity(new_file.len());

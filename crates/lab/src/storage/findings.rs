@@ -43,7 +43,8 @@ fn saves(study: &Study) -> Finding {
         .iter()
         .map(|counts| {
             let best = counts.best();
-            let (s, n) = (best.split.low_bits(), best.split.chunks());
+            let s = best.split.low_bits();
+            let n = best.split.chunks();
             format!("({s}, {n}) at exponent {}, {:.1} bits a signature", counts.exponent, best.measured)
         })
         .collect();
@@ -84,7 +85,8 @@ fn chunks(study: &Study) -> Finding {
     let most = CHUNKS[CHUNKS.len() - 1];
     let cost = |counts: &Counts| {
         let s = counts.best().split.low_bits();
-        let (one, many) = (counts.shape(s, 1)?, counts.shape(s, most)?);
+        let one = counts.shape(s, 1)?;
+        let many = counts.shape(s, most)?;
         // A key would be shorter by log2 N bits, in every entry of the table, used or free.
         let shorter = (one.measured - one.base) / 64.0 * (most as f64).log2();
         Some((many.measured - one.measured, shorter))
@@ -133,7 +135,8 @@ fn within_bound(study: &Study) -> Finding {
     let of = |rates: std::ops::Range<f64>| {
         range(few.iter().filter(|delta| rates.contains(&delta.change_rate)).map(|delta| delta.ratio()))
     };
-    let (middle, high) = (of(1e-4..0.11), range(many.map(Delta::ratio)));
+    let middle = of(1e-4..0.11);
+    let high = range(many.map(Delta::ratio));
     Finding::new(
         "A delta takes at most 1.15 times the fewest bytes, and 64 bytes, where up to a tenth changes",
         few.iter().filter(fits).count() == few.len(),

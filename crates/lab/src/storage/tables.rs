@@ -22,7 +22,8 @@ fn heads(heads: &[&str]) -> Vec<String> {
 
 fn choices(study: &Study) -> Table {
     let rows = study.counts.iter().map(|counts| {
-        let (best, choice) = (counts.best(), &counts.choice);
+        let best = counts.best();
+        let choice = &counts.choice;
         let [eight, sixteen, _] = choice.flat;
         vec![
             counts.exponent.to_string(),

@@ -6,7 +6,8 @@ const KEPT: [&[u8]; 4] = [b"subject", b"mime-version", b"content-type", b"conten
 /// The subject, the headers of MIME, and the body as it is.
 pub(super) fn subject_and_body(raw: &[u8]) -> Vec<u8> {
     let mut stripped = Vec::with_capacity(raw.len());
-    let (mut at, mut keep) = (0, false);
+    let mut at = 0;
+    let mut keep = false;
     for (number, line) in raw.split_inclusive(|&byte| byte == b'\n').enumerate() {
         if line == b"\n" || line == b"\r\n" {
             break;

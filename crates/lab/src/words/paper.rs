@@ -28,7 +28,8 @@ pub(super) fn trial(trainer: &Trainer, bits: u64, seed: u64, test: &[&Mail]) -> 
     let (words, sizes): (Vec<Hash128>, Vec<f64>) =
         trainer.weights().into_iter().filter(|&(_, weight)| weight > 0.0).unzip();
     let weights = Weights::new(&sizes)?;
-    let (goal, bins) = (Goal::EqualBits, BINS.min(words.len()));
+    let goal = Goal::EqualBits;
+    let bins = BINS.min(words.len());
     let cuts = anneal(goal, &weights, bins, bits, Schedule::paper(), seed)?.cuts;
     let plan = Plan::for_cuts(goal, &weights, cuts, bits)?;
     let filter = BinFilter::build(&Hashed, key.fingerprint(), &words, &weights, &plan)?;

@@ -122,8 +122,11 @@ fn set_peers(ledger: &Ledger, peers: Vec<PeerSite>) {
 
 /// Compares what memory holds of every key with the sum of its live rows.
 fn check(ledger: &Ledger) -> Result<(), TestCaseError> {
-    let (memory, journal) = (&ledger.shared.memory, ledger.shared.journal().expect("open"));
-    let (peers, mut tallies, mut texts) = (journal.peers(), 0, Units::default());
+    let memory = &ledger.shared.memory;
+    let journal = ledger.shared.journal().expect("open");
+    let peers = journal.peers();
+    let mut tallies = 0;
+    let mut texts = Units::default();
     let mut differing = Vec::new();
     journal
         .each_key(|hash, rows| {

@@ -346,8 +346,8 @@ mod tests {
         assert_eq!((journal.generations(), journal.last_heard().expect("readable")), (vec![5], 0));
         assert!(journal.peers().is_empty() && journal.link_first(b"key", b"").expect("readable").is_none());
         journal.ensure_heard(5).expect("made");
-        let (origin, body) =
-            (Origin { slot: 3, incarnation: 4, sequence: 5 }, HeardBody::Uncounted(Uncounted::Full, vec![7]));
+        let origin = Origin { slot: 3, incarnation: 4, sequence: 5 };
+        let body = HeardBody::Uncounted(Uncounted::Full, vec![7]);
         let mut batch = journal.batch();
         batch.heard(5, 1, origin, &body).expect("staged");
         batch.commit().expect("durable");

@@ -93,7 +93,8 @@ impl PeerSum {
     /// `min(cap, count - increment)` before and counts for `min(cap, count)` now.
     pub(crate) fn raise(&self, sighting: &Sighting, cap: u64) {
         let Sighting { fingerprint, increment, count } = *sighting;
-        let (before, after) = (cap.min(count.saturating_sub(increment)), cap.min(count));
+        let before = cap.min(count.saturating_sub(increment));
+        let after = cap.min(count);
         if after == 0 {
             return;
         }

@@ -28,14 +28,16 @@ pub(crate) struct BoundedIndex {
 
 impl BoundedIndex {
     pub(crate) fn new(structure: Structure, capacity: u64) -> Result<Self, GeometryError> {
-        let (signatures, refused) = (AtomicU64::new(0), AtomicU64::new(0));
+        let signatures = AtomicU64::new(0);
+        let refused = AtomicU64::new(0);
         Ok(BoundedIndex { index: AnySeen::new(structure, capacity)?, capacity, signatures, refused })
     }
 
     /// What a signature has, if it may get more.
     pub(crate) fn admit(&self, fingerprint: Fingerprint) -> Result<u64, NoRoom> {
         let before = self.index.count(fingerprint).value;
-        let (held, most) = (self.signatures.load(Relaxed), self.capacity);
+        let held = self.signatures.load(Relaxed);
+        let most = self.capacity;
         if before == 0 && held >= most {
             self.refused.fetch_add(1, Relaxed);
             return Err(NoRoom { held, most });

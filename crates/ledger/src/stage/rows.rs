@@ -107,7 +107,8 @@ mod tests {
     /// A crowd that speaks of one signature day after day would else hold the writer for seconds.
     #[test]
     fn the_rows_of_a_key_have_one_budget_over_all_generations() {
-        let (asked, given) = (Cell::new(0), Cell::new(0));
+        let asked = Cell::new(0);
+        let given = Cell::new(0);
         let crowd = |generation: u64, most: usize| {
             let many = most.min(9000);
             asked.set(asked.get() + 1);

@@ -39,7 +39,8 @@ impl Writer {
         jobs: &[Job],
     ) -> Result<(), JournalError> {
         let table = &shared.memory.table;
-        let (capacity, room) = (table.capacity(), table.capacity().saturating_sub(table.len()));
+        let capacity = table.capacity();
+        let room = table.capacity().saturating_sub(table.len());
         if jobs.iter().map(signatures_at_most).sum::<u64>() <= room {
             return Ok(());
         }

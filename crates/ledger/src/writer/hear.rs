@@ -215,7 +215,8 @@ impl Writer {
         generation: u64,
         record: &Record,
     ) -> Result<(), Uncounted> {
-        let (shared, config) = (&self.shared, &self.shared.config);
+        let shared = &self.shared;
+        let config = &self.shared.config;
         let gain = stage.gain(generation, record);
         let now = self.calendar.generation();
         let table = &shared.memory.table;

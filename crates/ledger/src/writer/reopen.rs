@@ -129,11 +129,13 @@ mod tests {
 
     /// Commits a report of a peer as a writer does whose commit is durable and says that it failed.
     fn commit_unheard(writer: &Writer, slot: u16) {
-        let (shared, generation) = (&writer.shared, writer.calendar.generation());
+        let shared = &writer.shared;
+        let generation = writer.calendar.generation();
         let journal = shared.journal().expect("open");
         let mut stage = writer.new_stage(&journal, shared);
         let reporter = ReporterId::of_peer(slot, 3);
-        let (verb, time) = (Verb::Report, writer.calendar.secs());
+        let verb = Verb::Report;
+        let time = writer.calendar.secs();
         let record = Record { verb, reporter, weight: 10, time, count: 0, case: case(), befores: Vec::new() };
         let origin = Origin { slot, incarnation: 5, sequence: 1 };
         stage.hear(generation, origin, HeardBody::Counted(record)).expect("staged");

@@ -81,7 +81,8 @@ impl Bench {
 
     /// Damages a row, and says what it was.
     fn damage_row(&self, key: &RowKey) -> Row {
-        let (journal, generation) = (self.journal(), self.writer.calendar.generation());
+        let journal = self.journal();
+        let generation = self.writer.calendar.generation();
         let sound = journal.row(generation, key).expect("readable").expect("a row");
         journal.damage_row(generation, key).expect("damaged");
         sound
@@ -121,7 +122,8 @@ fn write(verb: Verb, reporter: ReporterId, case: Case) -> (Job, Receiver<Result<
 }
 
 fn one(kind: Kind, number: u16) -> Case {
-    let (mut case, mut digest) = (Case::new(), [0x5a; 20]);
+    let mut case = Case::new();
+    let mut digest = [0x5a; 20];
     digest[..2].copy_from_slice(&number.to_le_bytes());
     case.push(kind, &digest).expect("a digest");
     case
@@ -220,7 +222,8 @@ fn a_start_that_cannot_read_what_a_full_tally_counts_for_is_refused() {
     bench.damage_row(&bench.row_of(reporters[0], &link));
     bench.write(Verb::Withdraw, reporters[1], link).expect("it is durable");
     let Bench { writer, _lock, _folder: folder, .. } = bench;
-    let (config, clock) = (writer.shared.config.clone(), Arc::clone(&writer.shared.clock));
+    let config = writer.shared.config.clone();
+    let clock = Arc::clone(&writer.shared.clock);
     drop((writer, _lock));
     let again = open(folder.path(), config, clock, Tallies::OfSnapshot, mpsc::channel().1);
     let refused = again.err().expect("the replay cannot tell what is left").to_string();
@@ -306,7 +309,8 @@ fn stats_know_the_number_of_bulk_marks_without_reading_the_journal() {
     ledger.see(&[one(Kind::Pyzor, 1), one(Kind::Pyzor, 2)], 20).expect("accepted");
     ledger.snapshot().expect("promotions are written before");
     let time = crate::clock::Clock::now_secs(&SystemClock::default());
-    let (verb, reporter) = (Verb::Promote, ReporterId(3));
+    let verb = Verb::Promote;
+    let reporter = ReporterId(3);
     let promoted = |number| {
         let case = one(Kind::Pyzor, number);
         Record { verb, reporter, weight: 10, time, count: 0, case, befores: Vec::new() }.travelling()

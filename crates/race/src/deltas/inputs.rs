@@ -58,7 +58,8 @@ pub(crate) fn bits(
     let old = resealed(&file)?;
     let mut at = rng.gap(rate);
     while at < bytes * 8 {
-        let (byte, bit) = (pages_at + (at / 8) as usize, 1 << (at % 8));
+        let byte = pages_at + (at / 8) as usize;
+        let bit = 1 << (at % 8);
         let is = file[byte] & bit != 0;
         if is != change(is) {
             file[byte] ^= bit;

@@ -35,8 +35,10 @@ pub(crate) const SUBJECTS: [Subject; 5] = [
 
 fn bits_gain(bytes: u64, rate: f64) -> Outcome {
     let (old, new) = inputs::bits(bytes, rate, |_| true)?;
-    let (old, new) = (FileView::open(&old)?, FileView::open(&new)?);
-    let (mut old, new) = (old.to_filter(HugePages::Default)?, new.to_filter(HugePages::Default)?);
+    let old = FileView::open(&old)?;
+    let new = FileView::open(&new)?;
+    let mut old = old.to_filter(HugePages::Default)?;
+    let new = new.to_filter(HugePages::Default)?;
     let bound = bound_of_bits(&old, &new)?;
     let (gain, encode) = clock(|| BitGain::between(&old, &new));
     let gain = gain?;
@@ -52,7 +54,8 @@ fn bits_gain(bytes: u64, rate: f64) -> Outcome {
 
 fn bits_diff(bytes: u64, rate: f64) -> Outcome {
     let (old, new) = inputs::bits(bytes, rate, |bit| !bit)?;
-    let (from, to) = (FileView::open(&old)?, FileView::open(&new)?);
+    let from = FileView::open(&old)?;
+    let to = FileView::open(&new)?;
     let bound = bound_of_bits(&from.filter()?, &to.filter()?)?;
     let (diff, encode) = clock(|| Diff::between(&from, &to));
     let diff = diff?;
@@ -71,7 +74,8 @@ fn bits_diff(bytes: u64, rate: f64) -> Outcome {
 fn cells_gain(bits: u32, bytes: u64, rate: f64) -> Outcome {
     let (old, new) = inputs::cells(bits, bytes, rate, false)?;
     let bound = bound_of_cells(&old, &new);
-    let (old, new) = (inputs::counts(old)?, inputs::counts(new)?);
+    let old = inputs::counts(old)?;
+    let new = inputs::counts(new)?;
     let (gain, encode) = clock(|| CountGain::between(&old, &new, 1));
     let gain = gain?;
     let mut follower = Follower::new(old, 0);

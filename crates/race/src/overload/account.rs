@@ -105,7 +105,8 @@ impl Account {
 
     /// Checks for so long, at its pace.
     pub(super) fn ask_for(&mut self, time: Duration) -> Result<Asked, Box<dyn Error>> {
-        let (start, mut times) = (Instant::now(), Vec::new());
+        let start = Instant::now();
+        let mut times = Vec::new();
         while start.elapsed() < time {
             self.number += 1;
             let check = request("/v1/check", Some(&self.token), &signature("signatures", self.number));

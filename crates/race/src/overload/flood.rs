@@ -148,8 +148,10 @@ impl Flood {
             let socket = UdpSocket::bind((address.ip(), 0))?;
             socket.connect(address)?;
             socket.set_nonblocking(true)?;
-            let (mut datagram, mut answer) = (Vec::new(), [0; 2048]);
-            let (start, mut number) = (Instant::now(), 0_u64);
+            let mut datagram = Vec::new();
+            let mut answer = [0; 2048];
+            let start = Instant::now();
+            let mut number = 0_u64;
             while !counts.stop.load(Relaxed) {
                 let due = start.elapsed().as_secs_f64() * f64::from(CHECKS_PER_SEC * FACTOR);
                 while (number as f64) < due {
@@ -189,7 +191,8 @@ fn paced(
     mut ask: impl FnMut(u64) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
     let every = Duration::from_secs(1) * CONNECTIONS / (limit * FACTOR);
-    let (start, mut number) = (Instant::now(), 0_u32);
+    let start = Instant::now();
+    let mut number = 0_u32;
     while !counts.stop.load(Relaxed) {
         ask(number.into())?;
         number += 1;

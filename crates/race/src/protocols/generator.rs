@@ -70,9 +70,13 @@ impl Generator {
         mut numbers: impl Iterator<Item = u64>,
         time: Duration,
     ) -> Result<Measured, Box<dyn Error>> {
-        let (mut times, mut wrong, mut example) = (Vec::new(), 0, None);
-        let (start, mut on_their_way) = (Instant::now(), 0);
-        let (mut now, mut is_over) = (start, false);
+        let mut times = Vec::new();
+        let mut wrong = 0;
+        let mut example = None;
+        let start = Instant::now();
+        let mut on_their_way = 0;
+        let mut now = start;
+        let mut is_over = false;
         loop {
             let asked =
                 if is_over { 0 } else { self.ask(question, &mut numbers, WINDOW - on_their_way, now)? };
@@ -134,8 +138,10 @@ impl Generator {
             let left = &self.questions[sent..asked];
             slices.iter_mut().zip(left).for_each(|(slice, datagram)| *slice = [IoSlice::new(datagram)]);
             let addresses = [None::<SockaddrIn>; WINDOW];
-            let (socket, number) = (self.socket.as_raw_fd(), left.len());
-            let (slices, addresses) = (slices[..number].iter(), &addresses[..number]);
+            let socket = self.socket.as_raw_fd();
+            let number = left.len();
+            let slices = slices[..number].iter();
+            let addresses = &addresses[..number];
             let results = sendmmsg(socket, &mut self.outgoing, slices, addresses, [], MsgFlags::empty());
             sent += results?.count();
         }

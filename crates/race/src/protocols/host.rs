@@ -47,7 +47,8 @@ pub(crate) struct Serving {
 /// Runs the server until the race is over.
 pub(crate) fn serve(plan: &Plan) -> Result<(), Box<dyn Error>> {
     let mut config = hosted::config();
-    let (ledger, mut addresses) = (&mut config.ledger, ClientAddresses::default());
+    let ledger = &mut config.ledger;
+    let mut addresses = ClientAddresses::default();
     let here = Some(Listen::At((Ipv4Addr::LOCALHOST, 0).into()));
     let off = Some(Listen::Off);
     (addresses.pyzor, addresses.razor, addresses.dcc, addresses.fuzzy) = (off, off, off, off);

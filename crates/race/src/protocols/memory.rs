@@ -102,7 +102,8 @@ impl Mail {
 /// A peer's delta in the sum of peers: as much more as it counts more, and no less than it counts.
 fn apply(sum: &AnySeen, delta: &[u8]) -> Result<(), Box<dyn Error>> {
     for Sighting { fingerprint, increment, count } in sightings::decode(delta)? {
-        let (before, after) = ((count - increment).min(PEER_CAP), count.min(PEER_CAP));
+        let before = (count - increment).min(PEER_CAP);
+        let after = count.min(PEER_CAP);
         sum.add(fingerprint, after - before);
         sum.raise_to(fingerprint, after);
     }
@@ -111,7 +112,8 @@ fn apply(sum: &AnySeen, delta: &[u8]) -> Result<(), Box<dyn Error>> {
 
 /// The counts of all indexes together, for many keys.
 fn read(indexes: &[AnySeen], keys: &[Fingerprint], mut visit: impl FnMut(usize, u64)) {
-    let (mut one, mut sums) = (vec![Count::default(); ASKED_AT_ONCE], vec![0; ASKED_AT_ONCE]);
+    let mut one = vec![Count::default(); ASKED_AT_ONCE];
+    let mut sums = vec![0; ASKED_AT_ONCE];
     for (batch, keys) in keys.chunks(ASKED_AT_ONCE).enumerate() {
         let sums = &mut sums[..keys.len()];
         sums.fill(0);
@@ -145,7 +147,8 @@ fn measure(
         let theirs = mail.theirs.iter().map(|counts| counts[i].min(PEER_CAP)).sum::<u64>();
         mail.own[i] + if network { theirs } else { 0 }
     };
-    let (mut wrong, mut below) = (0u64, 0u64);
+    let mut wrong = 0u64;
+    let mut below = 0u64;
     read(&indexes, &mail.fingerprints, |i, count| {
         wrong += u64::from(count > truth(i));
         below += u64::from(count < truth(i));
@@ -153,7 +156,8 @@ fn measure(
     assert_eq!(below, 0, "a count is never below the truth");
     let asked = ABSENT_TIMES * signatures;
     let mut random = SplitMix(!signatures);
-    let (mut seen, mut bulk) = (0u64, 0u64);
+    let mut seen = 0u64;
+    let mut bulk = 0u64;
     for _ in 0..asked.div_ceil(ASKED_AT_ONCE as u64) {
         let absent: Vec<Fingerprint> = (0..ASKED_AT_ONCE).map(|_| Fingerprint::of(random.hash())).collect();
         read(&indexes, &absent, |_, count| {

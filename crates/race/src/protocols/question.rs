@@ -232,7 +232,8 @@ mod tests {
             Ok(Packet::Plain(command)) => command,
             other => panic!("{other:?}"),
         };
-        let (added, near) = (command(Question::FuzzyAdd), command(Question::FuzzyNear));
+        let added = command(Question::FuzzyAdd);
+        let near = command(Question::FuzzyNear);
         assert_eq!((added.action, added.flag, added.value, added.tag), (Action::Write, FLAG, 1, 54_321));
         assert_eq!(near.action, Action::Check);
         assert_ne!(added.digest, near.digest);

@@ -40,7 +40,8 @@ struct Running {
 pub(crate) fn start(folder: &Path, messages: u64) -> Result<Racer, Box<dyn Error>> {
     // Neither takes a port of the system's choice.
     let free = || SocketAddr::from((Ipv4Addr::LOCALHOST, free_ports(1)[0]));
-    let (at_redis, address) = (free(), free());
+    let at_redis = free();
+    let address = free();
     let redis = start_redis(folder, at_redis)?;
     let rspamd = start_rspamd(folder, address, at_redis)?;
     let worker = child_of(rspamd.id(), "fuzzy").ok_or("rspamd has no fuzzy worker")?;
@@ -54,7 +55,9 @@ pub(crate) fn start(folder: &Path, messages: u64) -> Result<Racer, Box<dyn Error
 }
 
 fn start_redis(folder: &Path, address: SocketAddr) -> Result<Daemon, Box<dyn Error>> {
-    let (ip, port, dir) = (address.ip().to_string(), address.port().to_string(), folder.display());
+    let ip = address.ip().to_string();
+    let port = address.port().to_string();
+    let dir = folder.display();
     let arguments = [
         ("bind", ip),
         ("port", port),
@@ -109,7 +112,8 @@ fn load(address: SocketAddr, messages: u64) -> Result<(), Box<dyn Error>> {
     let bar = report::loading("loading rspamd", messages)?;
     let mut generator = Generator::new(address)?;
     for first in (0..messages).step_by(ADDED as usize) {
-        let (began, numbers) = (Instant::now(), first..messages.min(first + ADDED));
+        let began = Instant::now();
+        let numbers = first..messages.min(first + ADDED);
         generator.measure(Question::FuzzyAdd, numbers, Duration::MAX)?.with_at_most(0.0, PEER)?;
         bar.set_position(first);
         sleep(ADDED_EVERY.saturating_sub(began.elapsed()));

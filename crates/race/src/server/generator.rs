@@ -66,7 +66,8 @@ impl Connections {
         time: Duration,
     ) -> Result<Measured, Box<dyn Error>> {
         let Connections { all, buffer } = self;
-        let (start, mut times) = (Instant::now(), Vec::new());
+        let start = Instant::now();
+        let mut times = Vec::new();
         let mut waiting = 0;
         for (connection, index) in all.iter_mut().zip(0..) {
             if let Some(request) = requests.get(index) {

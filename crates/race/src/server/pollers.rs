@@ -69,7 +69,8 @@ impl Pollers {
         let questions: Vec<String> = paths.iter().map(question).collect();
         let shared = Arc::new(Shared::default());
         let spawn = |index: usize| {
-            let (shared, address) = (Arc::clone(&shared), host.address());
+            let shared = Arc::clone(&shared);
+            let address = host.address();
             let question = questions[index % questions.len()].clone();
             let builder = thread::Builder::new().stack_size(STACK_BYTES);
             builder.spawn(move || poll(address, &question, index.is_multiple_of(SLOW_ONE_IN), &shared))
@@ -125,7 +126,8 @@ fn answer(
     is_slow: bool,
     shared: &Shared,
 ) -> std::io::Result<Option<bool>> {
-    let (mut answer, mut whole) = (Vec::new(), usize::MAX);
+    let mut answer = Vec::new();
+    let mut whole = usize::MAX;
     while answer.len() < whole {
         match stream.read(buffer) {
             Ok(0) => return Err(std::io::Error::other("the server closed the connection of a poller")),

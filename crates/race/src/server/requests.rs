@@ -108,7 +108,8 @@ impl Requests {
         if matches!(self.shape, Shape::Report { .. }) {
             return Ok(());
         }
-        let (mut found, mut asked) = (0, 0);
+        let mut found = 0;
+        let mut asked = 0;
         for index in 0..VERIFIED.min(self.len()) {
             let request = self.get(index).unwrap_or_default();
             found += known(&connections.ask(request)?);
@@ -124,7 +125,8 @@ const BINARY: &str = "application/vnd.seenit.v1";
 const JSON: &str = "application/json";
 
 fn request(host: &Host, verb: &str, media: &str, body: &[u8]) -> Vec<u8> {
-    let (token, bytes) = (host.token(), body.len());
+    let token = host.token();
+    let bytes = body.len();
     let head = format!(
         "POST /v1/{verb} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\
          Content-Type: {media}\r\nContent-Length: {bytes}\r\n\r\n"
@@ -175,7 +177,8 @@ fn binary_check(host: &Host, numbers: &[u64]) -> Vec<u8> {
 
 fn reports(cases: u64, host: &Host, loaded: u64, mut new: Range<u64>) -> Requests {
     let mut requests = Requests::empty(Shape::Report { cases }, cases);
-    let (mut random, first) = (SplitMix(2), new.start);
+    let mut random = SplitMix(2);
+    let first = new.start;
     for index in 0.. {
         let verb = match index % (2 * BACK_ONE_IN) {
             0 => "revoke",

@@ -69,7 +69,8 @@ impl CatchUpRow {
 
     /// What is wanted, and whether it is so.
     pub(crate) fn targets(&self, is_slow: bool) -> Vec<(bool, String)> {
-        let (name, wanted) = (&self.name, if is_slow { SLOW_PER_S } else { PER_S });
+        let name = &self.name;
+        let wanted = if is_slow { SLOW_PER_S } else { PER_S };
         let times = self.check_p99_us / self.idle_check_p99_us;
         vec![
             (
@@ -127,12 +128,14 @@ fn spoken(ground: &Ground, cases: &[Case]) -> Result<Vec<SignedDocument>, Box<dy
         let write = Write { verb: Verb::Report, reporter: OPERATOR, cases: cases.to_vec() };
         ghost.ledger().write_and_wait(write)?;
     }
-    let (incarnation, stream) = (ghost.ledger().incarnation(), Stream::Records);
+    let incarnation = ghost.ledger().incarnation();
+    let stream = Stream::Records;
     let items = log::items(ghost.ledger(), incarnation, stream, Sequence(cases.len() as u64))?;
     let secret = SiteSecret::from_bytes(*ghost.ledger().site_secret());
     ghost.shutdown();
     let time_secs = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_secs();
-    let (site, network) = (secret.public(), ground.network());
+    let site = secret.public();
+    let network = ground.network();
     let subject = Names::of(&network).spoken(BrokerStream::Records, &site);
     let mut chain = Chain::begin(&StreamId { site, incarnation, stream });
     let message = |item: Vec<u8>| {
@@ -156,7 +159,8 @@ fn caught_up(
     let (Some(first), Some(last)) = (cases.first(), cases.last()) else { return Err("no messages".into()) };
     let ledger = site.ledger();
     wait_for(site, first)?;
-    let (begun, commits) = (Instant::now(), ledger.commits());
+    let begun = Instant::now();
+    let commits = ledger.commits();
     let (times, ()) = checked(ledger, asked, || wait_for(site, last))?;
     Ok((times, begun.elapsed(), ledger.commits() - commits))
 }
@@ -182,7 +186,8 @@ fn checked<T>(
     let is_over = AtomicBool::new(false);
     let (times, done) = std::thread::scope(|scope| {
         let checking = scope.spawn(|| {
-            let (mut random, mut times) = (SplitMix(7), Vec::new());
+            let mut random = SplitMix(7);
+            let mut times = Vec::new();
             while !is_over.load(Relaxed) {
                 let case = &cases[random.below(cases.len() as u64) as usize];
                 let begun = Instant::now();

@@ -57,10 +57,14 @@ fn row(
     pair_bits: f64,
 ) -> Result<ListRow, Box<dyn Error>> {
     let mut random = SplitMix(each as u64);
-    let (site, network) = (SiteSecret::from_bytes([4; 32]), AdminSecret::from_bytes([1; 32]).public());
-    let (incarnation, stream) = (Incarnation(1), Stream::Sightings { generation: Generation(20_000) });
+    let site = SiteSecret::from_bytes([4; 32]);
+    let network = AdminSecret::from_bytes([1; 32]).public();
+    let incarnation = Incarnation(1);
+    let stream = Stream::Sightings { generation: Generation(20_000) };
     let mut chain = Chain::begin(&StreamId { site: site.public(), incarnation, stream });
-    let (mut payload_bytes, mut without_counts, mut published) = (0, 0, 0);
+    let mut payload_bytes = 0;
+    let mut without_counts = 0;
+    let mut published = 0;
     for _ in 0..deltas {
         let list = delta(&mut random, each);
         let encoded = sightings::encode(&list)?;
@@ -68,7 +72,8 @@ fn row(
             list.iter().map(|said| Sighting { count: said.increment, ..*said }).collect();
         let previous = chain.sequence;
         chain = chain.then(&encoded);
-        let (at, time_secs) = (chain, 1_800_000_000);
+        let at = chain;
+        let time_secs = 1_800_000_000;
         let statement = Statement { incarnation, stream, previous, at, manifest: 1, time_secs };
         let mut payload = Vec::new();
         list::push(&mut payload, &encoded);

@@ -35,7 +35,8 @@ struct Nats {
 impl Nats {
     fn start(folder: &Path) -> Result<Self, Box<dyn Error>> {
         let port = free_ports(1)[0];
-        let (config, store) = (folder.join("nats.conf"), folder.join("nats"));
+        let config = folder.join("nats.conf");
+        let store = folder.join("nats");
         let text = format!(
             "listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\", max_mem: 64MB, max_file: 32GB }}\n",
             store.display()
@@ -198,7 +199,8 @@ fn agrees(status: &seenit_link::NetworkStatus) -> bool {
 
 fn member(number: usize, secret: &SiteSecret) -> Result<Member, Box<dyn Error>> {
     let caps = Caps { spam: 10, ham: 10, seen: 1_000_000 };
-    let (site, sealing) = (secret.public(), secret.sealing().public());
+    let site = secret.public();
+    let sealing = secret.sealing().public();
     Ok(Member { site, sealing, name: format!("site{number}").parse()?, caps })
 }
 

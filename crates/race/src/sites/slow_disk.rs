@@ -13,7 +13,8 @@ const SOURCE: &str = include_str!("slow_sync.c");
 /// Builds the library with the C compiler and runs the catch-up in a process of its own.
 pub(crate) fn catch_up(messages: u64, sync_millis: u64) -> Result<CatchUpRow, Box<dyn Error>> {
     let folder = folder_on_disk()?;
-    let (source, library) = (folder.path().join("slow_sync.c"), folder.path().join("slow_sync.so"));
+    let source = folder.path().join("slow_sync.c");
+    let library = folder.path().join("slow_sync.so");
     fs::write(&source, SOURCE)?;
     let mut compiler = Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]).arg(&library).arg(&source);

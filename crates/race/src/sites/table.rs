@@ -8,7 +8,8 @@ const P99_MS: f64 = 2000.0;
 const ENTROPY_TIMES: f64 = 1.02;
 
 pub(super) fn table(rows: &Rows) -> String {
-    let (mut table, mut targets) = (String::new(), Vec::new());
+    let mut table = String::new();
+    let mut targets = Vec::new();
     if !rows.told.is_empty() {
         told(rows, &mut table, &mut targets);
     }
@@ -81,7 +82,8 @@ fn lists(rows: &Rows, table: &mut String, targets: &mut Vec<(bool, String)>) {
             row.envelope_bytes,
             row.count_bytes,
         );
-        let (found, most) = (row.bytes_per_item, row.bytes_max);
+        let found = row.bytes_per_item;
+        let most = row.bytes_max;
         targets.push((found <= most, format!("{}: <= {most} bytes a signature: {found:.3}", row.name)));
         targets.push(near_entropy(row.name, found, row.entropy_bytes_per_item));
     }

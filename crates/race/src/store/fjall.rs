@@ -78,7 +78,8 @@ pub(crate) fn open(name: &str, folder: &Path) -> Result<Box<dyn Store>, Box<dyn 
     if name == "fjall-default" {
         let database = Database::builder(folder).open()?;
         let keyspace = |name| database.keyspace(name, KeyspaceCreateOptions::default);
-        let (log, index) = (keyspace("log")?, keyspace("index")?);
+        let log = keyspace("log")?;
+        let index = keyspace("index")?;
         return Ok(Box::new(Fjall {
             database,
             log,

@@ -74,7 +74,8 @@ pub(crate) fn run(plan: &Plan) -> Result<Lap, Box<dyn Error>> {
     let commits = write(store.as_mut(), plan)?;
     let reads = MOST_READS.min(plan.rows);
     let mut random = SplitMix(1);
-    let (mut hits_per_s, mut misses_per_s) = (0.0, 0.0);
+    let mut hits_per_s = 0.0;
+    let mut misses_per_s = 0.0;
     if plan.indexed {
         hits_per_s = read(store.as_ref(), reads, reads, || key(random.below(plan.rows)))?;
         misses_per_s = read(store.as_ref(), reads, 0, || stranger(random.below(plan.rows)))?;
@@ -129,7 +130,8 @@ struct Commit {
 }
 
 fn write(store: &mut dyn Store, plan: &Plan) -> Result<Vec<Commit>, Box<dyn Error>> {
-    let (mut commits, mut random) = (Vec::new(), SplitMix(2));
+    let mut commits = Vec::new();
+    let mut random = SplitMix(2);
     let started = Instant::now();
     let mut from = 0;
     while from < plan.rows {
@@ -170,7 +172,8 @@ fn read(
     present: u64,
     mut next: impl FnMut() -> Key,
 ) -> Result<f64, Box<dyn Error>> {
-    let (mut found, mut done) = (0, 0);
+    let mut found = 0;
+    let mut done = 0;
     let started = Instant::now();
     while done < reads {
         let keys: Vec<Key> = (0..READS_AT_ONCE.min(reads - done)).map(|_| next()).collect();

@@ -66,7 +66,8 @@ mod tests {
 
     #[test]
     fn a_record_is_the_same_each_time() {
-        let (one, two) = (Record::new(7), Record::new(7));
+        let one = Record::new(7);
+        let two = Record::new(7);
         assert_eq!((one.report, one.key, one.place), (two.report, two.key, two.place));
         assert_ne!(Record::new(8).report[20..], one.report[20..]);
     }

@@ -23,7 +23,8 @@ pub(crate) fn table(rows: &[Row]) -> String {
         "MiB"
     );
     for row in rows {
-        let (lap, restart) = (&row.lap, &row.restart);
+        let lap = &row.lap;
+        let restart = &row.restart;
         table += &format!(
             "{:23} {:9} {:>6} {:>8.0} {:>8.0} {:>7.2} {:>7.2} {:>8.1} {:>5.0} {:>5.0} {:>6.0} {:>8.0} {:>8.0} {:>9.0} \
              {:>8.0} {:>5.0}\n",

@@ -38,7 +38,8 @@ impl Manifests {
         if let Some(other) =
             self.iter().find(|held| held.terms.generation_secs != arrived.terms.generation_secs)
         {
-            let (found, held) = (arrived.terms.generation_secs, other.terms.generation_secs);
+            let found = arrived.terms.generation_secs;
+            let held = other.terms.generation_secs;
             return Err(FormatError::OtherGenerationSecs { number, found, held });
         }
         let twin = self.numbered(number);
@@ -80,7 +81,8 @@ impl Manifests {
 
     /// Refuses a manifest by which a generation that has begun would be counted otherwise.
     fn check_late(&self, arrived: &Manifest, begun: Option<Generation>) -> Result<(), FormatError> {
-        let (first, number) = (arrived.terms.first_generation, arrived.number);
+        let first = arrived.terms.first_generation;
+        let number = arrived.number;
         let Some(begun) = begun.filter(|begun| first <= *begun) else { return Ok(()) };
         // Those it would take the place of: what holds at its beginning, and nothing that begins later.
         let next = self.by_first.range((first, number)..).find(|((later, _), _)| *later > first);

@@ -131,7 +131,9 @@ pub(super) fn memory_of(used: u64) -> u64 {
     if used == 0 {
         return 0;
     }
-    let (mut entries, mut room, mut segment) = (0, 0, FIRST_ENTRIES as u64);
+    let mut entries = 0;
+    let mut room = 0;
+    let mut segment = FIRST_ENTRIES as u64;
     while room < used {
         entries += segment;
         room += segment / 2;
@@ -162,7 +164,8 @@ mod tests {
         let mut rng = SplitMix(3);
         assert_eq!(table.memory_bytes(), 0);
         for _ in 0..20_000 {
-            let (offset, high) = (rng.next() % 5000, rng.next() >> 32);
+            let offset = rng.next() % 5000;
+            let high = rng.next() >> 32;
             set(&table, offset, high);
             oracle.insert(offset, high);
             assert_eq!(table.memory_bytes() as u64, memory_of(oracle.len() as u64));

@@ -16,11 +16,13 @@ fn split_cells_are_an_array_of_numbers() {
             let split = Split::new(low_bits, chunks).expect("a shape");
             let len = split.base().per_page() * 4 + 5;
             let zeroed = || SplitCells::zeroed(split, len, HugePages::Default).expect("five pages");
-            let (mut cells, mut before) = (zeroed(), zeroed());
+            let mut cells = zeroed();
+            let mut before = zeroed();
             let mut oracle = vec![0; len as usize];
             let mut rng = SplitMix(u64::from(low_bits));
             let mut random = |cells: &mut SplitCells, oracle: &mut Vec<u64>| {
-                let (cell, size) = (rng.next() % len, rng.next() % u64::from(HIGH_BITS + low_bits + 1));
+                let cell = rng.next() % len;
+                let size = rng.next() % u64::from(HIGH_BITS + low_bits + 1);
                 let value = (rng.next() & ((1 << size) - 1)).max(rng.next() % 3);
                 cells.set(cell, value);
                 oracle[cell as usize] = value;
@@ -56,7 +58,8 @@ fn split_cells_are_an_array_of_numbers() {
 fn a_gain_of_a_whole_high_part_is_a_change() {
     let split = Split::new(3, 1).expect("a shape");
     let zeroed = || SplitCells::zeroed(split, 10, HugePages::Default).expect("one page");
-    let (mut old, mut new) = (zeroed(), zeroed());
+    let mut old = zeroed();
+    let mut new = zeroed();
     old.set(4, 9);
     new.set(4, 9 + 8);
     let mut changes = Vec::new();

@@ -84,7 +84,8 @@ fn two_writers_of_one_key<R: Rule, M: Lock + Send + Sync + 'static>(lock: fn() -
             loom::thread::spawn(move || add::<R, _, _>(&shared.0, &shared.1, &key, 1))
         });
         let count = || key.iter().map(|&address| shared.0.get_at(address)).min();
-        let (one, two) = (count(), count());
+        let one = count();
+        let two = count();
         assert!(one <= two, "a count went back");
         for writer in writers {
             writer.join().expect("a writer");

@@ -87,15 +87,18 @@ impl<C: Cells> Work for Writing<'_, C> {
 
     #[inline(always)]
     fn run<P: Picker>(self, picker: P) -> BitWriter {
-        let (shape, survey) = (Shape::of(self.old), self.survey);
+        let shape = Shape::of(self.old);
+        let survey = self.survey;
         let mut out = BitWriter::default();
         out.push(1, FORM_BITS);
         let mut changes = MarksWriter::new(&mut out, Counts { places: shape.len, marked: survey.changed });
         let mut above =
             MarksWriter::new(&mut out, Counts { places: survey.changed, marked: survey.above_one });
         let room = || vec![0; (shape.block() / 64) as usize + 2];
-        let (mut change_marks, mut above_marks, mut values, mut rung) =
-            (room(), room(), Vec::new(), Vec::new());
+        let mut change_marks = room();
+        let mut above_marks = room();
+        let mut values = Vec::new();
+        let mut rung = Vec::new();
         for start in (0..shape.len).step_by(shape.block() as usize) {
             let mut block = Block {
                 changes: Collector::new(&mut change_marks),
@@ -109,7 +112,8 @@ impl<C: Cells> Work for Writing<'_, C> {
                 }
                 _ => block.gather_cells(self.old, self.new, cells, self.sense),
             }
-            let (cells, changed) = (block.changes.finish(), block.above.finish());
+            let cells = block.changes.finish();
+            let changed = block.above.finish();
             changes.write(picker, &mut out, &change_marks, cells);
             above.write(picker, &mut out, &above_marks, changed);
             if !values.is_empty() {
@@ -141,14 +145,16 @@ impl Block<'_> {
         cells: std::ops::Range<u64>,
         sense: Sense,
     ) {
-        let (lanes, cap) = (Lanes::new(packing), packing.cap());
+        let lanes = Lanes::new(packing);
+        let cap = packing.cap();
         let words =
             (cells.start / packing.per_word()) as usize..cells.end.div_ceil(packing.per_word()) as usize;
         let mut left = cells.end - cells.start;
         for (&old, &new) in olds[words.clone()].iter().zip(&news[words]) {
             let here = left.min(packing.per_word());
             left -= here;
-            let (rise, flags) = (lanes.subtract(new, old), lanes.nonzero(old ^ new));
+            let rise = lanes.subtract(new, old);
+            let flags = lanes.nonzero(old ^ new);
             self.changes.push(lanes.squeeze(picker, flags), here as u32);
             let mut above = lanes.above_one(rise);
             self.above.push(picker.gather(above, flags), flags.count_ones());
@@ -163,7 +169,8 @@ impl Block<'_> {
     #[inline(always)]
     fn gather_cells<C: Cells>(&mut self, old: &C, new: &C, cells: std::ops::Range<u64>, sense: Sense) {
         for cell in cells {
-            let (from, to) = (old.get(cell), new.get(cell));
+            let from = old.get(cell);
+            let to = new.get(cell);
             self.changes.push(u64::from(from != to), 1);
             if from != to {
                 let change = sense.change(from, to, old.cap());
@@ -196,7 +203,9 @@ fn for_each_block<P: Picker>(
     let mut change_reader = MarksReader::new(&mut reader)?;
     let mut above_reader = MarksReader::new(&mut reader)?;
     let room = || vec![0; (shape.block().min(shape.len) / 64) as usize + 2];
-    let (mut changes, mut above, mut list) = (room(), room(), ListReader::new(true));
+    let mut changes = room();
+    let mut above = room();
+    let mut list = ListReader::new(true);
     for start in (0..shape.len).step_by(shape.block() as usize) {
         let end = (start + shape.block()).min(shape.len);
         let changed =
@@ -253,7 +262,8 @@ impl<V: FnMut(u64, u64)> Work for Reading<'_, V> {
     fn run<P: Picker>(mut self, picker: P) -> Self::Output {
         for_each_block(picker, self.shape, self.reader, |block| {
             let Some(visit) = &mut self.visit else { return };
-            let (mut rank, mut values) = (0, block.values.iter());
+            let mut rank = 0;
+            let mut values = block.values.iter();
             for (first, &marks) in block.cells.clone().step_by(64).zip(block.changes) {
                 let mut marks = marks;
                 while marks != 0 {
@@ -290,11 +300,16 @@ impl Work for Applying<'_, '_> {
 
     #[inline(always)]
     fn run<P: Picker>(self, picker: P) -> Self::Output {
-        let (lanes, packing, cap) = (Lanes::new(self.packing), self.packing, self.shape.cap);
-        let (sense, per_word) = (self.sense, self.packing.per_word());
+        let lanes = Lanes::new(self.packing);
+        let packing = self.packing;
+        let cap = self.shape.cap;
+        let sense = self.sense;
+        let per_word = self.packing.per_word();
         for_each_block(picker, self.shape, self.reader, |block| {
             let words = (block.cells.start / per_word) as usize..block.cells.end.div_ceil(per_word) as usize;
-            let (mut at, mut rank, mut values) = (0, 0, block.values.iter());
+            let mut at = 0;
+            let mut rank = 0;
+            let mut values = block.values.iter();
             for word in &mut self.words[words] {
                 let flags = lanes.spread(picker, marks_at(block.changes, at));
                 let mut above = picker.scatter(marks_at(block.above, rank), flags);

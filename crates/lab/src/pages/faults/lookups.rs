@@ -48,7 +48,8 @@ impl Job {
     /// As the arguments of a command: file, group, keys, lookups, seed.
     pub fn arguments(&self) -> [OsString; 5] {
         let number = |number: u64| OsString::from(number.to_string());
-        let (file, group) = (self.file.clone().into(), self.group.clone().into());
+        let file = self.file.clone().into();
+        let group = self.group.clone().into();
         [file, group, number(self.keys), number(self.lookups), number(self.seed)]
     }
 }
@@ -104,7 +105,8 @@ pub fn cold_lookups(job: &Job) -> Result<[Tally; 2], LabError> {
 
 /// The hashes of what is looked up.
 pub(super) fn hashes(seed: u64, operation: usize, keys: u64, lookups: u64) -> Vec<Hash128> {
-    let (sip, mut rng) = (SipKey::public(), draw::stream(seed, &[STREAM, 5, operation as u64]));
+    let sip = SipKey::public();
+    let mut rng = draw::stream(seed, &[STREAM, 5, operation as u64]);
     let number = |_| if operation == 0 { rng.below(keys) } else { keys + rng.below(STRANGERS) };
     (0..lookups).map(number).map(|number| sip.hash(&number.to_le_bytes())).collect()
 }
@@ -154,7 +156,8 @@ fn in_place(mapped: &Mapped) -> io::Result<Filter<AnyLayout, &[u64]>> {
 }
 
 fn look_up(filter: &Filter<AnyLayout, &[u64]>, hashes: &[Hash128]) -> Tally {
-    let (before, start) = (Faults::now().unwrap_or_default(), Instant::now());
+    let before = Faults::now().unwrap_or_default();
+    let start = Instant::now();
     let hits = hashes.iter().filter(|&&hash| filter.contains(hash)).count() as u64;
     let nanoseconds = start.elapsed().as_nanos() as u64;
     let Faults { major, minor } = Faults::now().unwrap_or_default().since(before);

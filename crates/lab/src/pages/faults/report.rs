@@ -108,7 +108,8 @@ fn tallied(one: &Measured) -> Tallied {
 
 fn finding(pairs: &[[&Measured; 2]]) -> Finding {
     let holds = pairs.iter().all(|[standard, paged]| {
-        let (more, less) = (standard.tally.major as f64, paged.tally.major as f64);
+        let more = standard.tally.major as f64;
+        let less = paged.tally.major as f64;
         // Five standard deviations of two counts.
         more - less > 5.0 * (more + less).sqrt()
     });
@@ -116,7 +117,8 @@ fn finding(pairs: &[[&Measured; 2]]) -> Finding {
         .iter()
         .filter(|[standard, _]| standard.operation == 0)
         .map(|[standard, paged]| {
-            let (ours, theirs) = (tallied(paged), tallied(standard));
+            let ours = tallied(paged);
+            let theirs = tallied(standard);
             format!(
                 "{}: {:.2} major faults and {:.0} us against {:.2} and {:.0}",
                 memory(standard),

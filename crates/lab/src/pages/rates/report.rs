@@ -52,8 +52,8 @@ impl<'a> Judged<'a> {
         let of = measured.iter().filter(|one| one.variant == variant);
         let lines: Vec<Line<'_>> = of.filter_map(|ours| Line::new(ours, printed)).collect();
         // Of ours, hits and bits; of theirs, a mean and the runs.
-        let (critical, critical_printed) =
-            (critical_z(lines.len() * 2), critical_z(lines.len() * (1 + RUNS as usize)));
+        let critical = critical_z(lines.len() * 2);
+        let critical_printed = critical_z(lines.len() * (1 + RUNS as usize));
         Judged { variant, lines, critical, critical_printed }
     }
 
@@ -141,7 +141,8 @@ impl<'a> Line<'a> {
     }
 
     fn cells(&self) -> Vec<String> {
-        let (rate, z) = (|rate: f64| format!("{rate:.7}"), |z: f64| format!("{z:.1}"));
+        let rate = |rate: f64| format!("{rate:.7}");
+        let z = |z: f64| format!("{z:.1}");
         vec![
             self.ours.bpe.to_string(),
             rate(self.ours.theory),
@@ -168,7 +169,8 @@ struct Excess {
 fn excesses(measured: &[Measured]) -> Vec<Excess> {
     let excess = |paged: f64, standard: f64| (paged / standard - 1.0) * 100.0;
     let one = |pair: &[Measured]| {
-        let (standard, paged) = (&pair[0], &pair[1]);
+        let standard = &pair[0];
+        let paged = &pair[1];
         let error = (standard.sd / standard.theory).hypot(paged.sd / paged.theory) * 100.0;
         Excess {
             bpe: standard.bpe,

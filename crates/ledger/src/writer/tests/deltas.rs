@@ -25,8 +25,10 @@ fn deltas_of(journal: &Journal, incarnation: u64) -> Vec<u64> {
 
 impl Bench {
     fn see(&self, case: &Case, recipients: u64) {
-        let (memory, generation) = (&self.writer.shared.memory, self.writer.calendar.generation());
-        let (signature, hash) = (case.iter().next().expect("one"), memory.keys_of(case)[0].hash);
+        let memory = &self.writer.shared.memory;
+        let generation = self.writer.calendar.generation();
+        let signature = case.iter().next().expect("one");
+        let hash = memory.keys_of(case)[0].hash;
         memory.seen.add(generation, signature, hash, recipients).expect("room");
     }
 
@@ -42,7 +44,8 @@ impl Bench {
     /// What is left after the writer was killed, opened with another structure.
     fn killed(self, seen: Structure) -> Self {
         let Bench { writer, _lock, _folder, .. } = self;
-        let (config, clock) = (writer.shared.config.clone(), Arc::clone(&writer.shared.clock));
+        let config = writer.shared.config.clone();
+        let clock = Arc::clone(&writer.shared.clock);
         drop((writer, _lock));
         let (jobs, receiver) = mpsc::channel();
         let config = LedgerConfig { seen, ..config };
@@ -124,7 +127,8 @@ fn many_deltas_are_added_up_and_nothing_is_lost() {
     bench.see(&case, 1);
     bench.writer.tick();
     let shared = Arc::clone(&bench.writer.shared);
-    let (journal, stream) = (bench.journal(), *shared.own_logs().keys().next().expect("a stream"));
+    let journal = bench.journal();
+    let stream = *shared.own_logs().keys().next().expect("a stream");
     let mut first = Vec::new();
     journal
         .sightings_from(stream, 1, |_, bytes| {
@@ -141,7 +145,8 @@ fn many_deltas_are_added_up_and_nothing_is_lost() {
     }
     batch.commit().expect("durable");
     shared.own_logs().insert(stream, OwnLog { last: DELTAS, base: 0 });
-    let (incarnation, generation) = (Incarnation(stream.incarnation), Generation(stream.generation));
+    let incarnation = Incarnation(stream.incarnation);
+    let generation = Generation(stream.generation);
     let chain = || OwnChain::new(&shared, incarnation, Stream::Sightings { generation });
     let value = chain().value_at(&journal, DELTAS - 5).expect("readable").expect("all items are there");
     while shared.own_logs()[&stream].base == 0 {

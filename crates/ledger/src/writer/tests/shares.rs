@@ -10,11 +10,14 @@ fn what_a_failed_commit_was_to_add_is_no_part_of_anybodys_share() {
     let appointment = Appointment::ByHand;
     bench.work(vec![Job::PutReporter { name: "known".into(), appointment, reply: for_known }]);
     let known = told.try_recv().expect("an answer").expect("durable").id;
-    let (generation, damaged) = (bench.writer.calendar.generation(), one(Kind::Pyzor, 1));
+    let generation = bench.writer.calendar.generation();
+    let damaged = one(Kind::Pyzor, 1);
     bench.write(Verb::Report, LOCAL, damaged.clone()).expect("durable");
     bench.writer.set_peers(&[peer(1, Caps { spam: 10, ham: 10, seen: 0 })]).expect("durable");
     let time = bench.writer.calendar.secs();
-    let (verb, reporter, case) = (Verb::Report, ReporterId(3), one(Kind::Pyzor, 9));
+    let verb = Verb::Report;
+    let reporter = ReporterId(3);
+    let case = one(Kind::Pyzor, 9);
     let record =
         Record { verb, reporter, weight: 10, time, count: 0, case, befores: Vec::new() }.travelling();
     let row = bench.row_of(LOCAL, &damaged);
@@ -58,8 +61,10 @@ fn opinions_of_no_weight_are_forgotten_with_the_generations_that_make_room() {
     let stranger = told.try_recv().expect("an answer").expect("durable").id;
     let case = one(Kind::Pyzor, 1);
     bench.write(Verb::Report, stranger, case.clone()).expect("durable");
-    let (shared, journal) = (Arc::clone(&bench.writer.shared), bench.journal());
-    let (key, now) = (shared.memory.keys_of(&case)[0], bench.writer.calendar.generation());
+    let shared = Arc::clone(&bench.writer.shared);
+    let journal = bench.journal();
+    let key = shared.memory.keys_of(&case)[0];
+    let now = bench.writer.calendar.generation();
     let kept = |since| journal.weightless_since(since).expect("readable").len();
     assert!(shared.memory.is_spoken_of(key));
     assert_eq!((kept(0), bench.writer.shares.added(0, (share::WEIGHTLESS, Share::Signatures))), (1, 1));
@@ -72,7 +77,8 @@ fn opinions_of_no_weight_are_forgotten_with_the_generations_that_make_room() {
 fn opinions_of_no_weight_from_before_the_horizon_are_deleted_at_a_start() {
     let bench = Bench::new();
     let case = one(Kind::Pyzor, 1);
-    let (key, now) = (bench.writer.shared.memory.keys_of(&case)[0], bench.writer.calendar.generation());
+    let key = bench.writer.shared.memory.keys_of(&case)[0];
+    let now = bench.writer.calendar.generation();
     {
         let journal = bench.journal();
         let mut batch = journal.batch();
@@ -82,7 +88,8 @@ fn opinions_of_no_weight_from_before_the_horizon_are_deleted_at_a_start() {
         batch.commit().expect("durable");
     }
     let Bench { writer, _lock, _folder: folder, .. } = bench;
-    let (config, clock) = (writer.shared.config.clone(), Arc::clone(&writer.shared.clock));
+    let config = writer.shared.config.clone();
+    let clock = Arc::clone(&writer.shared.clock);
     drop((writer, _lock));
     let (_lock, writer) =
         open(folder.path(), config, clock, Tallies::OfSnapshot, mpsc::channel().1).expect("a writer");
