@@ -1,7 +1,8 @@
 //! The laws of deltas of sightings, checked on whatever bytes the fuzzer comes up with.
 //!
-//! No bytes may cause a panic. Bytes that are accepted are the encoding of what was read, or the one that earlier builds
-//! gave it, which wrote the scale of the gaps into the first four bits. A list is read as it was written; added to itself it has the same fingerprints and twice the increments.
+//! No bytes may cause a panic. Bytes that are accepted are the encoding of what was read, or the one that earlier
+//! builds gave it, which wrote the scale of the gaps into the first four bits. A list is read as it was written; added
+//! to itself it has the same fingerprints and twice the increments.
 
 use seenit_filter::sightings::{COUNT_MAX, Fingerprint, SIGHTINGS_MAX, Sighting, add_up, decode, encode};
 
