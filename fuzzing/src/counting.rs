@@ -2,7 +2,7 @@
 
 use seenit_filter::cells::CellsMut;
 use seenit_filter::counting::{CountingFilter, Rule};
-use seenit_filter::file::{self, FileView, FileKind, StoredCells};
+use seenit_filter::file::{self, FileKind, FileView, StoredCells};
 use seenit_filter::{HugePages, Layout};
 
 use crate::format::probes;

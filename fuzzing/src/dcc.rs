@@ -4,8 +4,8 @@ use std::str;
 
 use seenit_wire::dcc::whitelist::{self, Addresses, Subject};
 use seenit_wire::dcc::{
-    Ask, Body, Brand, Count, DccResponse, PACKET_BYTES_MIN, Password, REQUEST_BYTES_MAX, Reply, Request, SUMS_MAX,
-    ServerId, TARGETS_MAX, Totals,
+    Ask, Body, Brand, Count, DccResponse, PACKET_BYTES_MIN, Password, REQUEST_BYTES_MAX, Reply, Request,
+    SUMS_MAX, ServerId, TARGETS_MAX, Totals,
 };
 
 /// The longest OK: 68 bytes of body.

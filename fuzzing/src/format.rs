@@ -5,11 +5,9 @@
 //! filter, one file.
 
 use seenit_filter::counting::{Intuitive, Refined, RuleName};
-use seenit_filter::file::{self, DIGEST_BYTES, FileView, FileKind};
+use seenit_filter::file::{self, DIGEST_BYTES, FileKind, FileView};
 use seenit_filter::hash::Hash128;
-use seenit_filter::{
-    AnyLayout, Filter, Flat, FormatError, HugePages, Layout, Line, PAGE_BYTES, Paged,
-};
+use seenit_filter::{AnyLayout, Filter, Flat, FormatError, HugePages, Layout, Line, PAGE_BYTES, Paged};
 
 use crate::counting;
 use crate::forge::{forge, mode};

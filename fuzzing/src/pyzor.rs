@@ -3,7 +3,7 @@
 //! No datagram may cause a panic. A request has no more digests than there are bytes for, only a named user has a
 //! signature to check, and nobody guesses one.
 
-use seenit_wire::pyzor::{PyzorAnswer, DecodeError, HashedKey, PyzorResponse, Request, Signature};
+use seenit_wire::pyzor::{DecodeError, HashedKey, PyzorAnswer, PyzorResponse, Request, Signature};
 
 /// Reads a datagram, and holds the request against every law.
 ///

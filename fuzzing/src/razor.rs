@@ -4,8 +4,8 @@
 //! and a batch has as many queries as it says, which can all be answered at once.
 
 use seenit_wire::razor::{
-    RazorAnswer, BATCH_QUERIES_MAX, DecodeError, Decoder, ErrorCode, Greeting, RazorResponse, Listing, Request,
-    write_batch,
+    BATCH_QUERIES_MAX, DecodeError, Decoder, ErrorCode, Greeting, Listing, RazorAnswer, RazorResponse,
+    Request, write_batch,
 };
 
 /// The first byte says how long the pieces are and whether mails are taken; the rest is the stream.

@@ -172,7 +172,11 @@ pub fn check_answer(bytes: &[u8]) {
     assert_eq!(Arrival::of(bytes), Some(Arrival::Answer));
     assert!(bytes.len() <= ANSWER_BYTES_MAX);
     assert_eq!(answer.encode(), bytes, "an answer has one encoding");
-    assert_ne!(AskAnswer::decode(&flipped(bytes), &ROSTER), Ok(answer), "one bit flipped says something else");
+    assert_ne!(
+        AskAnswer::decode(&flipped(bytes), &ROSTER),
+        Ok(answer),
+        "one bit flipped says something else"
+    );
 }
 
 /// Reads the manifest of a snapshot and holds it against every law.
