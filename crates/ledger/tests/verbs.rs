@@ -244,7 +244,7 @@ fn raw_totals_end_at_their_limit_and_a_full_ledger_says_so() {
     assert_eq!(refused, WriteError::Full { held: 1000, capacity: 1000 });
     assert_eq!(verdict(&ledger, &exact(500)), Verdict::Spam, "reads go on");
     write(&ledger, Verb::Revoke, OPERATOR, exact(500)).expect("revocations go on");
-    assert!(ledger.stats().alarms.iter().any(|alarm| alarm.contains("signatures of 1000")));
+    assert!(ledger.stats().alarms.iter().any(|alarm| alarm.contains("1000 of 1000 signatures")));
 }
 
 /// One account with many signatures to its name must not be able to end everybody's writing.
