@@ -169,7 +169,7 @@ pub struct Spoken {
 pub struct Stats {
     /// The site's public key, in hexadecimal.
     pub site: String,
-    /// The life of its folder.
+    /// The incarnation of its folder.
     pub incarnation: u64,
     /// The generation it writes into.
     pub generation: u64,

@@ -1,4 +1,4 @@
-//! Who a site is: its signing key, its hash key, and the lives of its data folder.
+//! Who a site is: its signing key, its hash key, and the incarnations of its data folder.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -25,19 +25,19 @@ const VERSION: u32 = 2;
 pub(crate) struct Identity {
     signing: SigningKey,
     hash_key: Zeroizing<[u8; 16]>,
-    incarnations: Vec<Incarnation>,
+    incarnations: Vec<IncarnationSpan>,
 }
 
-/// One life of the data folder. Numbers of records go on from one to the next.
+/// One incarnation of the data folder, and which records are its own. Numbers of records go on from one to the next.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Incarnation {
+pub(crate) struct IncarnationSpan {
     /// Seconds since the Unix epoch at its beginning, or one more than the one before.
     pub(crate) id: u64,
     /// The first number of its records.
     pub(crate) first: u64,
     /// The last one that the journal had when it ended, and that is still its own.
     pub(crate) last: Option<u64>,
-    /// The last one that was ever named under it, where the next life took records of it over.
+    /// The highest number issued under it, where the next incarnation took records of it over.
     pub(crate) named: Option<u64>,
     /// Of each generation the last delta of sightings that is still its own: those after it are the next one's.
     pub(crate) sightings: Vec<(u64, u64)>,
@@ -47,14 +47,14 @@ pub(crate) struct Incarnation {
     pub(crate) keys: Vec<(u64, SeenKey)>,
 }
 
-impl Incarnation {
-    /// A life that nobody is told of.
+impl IncarnationSpan {
+    /// An incarnation that is not published.
     pub(crate) fn private(id: u64, first: u64) -> Self {
-        Incarnation::new(id, first, None, Vec::new())
+        IncarnationSpan::new(id, first, None, Vec::new())
     }
 
     fn new(id: u64, first: u64, network: Option<[u8; 32]>, keys: Vec<(u64, SeenKey)>) -> Self {
-        Incarnation { id, first, last: None, named: None, sightings: Vec::new(), network, keys }
+        IncarnationSpan { id, first, last: None, named: None, sightings: Vec::new(), network, keys }
     }
 
     /// The network's hash key of a generation; `None` where the site's own is used.
@@ -63,7 +63,7 @@ impl Incarnation {
     }
 }
 
-/// How a life ends: see [`Incarnation`].
+/// How an incarnation ends: see [`IncarnationSpan`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
     pub(crate) last: u64,
@@ -116,15 +116,15 @@ impl StoredKey {
 }
 
 impl StoredIncarnation {
-    fn new(life: &Incarnation) -> Self {
+    fn new(span: &IncarnationSpan) -> Self {
         StoredIncarnation {
-            id: life.id,
-            first: life.first,
-            last: life.last,
-            named: life.named,
-            sightings: life.sightings.clone(),
-            network: life.network.map(hex::encode),
-            terms: life
+            id: span.id,
+            first: span.first,
+            last: span.last,
+            named: span.named,
+            sightings: span.sightings.clone(),
+            network: span.network.map(hex::encode),
+            terms: span
                 .keys
                 .iter()
                 .map(|&(generation, key)| StoredKey { generation, hash_key: hex::encode(key) })
@@ -132,7 +132,7 @@ impl StoredIncarnation {
         }
     }
 
-    fn read(&self) -> Result<Incarnation, String> {
+    fn read(&self) -> Result<IncarnationSpan, String> {
         let mut network = None;
         if let Some(text) = &self.network {
             let mut key = [0; 32];
@@ -142,7 +142,7 @@ impl StoredIncarnation {
         let keys = self.terms.iter().map(StoredKey::read).collect::<Result<_, _>>()?;
         let StoredIncarnation { id, first, last, named, ref sightings, .. } = *self;
         let sightings = sightings.clone();
-        Ok(Incarnation { id, first, last, named, sightings, network, keys })
+        Ok(IncarnationSpan { id, first, last, named, sightings, network, keys })
     }
 }
 
@@ -190,7 +190,7 @@ impl Identity {
         let mut hash_key = Zeroizing::new([0; 16]);
         getrandom::fill(signing.as_mut_slice()).map_err(io::Error::other)?;
         getrandom::fill(hash_key.as_mut_slice()).map_err(io::Error::other)?;
-        let incarnations = vec![Incarnation::private(now_secs, 1)];
+        let incarnations = vec![IncarnationSpan::private(now_secs, 1)];
         Ok(Identity { signing: SigningKey::from_bytes(&signing), hash_key, incarnations })
     }
 
@@ -217,7 +217,7 @@ impl Identity {
 
     /// Writes it, whole or not at all.
     pub(crate) fn save(&self, folder: &Path) -> Result<(), OpenError> {
-        let was_shared = self.incarnations.iter().any(|life| life.network.is_some());
+        let was_shared = self.incarnations.iter().any(|span| span.network.is_some());
         let stored = Stored {
             version: if was_shared { VERSION } else { 1 },
             signing_key: hex::encode(self.signing.to_bytes()),
@@ -236,7 +236,7 @@ impl Identity {
         ending: Ending,
         now_secs: u64,
     ) -> Result<(), OpenError> {
-        let Incarnation { network, keys, .. } = self.incarnation().clone();
+        let IncarnationSpan { network, keys, .. } = self.incarnation().clone();
         *self = self.with_incarnation(ending, now_secs, network, keys);
         self.save(folder)
     }
@@ -256,7 +256,7 @@ impl Identity {
             (ended.named, ended.sightings) = (ending.named, ending.sightings);
         }
         assert!(id > self.incarnation().id, "a new incarnation has a higher number than all before it");
-        next.incarnations.push(Incarnation::new(id, ending.next, network, keys));
+        next.incarnations.push(IncarnationSpan::new(id, ending.next, network, keys));
         next
     }
 
@@ -269,44 +269,46 @@ impl Identity {
         next
     }
 
-    /// The present life of the folder.
-    pub(crate) fn incarnation(&self) -> &Incarnation {
+    /// The present incarnation of the folder.
+    pub(crate) fn incarnation(&self) -> &IncarnationSpan {
         self.incarnations.last().expect("there is always one")
     }
 
-    /// All lives of the folder; the present one is the last.
-    pub(crate) fn incarnations(&self) -> &[Incarnation] {
+    /// All incarnations of the folder; the present one is the last.
+    pub(crate) fn incarnations(&self) -> &[IncarnationSpan] {
         &self.incarnations
     }
 
-    /// The life with a number.
-    pub(crate) fn life(&self, id: u64) -> Option<&Incarnation> {
-        self.incarnations.iter().find(|life| life.id == id)
+    /// The incarnation with a number.
+    pub(crate) fn span(&self, id: u64) -> Option<&IncarnationSpan> {
+        self.incarnations.iter().find(|span| span.id == id)
     }
 
-    /// The hash key with a fingerprint: the site's own, or one of any life's terms.
+    /// The hash key with a fingerprint: the site's own, or one of any incarnation's.
     pub(crate) fn key_of(&self, fingerprint: KeyFingerprint) -> Option<[u8; 16]> {
-        let of_networks = self.incarnations.iter().flat_map(|life| &life.keys);
+        let of_networks = self.incarnations.iter().flat_map(|span| &span.keys);
         let mut keys = std::iter::once(*self.hash_key).chain(of_networks.map(|(_, key)| *key));
         keys.find(|key| SipKey::new(*key).fingerprint() == fingerprint)
     }
 
     /// What an incarnation hashes the signatures of a generation with.
     pub(crate) fn seen_key(&self, incarnation: u64, generation: u64) -> SeenKey {
-        let network = self.life(incarnation).and_then(|life| life.key_at(generation));
+        let network = self.span(incarnation).and_then(|span| span.key_at(generation));
         network.unwrap_or(*self.hash_key)
     }
 
-    /// The life a record belongs to.
+    /// The incarnation that a record belongs to.
     pub(crate) fn incarnation_of(&self, number: u64) -> u64 {
         let born = self.incarnations.iter().rev().find(|one| one.first <= number);
         born.unwrap_or(&self.incarnations[0]).id
     }
 
-    /// Whether a record may have been named under a life: it belongs to it, or did until a later one took it over.
+    /// Whether a record may have been named under an incarnation: it belongs to it, or did until a later one took it
+    /// over.
     pub(crate) fn names(&self, incarnation: u64, number: u64) -> bool {
-        let did = |life: &Incarnation| life.named.is_some_and(|last| (life.first..=last).contains(&number));
-        self.incarnation_of(number) == incarnation || self.life(incarnation).is_some_and(did)
+        let did =
+            |span: &IncarnationSpan| span.named.is_some_and(|last| (span.first..=last).contains(&number));
+        self.incarnation_of(number) == incarnation || self.span(incarnation).is_some_and(did)
     }
 
     /// The site's public key.

@@ -242,8 +242,9 @@ impl Ledger {
         receiver.recv().unwrap_or(Err(WriteError::Closed))
     }
 
-    /// What a record did, and what holds now. `None` for records that are not known (any more). One that a later life
-    /// of the folder has taken over is found by the name it had before, too; the receipt has its present name.
+    /// What a record did, and what holds now. `None` for records that are not known (any more). One that a later
+    /// incarnation of the folder has taken over is found by the name it had before, too; the receipt has its present
+    /// name.
     pub fn receipt(&self, id: RecordId) -> Option<Receipt> {
         let shared = &*self.shared;
         if shared.record_id(id.number).site != id.site || !shared.identity().names(id.incarnation, id.number)

@@ -117,14 +117,15 @@ impl Folding<'_> {
         for item in gains.iter() {
             let (key, value) = item.into_inner()?;
             let number = |at: usize| Some(u64::from_be_bytes(key.get(at..at + 8)?.try_into().ok()?));
-            let (Some(life), Some(generation), Some(sequence)) = (number(0), number(8), number(16)) else {
+            let (Some(incarnation), Some(generation), Some(sequence)) = (number(0), number(8), number(16))
+            else {
                 continue;
             };
             // The snapshot has all that earlier incarnations counted.
-            if taken_in.is_some_and(|taken_in| life < taken_in) {
+            if taken_in.is_some_and(|taken_in| incarnation < taken_in) {
                 continue;
             }
-            if let Err(why) = self.add_gain((life, generation), &value) {
+            if let Err(why) = self.add_gain((incarnation, generation), &value) {
                 let what = format!("delta {sequence} of generation {generation}: {why}");
                 self.lost = self.lost.take().or(Some(what));
             }
@@ -134,8 +135,8 @@ impl Folding<'_> {
 
     fn add_gain(&mut self, of: (u64, u64), bytes: &[u8]) -> Result<(), String> {
         if !self.followers.contains_key(&of) {
-            let life = self.old.iter().find(|life| life.id == of.0);
-            let cells = life.map(|life| life.cells_at(of.1)).transpose()?.flatten();
+            let held = self.old.iter().find(|old| old.id == of.0);
+            let cells = held.map(|held| held.cells_at(of.1)).transpose()?.flatten();
             let text = |error: seenit_filter::GeometryError| error.to_string();
             let cells = cells.map_or_else(|| Cells::private(self.config, self.identity.hash_key()), Ok);
             let empty = cells.and_then(|cells| cells.empty()).map_err(text)?;
@@ -296,12 +297,15 @@ fn converted(key: &[u8], value: &[u8]) -> Converted {
     match (key[0], key.len()) {
         (b'k', 17) => {
             let row = number(1).zip(number(9));
-            let row = row.map(|(life, at)| link_rows::checkpoint(Incarnation(life), records, Sequence(at)));
+            let row = row.map(|(incarnation, at)| {
+                link_rows::checkpoint(Incarnation(incarnation), records, Sequence(at))
+            });
             to(row, value.to_vec())
         }
-        (b'c', 9) => {
-            to(number(1).map(|life| link_rows::confirmed(Incarnation(life), records)), value.to_vec())
-        }
+        (b'c', 9) => to(
+            number(1).map(|incarnation| link_rows::confirmed(Incarnation(incarnation), records)),
+            value.to_vec(),
+        ),
         (b'f', 20) => match stream().zip(position(value)) {
             Some((stream, position)) => Converted::To(link_rows::position(&stream), position.encode()),
             None => Converted::Gone,

@@ -47,9 +47,9 @@ impl OwnChain {
         let site = SiteKey::from_bytes(&identity.site()).ok();
         let begin = site.map(|site| Chain::begin(&StreamId { site, incarnation, stream }));
         let next = shared.last.load(std::sync::atomic::Ordering::Relaxed) + 1;
-        let numbers = identity.life(incarnation.0).map_or((1, 1), |life| {
+        let numbers = identity.span(incarnation.0).map_or((1, 1), |span| {
             // An incarnation that has no records yet begins after the last one.
-            (life.first, life.last.map_or(next, |last| last + 1).max(life.first))
+            (span.first, span.last.map_or(next, |last| last + 1).max(span.first))
         });
         let last = match stream {
             Stream::Records => numbers.1 - numbers.0,

@@ -93,12 +93,12 @@ impl Verb {
     }
 }
 
-/// The name of a record for good: which site, which life of its folder, and the how-manieth.
+/// The name of a record for good: which site, which incarnation of its folder, and its ordinal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RecordId {
     /// The first half of the site's public key; all of it is in the folder's identity.
     pub site: u128,
-    /// One life of the data folder.
+    /// One incarnation of the data folder.
     pub incarnation: u64,
     /// Counted from 1.
     pub number: u64,

@@ -202,7 +202,7 @@ impl Shared {
             };
             let (Origin { incarnation, sequence, .. }, _) = journal.heard(serial).ok()??;
             let identity = self.identity();
-            let first = identity.life(incarnation).map_or(1, |life| life.first);
+            let first = identity.span(incarnation).map_or(1, |span| span.first);
             let site = short_site(identity.site());
             return Some((name, RecordId { site, incarnation, number: first + sequence - 1 }, record));
         };

@@ -358,12 +358,12 @@ impl Snapshot {
         self.counts(&format!("seen-{generation}"))
     }
 
-    /// Seen counts of earlier lives.
+    /// Seen counts of earlier incarnations.
     pub(crate) fn frozen(&self, of: &FrozenOf) -> Result<Counts, SnapshotError> {
         self.counts(&of.section())
     }
 
-    /// The sum of all earlier lives, which version 1 has.
+    /// The sum of all earlier incarnations, which version 1 has.
     pub(crate) fn others(&self, generation: u64) -> Result<Option<Counts>, SnapshotError> {
         let name = format!("others-{generation}");
         let is_there = self.head.sections.iter().any(|section| section.name == name);

@@ -49,10 +49,10 @@ impl Ledger {
     pub fn sequence_of(&self, id: RecordId) -> Option<(Incarnation, Sequence)> {
         let identity = self.shared.identity();
         let network = identity.incarnation().network?;
-        let life = identity.life(identity.incarnation_of(id.number))?;
+        let span = identity.span(identity.incarnation_of(id.number))?;
         let is_own = self.shared.record_id(id.number).site == id.site;
-        let is_published = is_own && life.network == Some(network);
-        is_published.then(|| (Incarnation(life.id), Sequence(id.number + 1 - life.first)))
+        let is_published = is_own && span.network == Some(network);
+        is_published.then(|| (Incarnation(span.id), Sequence(id.number + 1 - span.first)))
     }
 
     /// Ends an incarnation that belongs to a network; the next one is private. Durable when it returns. What was
@@ -101,18 +101,18 @@ impl Ledger {
         let first_kept = shared.first_kept.load(Relaxed);
         let present = identity.incarnation().id;
         let mut streams = Vec::new();
-        for life in identity.incarnations().iter().filter(|life| life.network == Some(network)) {
-            let incarnation = Incarnation(life.id);
-            let end = life.last.unwrap_or(last) + 1;
-            if life.id == present || end > first_kept.max(life.first) {
-                let last = Sequence(end.saturating_sub(life.first));
+        for span in identity.incarnations().iter().filter(|span| span.network == Some(network)) {
+            let incarnation = Incarnation(span.id);
+            let end = span.last.unwrap_or(last) + 1;
+            if span.id == present || end > first_kept.max(span.first) {
+                let last = Sequence(end.saturating_sub(span.first));
                 streams.push(OwnStream { incarnation, stream: Stream::Records, last });
             }
             let logs = shared.own_logs();
-            let of = |generation| OwnStreamKey { incarnation: life.id, generation };
+            let of = |generation| OwnStreamKey { incarnation: span.id, generation };
             for (stream, log) in logs.range(of(0)..=of(u64::MAX)) {
                 // Without a key of the network it is counted under the site's own, and nobody could read it.
-                let is_published = life.key_at(stream.generation).is_some();
+                let is_published = span.key_at(stream.generation).is_some();
                 if is_published && shared.memory.seen.counts_of(stream.generation) {
                     let generation = Generation(stream.generation);
                     let stream = Stream::Sightings { generation };

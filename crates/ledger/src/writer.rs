@@ -195,7 +195,7 @@ impl Writer {
                     self.tick();
                 }
                 Job::ChangeIncarnation(change, reply) => {
-                    self.shared.begin(WriterStep::Life);
+                    self.shared.begin(WriterStep::Incarnation);
                     reply.answer(self.change_incarnation(change));
                 }
                 _ => {}

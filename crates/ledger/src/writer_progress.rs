@@ -16,7 +16,7 @@ pub(crate) enum WriterStep {
     Tick,
     Snapshot,
     Peers,
-    Life,
+    Incarnation,
     Reopen,
 }
 
@@ -28,7 +28,7 @@ impl WriterStep {
             WriterStep::Tick => "seen counts and aging",
             WriterStep::Snapshot => "a snapshot",
             WriterStep::Peers => "a change of peers",
-            WriterStep::Life => "a new incarnation",
+            WriterStep::Incarnation => "a new incarnation",
             WriterStep::Reopen => "opening the journal again",
         }
     }

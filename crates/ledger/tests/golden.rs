@@ -43,8 +43,8 @@ fn a_snapshot_of_version_1_is_read() {
     assert_eq!(local.check(&case(4000)).reasons[0].seen, Some(25));
 }
 
-/// It was in a network when it was made, for the second time: two private lives, and three that were told, the last of
-/// which took over what the one before had counted.
+/// It was in a network when it was made, for the second time: two private incarnations, and three that were published,
+/// the last of which took over what the one before had counted.
 #[test]
 fn a_snapshot_of_version_2_is_read() {
     let folder = unpacked(2);

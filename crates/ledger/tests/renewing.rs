@@ -53,7 +53,7 @@ fn a_record_is_found_by_every_name_it_ever_had_and_by_no_other() {
     let private = report(&ledger, 10);
     agree(&ledger, terms(1, KEY)).expect("durable");
     let old = [20, 30].map(|number| report(&ledger, number));
-    let lives = [ledger.incarnation().0, {
+    let incarnations = [ledger.incarnation().0, {
         renew(&ledger, 1, &[]);
         ledger.incarnation().0
     }];
@@ -64,17 +64,18 @@ fn a_record_is_found_by_every_name_it_ever_had_and_by_no_other() {
     for ledger in [ledger, open(copy.path(), &hands)] {
         let name = |incarnation, number| RecordId { incarnation, number, ..private };
         let found = |id: RecordId| ledger.receipt(id).map(|receipt| receipt.id.incarnation);
-        assert_eq!([private, old[0]].map(found), [Some(private.incarnation), Some(lives[0])]);
+        assert_eq!([private, old[0]].map(found), [Some(private.incarnation), Some(incarnations[0])]);
         assert_eq!(found(old[1]), Some(third), "by the name that it had first");
         assert_eq!(found(new), Some(third));
         for (number, names) in [(old[1].number, [true, true, true]), (new.number, [false, true, true])] {
-            let names_of = [lives[0], lives[1], third].map(|life| found(name(life, number)).is_some());
+            let names_of = [incarnations[0], incarnations[1], third]
+                .map(|incarnation| found(name(incarnation, number)).is_some());
             assert_eq!(names_of, names, "record {number}");
         }
         for (incarnation, number) in [
             (private.incarnation, old[0].number),
-            (lives[0], private.number),
-            (lives[1], old[0].number),
+            (incarnations[0], private.number),
+            (incarnations[1], old[0].number),
             (third, old[0].number),
             (third, new.number + 1),
             (third + 1, new.number),

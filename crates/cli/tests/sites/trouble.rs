@@ -44,15 +44,15 @@ pub(crate) fn kill_and_agree(mut network: Network) {
     network.agree();
 }
 
-/// A site is put back to a backup: it begins a new life, gets back what others hold of it, and says what it has.
+/// A site is put back to a backup: it begins a new incarnation, gets back what others hold of it, and says what it has.
 #[test]
 fn a_site_that_is_restored_from_a_backup_begins_a_new_life() {
     let Some(mut network) = Network::form(1) else { return };
     let before = network.mail(1);
     network.say(0, "report", &before);
     network.until("all know", |network| (0..SITES).all(|site| network.verdict(site, &before) == "spam"));
-    let life = network.status(0)["incarnation"].clone();
-    assert!(!life.is_null(), "it says which");
+    let incarnation = network.status(0)["incarnation"].clone();
+    assert!(!incarnation.is_null(), "it says which");
     network.kill(0);
     network.copy(0, "data", "backup");
     network.start(0);
@@ -67,9 +67,9 @@ fn a_site_that_is_restored_from_a_backup_begins_a_new_life() {
     network.start(0);
     let after = network.mail(3);
     network.say(0, "report", &after);
-    network.until("a new life has begun", |network| {
+    network.until("a new incarnation has begun", |network| {
         let now = &network.status(0)["incarnation"];
-        !now.is_null() && *now != life
+        !now.is_null() && *now != incarnation
     });
     network.until("all know all", |network| {
         (0..SITES)

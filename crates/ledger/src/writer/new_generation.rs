@@ -8,7 +8,7 @@ use seenit_sites::message::Stream;
 use seenit_sites::number;
 
 use super::Writer;
-use crate::identity::Incarnation;
+use crate::identity::IncarnationSpan;
 use crate::journal::horizon::{MoveTo, NextNumbers};
 use crate::journal::{Journal, JournalError};
 use crate::memory::BULK_GENERATIONS;
@@ -101,18 +101,19 @@ impl Writer {
         let Some((first, last)) = journal.numbers_of(generation)? else {
             return Ok(());
         };
-        let lives: Vec<Incarnation> = {
+        let spans: Vec<IncarnationSpan> = {
             let identity = shared.identity();
             let network = identity.incarnation().network;
-            let is_in = |life: &&Incarnation| life.first <= last && life.last.is_none_or(|end| end >= first);
-            let published = identity.incarnations().iter().filter(|life| life.network == network);
-            published.filter(|life| life.network.is_some()).filter(is_in).cloned().collect()
+            let is_in =
+                |span: &&IncarnationSpan| span.first <= last && span.last.is_none_or(|end| end >= first);
+            let published = identity.incarnations().iter().filter(|span| span.network == network);
+            published.filter(|span| span.network.is_some()).filter(is_in).cloned().collect()
         };
         let mut batch = journal.batch();
-        for life in lives {
-            let incarnation = number::Incarnation(life.id);
-            let end = life.last.unwrap_or(last).min(last);
-            let sequence = end + 1 - life.first;
+        for span in spans {
+            let incarnation = number::Incarnation(span.id);
+            let end = span.last.unwrap_or(last).min(last);
+            let sequence = end + 1 - span.first;
             let chain = OwnChain::new(shared, incarnation, Stream::Records);
             if let Some(value) = chain.value_at(journal, sequence)? {
                 let key = rows::checkpoint(incarnation, Stream::Records, number::Sequence(sequence));

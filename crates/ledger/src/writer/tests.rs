@@ -157,7 +157,7 @@ fn a_batch_whose_staging_fails_answers_every_job() {
         let (other, told_other) = write(Verb::Report, OPERATOR, one(Kind::Pyzor, 2));
         let ((for_link, linked), (for_peers, peers)) = (reply(), reply());
         let ((for_reporter, appointed), (for_snapshot, snapshot)) = (reply(), reply());
-        let (for_life, life) = reply();
+        let (for_incarnation, incarnation) = reply();
         let name = "new".to_owned();
         bench.work(vec![
             Job::Link(link(), for_link),
@@ -166,14 +166,14 @@ fn a_batch_whose_staging_fails_answers_every_job() {
             Job::PutReporter { name, appointment: Appointment::ByHand, reply: for_reporter },
             Job::SetPeers(Vec::new(), for_peers),
             Job::Snapshot(for_snapshot),
-            Job::ChangeIncarnation(IncarnationChange::Leave, for_life),
+            Job::ChangeIncarnation(IncarnationChange::Leave, for_incarnation),
         ]);
         let is_refused = |error: Option<WriteError>| matches!(error, Some(WriteError::Journal(_)));
         assert!(is_refused(reported.try_recv().expect("the report is answered").err()));
         assert!(is_refused(told_other.try_recv().expect("the other report is answered").err()));
         assert!(is_refused(appointed.try_recv().expect("the reporter is answered").err()));
         assert!(is_refused(linked.try_recv().expect("the link is answered").err()));
-        for told in [peers, snapshot, life] {
+        for told in [peers, snapshot, incarnation] {
             assert!(is_refused(told.try_recv().expect("every job is answered").err()));
         }
         bench.mend_row(&damaged, &sound);

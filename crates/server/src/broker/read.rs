@@ -44,10 +44,11 @@ impl News {
 /// Starts a reader for each stream, and the one who listens for news.
 pub(super) fn start(tasks: &mut JoinSet<()>, shared: &Shared, after: &[StreamPosition]) -> Arc<News> {
     let news = Arc::new(News { of: Stream::ALL.map(|_| watch::Sender::new(())) });
-    let has_papers = Arc::new(watch::Sender::new(false));
+    let has_documents = Arc::new(watch::Sender::new(false));
     for stream in Stream::ALL {
         let after = after.iter().copied().find(|place| place.stream == stream && stream != Stream::Documents);
-        let reader = Reader { shared: shared.clone(), stream, at: after, has_papers: has_papers.clone() };
+        let reader =
+            Reader { shared: shared.clone(), stream, at: after, has_documents: has_documents.clone() };
         tasks.spawn(reader.run(news.of(stream).subscribe()));
     }
     let shared = shared.clone();
@@ -71,14 +72,14 @@ struct Reader {
     at: Option<StreamPosition>,
     /// Whether the signed documents were read: a newcomer that does not know yet who is a member can make nothing of
     /// messages, and would have to ask for them again, one range after the other.
-    has_papers: Arc<watch::Sender<bool>>,
+    has_documents: Arc<watch::Sender<bool>>,
 }
 
 impl Reader {
     async fn run(mut self, mut news: watch::Receiver<()>) {
         if self.stream != Stream::Documents && self.at.is_none() {
             // The sender lives as long as this reader.
-            let _ = self.has_papers.subscribe().wait_for(|has| *has).await;
+            let _ = self.has_documents.subscribe().wait_for(|has| *has).await;
         }
         loop {
             // What is told from here on, the next pass sees.
@@ -89,7 +90,7 @@ impl Reader {
                 continue;
             }
             if self.stream == Stream::Documents {
-                self.has_papers.send_replace(true);
+                self.has_documents.send_replace(true);
             }
             // News or not: the latter is for those that were lost.
             let _ = tokio::time::timeout(Duration::from_secs(LOOK_SECS), news.changed()).await;

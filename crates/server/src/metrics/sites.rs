@@ -14,7 +14,9 @@ type SiteLevel = (&'static str, &'static str, fn(&SiteStatus) -> u64);
 
 const SITE: [SiteLevel; 8] = [
     ("site_lag_seconds", "Seconds that something of this site has been missing for", |site| site.lag_secs),
-    ("site_records_known", "Records of this site's present life that it has", |site| site.records_known),
+    ("site_records_known", "Records of this site's present incarnation that it has", |site| {
+        site.records_known
+    }),
     ("site_records_applied", "Those that are applied here", |site| site.records_applied),
     ("site_seen_known", "Seen gains of the newest generation that it has", |site| {
         seen(site, |one| one.known)
@@ -24,7 +26,9 @@ const SITE: [SiteLevel; 8] = [
         seen(site, |one| one.verified)
     }),
     ("site_repairs", "Repairs since the start, of streams that are still followed", |site| site.repairs),
-    ("site_has_of_ours", "Records of our present life that are applied there", |site| site.has_of_ours),
+    ("site_has_of_ours", "Records of our present incarnation that are applied there", |site| {
+        site.has_of_ours
+    }),
 ];
 
 fn seen(site: &SiteStatus, read: fn(&StreamStatus) -> u64) -> u64 {
@@ -59,7 +63,7 @@ pub(super) fn registry(sites: &Sites) -> Registry {
     };
     one("network_member", "1 where this site is in the roster and knows the terms", sites.member.into());
     one("network_roster", "The version of the roster; 0 before the first", sites.roster);
-    one("network_records", "Own records of the present life", sites.records);
+    one("network_records", "Own records of the present incarnation", sites.records);
     one("network_published", "Those that the broker was told of", sites.published);
     one("network_engine_up", "1 while the broker between sites is there", sites.is_broker_up().into());
     one("network_alarms", "Things of the network that somebody should look at", sites.alarms.len() as u64);
