@@ -50,7 +50,7 @@ impl Doubts {
 mod tests {
     use super::*;
     use crate::config::LedgerConfig;
-    use crate::follow::{Following, KeyChange, Unsettled};
+    use crate::follow::{Following, KeyChange, Unsummed};
     use crate::judge::Judge;
     use crate::memory::Memory;
     use crate::peers::table::Peers;
@@ -82,8 +82,8 @@ mod tests {
         let reporter = OPERATOR;
         let record =
             Record { verb, reporter, weight: 10, time: 0, count: 0, case: spam, befores: Vec::new() };
-        let mut unsettled = Unsettled::default();
-        let mut following = Following::new(&memory, Peers::default().into(), &mut unsettled);
+        let mut unsummed = Unsummed::default();
+        let mut following = Following::new(&memory, Peers::default().into(), &mut unsummed);
         for key in keys {
             following.change(&KeyChange::of(1, &record, key, Before::default()));
         }

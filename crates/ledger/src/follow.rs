@@ -78,7 +78,7 @@ impl KeyChange {
     }
 
     /// Whether it may take its signature's sum from the journal, so that what lost records add must be known before.
-    pub(crate) fn may_settle(&self, memory: &Memory) -> bool {
+    pub(crate) fn may_need_its_sum(&self, memory: &Memory) -> bool {
         let is_full = self.now.weight >= POINTS_MAX || memory.tally(self.key.hash).is_saturated();
         !self.key.is_shingle() && (is_full || self.is_asked || self.mark.is_some())
     }
@@ -91,9 +91,9 @@ impl KeyChange {
 
 /// Signatures whose tallies are wrong until the journal has said what they are, and what lost records add.
 #[derive(Debug, Default)]
-pub(crate) struct Unsettled(HashMap<Hash128, Lost>);
+pub(crate) struct Unsummed(HashMap<Hash128, Lost>);
 
-impl Unsettled {
+impl Unsummed {
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -105,8 +105,8 @@ impl Unsettled {
         }
     }
 
-    /// Takes the sums from the journal. What cannot be read stays unsettled.
-    pub(crate) fn settle(&mut self, memory: &Memory, journal: &Journal) -> Result<(), JournalError> {
+    /// Takes the sums from the journal. What cannot be read stays unsummed.
+    pub(crate) fn sum_up(&mut self, memory: &Memory, journal: &Journal) -> Result<(), JournalError> {
         let mut failed = None;
         let read = |hash, lost: Lost| -> Result<_, JournalError> {
             Ok((signature_sum(journal, hash)?, lost.or_kept(memory, journal, hash)?))
@@ -129,29 +129,29 @@ impl Unsettled {
 pub(crate) struct Following<'a> {
     memory: &'a Memory,
     peers: Arc<Peers>,
-    unsettled: &'a mut Unsettled,
+    unsummed: &'a mut Unsummed,
 }
 
 impl<'a> Following<'a> {
-    pub(crate) fn new(memory: &'a Memory, peers: Arc<Peers>, unsettled: &'a mut Unsettled) -> Self {
-        Following { memory, peers, unsettled }
+    pub(crate) fn new(memory: &'a Memory, peers: Arc<Peers>, unsummed: &'a mut Unsummed) -> Self {
+        Following { memory, peers, unsummed }
     }
 
-    /// Makes a change, or notes its signature as unsettled where the bits in memory do not tell what it comes to.
+    /// Makes a change, or notes its signature as unsummed where the bits in memory do not tell what it comes to.
     pub(crate) fn change(&mut self, change: &KeyChange) {
         let KeyChange { key, reporter, before, now, .. } = *change;
-        let Following { memory, peers, unsettled } = self;
+        let Following { memory, peers, unsummed } = self;
         if key.is_shingle() {
             let units = |said| Units::of(peers.weigh_shingle(reporter, said), key.is_text);
             return memory.near.change(key.hash, key.kind, units(before), units(now));
         }
         let weigh = |said| peers.weigh(reporter, said);
         let by = Change::of(weigh(before), weigh(now), change.is_counted);
-        let is_known = || unsettled.0.contains_key(&key.hash) || memory.change(key.hash, by);
+        let is_known = || unsummed.0.contains_key(&key.hash) || memory.change(key.hash, by);
         if change.ends_lost(memory) {
-            unsettled.0.insert(key.hash, Lost::nothing());
+            unsummed.0.insert(key.hash, Lost::nothing());
         } else if change.is_asked_by(peers) || !is_known() {
-            unsettled.0.entry(key.hash).or_insert(Lost::Unknown);
+            unsummed.0.entry(key.hash).or_insert(Lost::Unknown);
         }
         if let Some(mark) = change.mark {
             memory.mark(key.hash, mark);
@@ -174,7 +174,7 @@ impl<'a> Following<'a> {
                 if key.is_shingle() {
                     self.change(&KeyChange::of(generation, record, key, before));
                 } else {
-                    self.unsettled.0.entry(key.hash).or_insert(Lost::Unknown);
+                    self.unsummed.0.entry(key.hash).or_insert(Lost::Unknown);
                 }
             }
         }

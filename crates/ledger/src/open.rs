@@ -15,7 +15,7 @@ use crate::age;
 use crate::clock::{Calendar, Clock};
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
-use crate::follow::{self, Following, Unsettled};
+use crate::follow::{self, Following, Unsummed};
 use crate::held::{self, Held, HeldBytes};
 use crate::identity::{Ending, FolderLock, HighMark, Identity};
 use crate::journal::horizon::{Horizon, MoveTo, NextNumbers};
@@ -201,7 +201,7 @@ pub(crate) fn open(
             held,
             is_rebuild_due: false,
             is_unsure: false,
-            unsettled: Unsettled::default(),
+            unsummed: Unsummed::default(),
             is_snapshot_due,
         },
     ))
@@ -443,8 +443,8 @@ fn catch_up(
 ) -> Result<u64, JournalError> {
     journal.hide_before(head.hidden_before);
     let mut replayed = 0;
-    let mut unsettled = Unsettled::default();
-    let mut following = Following::new(memory, journal.peers(), &mut unsettled);
+    let mut unsummed = Unsummed::default();
+    let mut following = Following::new(memory, journal.peers(), &mut unsummed);
     for generation in journal.generations() {
         journal.each_heard(generation, head.heard + 1, |_, _, body| {
             following.replay_heard(generation, &body);
@@ -459,7 +459,7 @@ fn catch_up(
             Ok(())
         })?;
     }
-    unsettled.settle(memory, journal)?;
+    unsummed.sum_up(memory, journal)?;
     for generation in journal.generations() {
         if (head.hidden_before..hidden_before).contains(&generation) {
             follow::hide(memory, journal, generation)?;

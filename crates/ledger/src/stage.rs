@@ -11,7 +11,7 @@ use seenit_signature::Kind;
 
 use crate::answers::ProtectionReceipt;
 use crate::config::LedgerConfig;
-use crate::follow::{Following, KeyChange, Unsettled};
+use crate::follow::{Following, KeyChange, Unsummed};
 use crate::journal::heard::HeardBody;
 use crate::journal::horizon::NextNumbers;
 use crate::journal::{
@@ -406,8 +406,8 @@ impl<'a> Stage<'a> {
 
 impl Outcome {
     /// Memory follows the journal, but for signatures whose tallies the journal must be asked for now.
-    pub(crate) fn apply(&self, memory: &Memory, peers: Arc<Peers>, unsettled: &mut Unsettled) {
-        let mut following = Following::new(memory, peers, unsettled);
+    pub(crate) fn apply(&self, memory: &Memory, peers: Arc<Peers>, unsummed: &mut Unsummed) {
+        let mut following = Following::new(memory, peers, unsummed);
         self.changes.iter().for_each(|change| following.change(change));
         self.good_texts.iter().for_each(|&matched| memory.near.note_ham(matched));
         self.weightless.iter().for_each(|&hash| memory.note_weightless(self.generation, hash));

@@ -17,7 +17,7 @@ use crate::answers::{Receipt, Write};
 use crate::appoint::{Added, put_reporter};
 use crate::clock::{Calendar, Trust};
 use crate::error::WriteError;
-use crate::follow::Unsettled;
+use crate::follow::Unsummed;
 use crate::held::HeldBytes;
 use crate::identity::HighMark;
 use crate::journal::horizon::{Horizon, NextNumbers};
@@ -95,7 +95,7 @@ pub(crate) struct Writer {
     pub(crate) peers: Arc<Peers>,
     /// A generation was hidden in part only: no snapshot is taken of that, so that a restart makes it right.
     pub(crate) is_unsure: bool,
-    pub(crate) unsettled: Unsettled,
+    pub(crate) unsummed: Unsummed,
     /// The horizon has moved: until there is a snapshot, a start after a kill would make tallies anew.
     pub(crate) is_snapshot_due: bool,
 }
@@ -245,9 +245,9 @@ impl Writer {
         match outcome {
             Ok((outcome, lost)) => {
                 let marks = outcome.heard.new_marks(&shared.memory, generation);
-                outcome.apply(&shared.memory, journal.peers(), &mut self.unsettled);
-                self.unsettled.add_lost(&lost);
-                let settled = self.settle(&journal);
+                outcome.apply(&shared.memory, journal.peers(), &mut self.unsummed);
+                self.unsummed.add_lost(&lost);
+                let summed = self.sum_up(&journal);
                 let is_after = outcome.next >= self.next && outcome.heard.next >= self.next_heard;
                 assert!(is_after, "numbers of records are never given twice");
                 (self.next, self.next_heard) = (outcome.next, outcome.heard.next);
@@ -256,7 +256,7 @@ impl Writer {
                 shared.growth().add(generation, added_now);
                 let last_before = shared.last.swap(self.next - 1, Relaxed);
                 shared.heard.store(self.next_heard - 1, Relaxed);
-                if let Err(error) = settled {
+                if let Err(error) = summed {
                     shared.state().refused = Some(error);
                 }
                 shared.reporters.write().unwrap_or_else(PoisonError::into_inner).extend(outcome.reporters);
@@ -351,12 +351,12 @@ impl Writer {
 
     /// Takes over from the journal what full tallies cannot tell by their bits, and what peers' opinions count for.
     /// What cannot be read stays noted: until it is right, writes are refused and no snapshot is taken.
-    fn settle(&mut self, journal: &Journal) -> Result<(), WriteError> {
-        self.unsettled.settle(&self.shared.memory, journal).map_err(|error| {
+    fn sum_up(&mut self, journal: &Journal) -> Result<(), WriteError> {
+        self.unsummed.sum_up(&self.shared.memory, journal).map_err(|error| {
             let why = format!(
                 "the reports of {} signatures cannot be read: {error}; if that lasts, stop the server and run \
                  `seenit rebuild`",
-                self.unsettled.len()
+                self.unsummed.len()
             );
             WriteError::Journal(why.into())
         })

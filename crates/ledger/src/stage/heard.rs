@@ -105,7 +105,7 @@ impl Stage<'_> {
             return Ok(HashMap::new());
         }
         let asked: HashSet<Hash128> = {
-            let changes = self.changes.iter().filter(|change| change.may_settle(memory));
+            let changes = self.changes.iter().filter(|change| change.may_need_its_sum(memory));
             changes.map(|change| change.key.hash).collect()
         };
         // Of most signatures nobody has said anything: then the journal need not be read.

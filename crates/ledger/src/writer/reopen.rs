@@ -29,12 +29,12 @@ impl Writer {
             Ok(journal) => {
                 let journal = Arc::new(journal);
                 *shared.journal.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&journal));
-                let settled = self.settle(&journal);
+                let summed = self.sum_up(&journal);
                 let mut state = shared.state();
-                if settled.is_ok() {
+                if summed.is_ok() {
                     state.recovery.push("the journal failed and was opened again".into());
                 }
-                state.refused = settled.err();
+                state.refused = summed.err();
             }
             Err(error) => shared.state().refused = Some(WriteError::Journal(Cause::new(error))),
         }
@@ -77,7 +77,7 @@ impl Writer {
         fold_bulk(&shared.memory, &journal, self.calendar.generation(), threshold)?;
         self.shares = shares;
         shared.memory.put_weightless(weightless);
-        let mut following = Following::new(&shared.memory, journal.peers(), &mut self.unsettled);
+        let mut following = Following::new(&shared.memory, journal.peers(), &mut self.unsummed);
         heard.iter().for_each(|(generation, body)| following.replay_heard(*generation, body));
         records.iter().for_each(|(generation, record)| following.replay(*generation, record));
         self.next = self.next.max(last + 1);

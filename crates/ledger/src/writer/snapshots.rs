@@ -50,7 +50,7 @@ impl Writer {
             Ok(journal) => journal,
             Err(error) => return reply.answer(Err(error)),
         };
-        debug_assert_eq!(self.unsettled.len(), 0, "memory never says what the journal does not know");
+        debug_assert_eq!(self.unsummed.len(), 0, "memory never says what the journal does not know");
         let contents = match self.contents(&shared) {
             Ok(contents) => contents,
             Err(why) => return note(&shared, Err(why.into()), reply),
