@@ -28,6 +28,7 @@ use seenit_sites::number::{Incarnation, Sequence};
 use crate::config::LedgerConfig;
 use crate::error::OpenError;
 use crate::identity::Identity;
+use crate::journal::sightings::OwnStreamKey;
 use crate::journal::{Journal, JournalBatch, JournalError};
 use crate::memory::Memory;
 use crate::private;
@@ -45,7 +46,7 @@ const GAINS: &str = "seen";
 const EARLIER: u64 = 0;
 
 /// Cells by incarnation and generation, each as its last gain left it.
-type Followers = BTreeMap<(u64, u64), Follower<Refined, AnyLayout, SplitCells>>;
+type Followers = BTreeMap<OwnStreamKey, Follower<Refined, AnyLayout, SplitCells>>;
 
 /// Makes a folder new, once; `now` is the present generation.
 pub(crate) fn migrate(
@@ -102,7 +103,8 @@ impl Folding<'_> {
             match of_snapshot(&snapshot) {
                 Ok(counts) => {
                     let with = |one: Cut| {
-                        ((one.incarnation, one.generation), Follower::new(one.counts, one.sequence))
+                        let key = OwnStreamKey { incarnation: one.incarnation, generation: one.generation };
+                        (key, Follower::new(one.counts, one.sequence))
                     };
                     self.followers = counts.into_iter().map(with).collect();
                     return Some(snapshot.head.incarnation);
@@ -125,7 +127,7 @@ impl Folding<'_> {
             if taken_in.is_some_and(|taken_in| incarnation < taken_in) {
                 continue;
             }
-            if let Err(why) = self.add_gain((incarnation, generation), &value) {
+            if let Err(why) = self.add_gain(OwnStreamKey { incarnation, generation }, &value) {
                 let what = format!("delta {sequence} of generation {generation}: {why}");
                 self.lost = self.lost.take().or(Some(what));
             }
@@ -133,10 +135,10 @@ impl Folding<'_> {
         Ok(())
     }
 
-    fn add_gain(&mut self, of: (u64, u64), bytes: &[u8]) -> Result<(), String> {
+    fn add_gain(&mut self, of: OwnStreamKey, bytes: &[u8]) -> Result<(), String> {
         if !self.followers.contains_key(&of) {
-            let held = self.old.iter().find(|old| old.id == of.0);
-            let cells = held.map(|held| held.cells_at(of.1)).transpose()?.flatten();
+            let held = self.old.iter().find(|old| old.id == of.incarnation);
+            let cells = held.map(|held| held.cells_at(of.generation)).transpose()?.flatten();
             let text = |error: seenit_filter::GeometryError| error.to_string();
             let cells = cells.map_or_else(|| Cells::private(self.config, self.identity.hash_key()), Ok);
             let empty = cells.and_then(|cells| cells.empty()).map_err(text)?;
@@ -153,12 +155,13 @@ impl Folding<'_> {
         for pair in self.old.windows(2) {
             let [ended, next] = pair else { continue };
             let Some(generation) = ended.carried_over else { continue };
-            let is_in_next = self.followers.get(&(next.id, generation)).is_some_and(|one| one.applied() > 0);
+            let key = |incarnation| OwnStreamKey { incarnation, generation };
+            let is_in_next = self.followers.get(&key(next.id)).is_some_and(|one| one.applied() > 0);
             if is_in_next {
-                self.followers.remove(&(ended.id, generation));
+                self.followers.remove(&key(ended.id));
             }
         }
-        self.followers.into_iter().map(|((_, generation), one)| (generation, one.into_counts())).collect()
+        self.followers.into_iter().map(|(key, one)| (key.generation, one.into_counts())).collect()
     }
 }
 

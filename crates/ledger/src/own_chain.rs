@@ -5,6 +5,7 @@
 //! the one after.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::PoisonError;
 
 use seenit_link::rows;
@@ -35,8 +36,8 @@ pub(crate) struct OwnChain {
     stream: Stream,
     begin: Option<Chain>,
     known: Vec<Chain>,
-    /// Of records: the numbers of its first one, and of the one after its last.
-    numbers: (u64, u64),
+    /// The numbers of its records.
+    numbers: Range<u64>,
     /// Its last item.
     last: u64,
 }
@@ -47,12 +48,12 @@ impl OwnChain {
         let site = SiteKey::from_bytes(&identity.site()).ok();
         let begin = site.map(|site| Chain::begin(&StreamId { site, incarnation, stream }));
         let next = shared.last.load(std::sync::atomic::Ordering::Relaxed) + 1;
-        let numbers = identity.span(incarnation.0).map_or((1, 1), |span| {
+        let numbers = identity.span(incarnation.0).map_or(1..1, |span| {
             // An incarnation that has no records yet begins after the last one.
-            (span.first, span.last.map_or(next, |last| last + 1).max(span.first))
+            span.first..span.last.map_or(next, |last| last + 1).max(span.first)
         });
         let last = match stream {
-            Stream::Records => numbers.1 - numbers.0,
+            Stream::Records => numbers.end - numbers.start,
             Stream::Sightings { generation } => {
                 let key = OwnStreamKey { incarnation: incarnation.0, generation: generation.0 };
                 shared.own_logs().get(&key).map_or(0, |log| log.last)
@@ -174,7 +175,7 @@ impl OwnChain {
     ) -> Result<(), JournalError> {
         match self.stream {
             Stream::Records => {
-                let (first, end) = self.numbers;
+                let Range { start: first, end } = self.numbers;
                 let from = first.saturating_add(from - 1);
                 if from >= end {
                     return Ok(());

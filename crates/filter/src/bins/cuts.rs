@@ -22,6 +22,8 @@
 //! cuts; mu is bisected. With a fixed number of bins the best bound can stay below the best cuts: both are
 //! reported.
 
+use std::ops::Range;
+
 use super::{Goal, Weights};
 use crate::error::BinError;
 use crate::layout::within;
@@ -108,7 +110,7 @@ impl Chains {
     fn monotone(keys: usize, bins: usize, starts_end: usize, range: impl Fn(usize, usize) -> f64) -> Self {
         let mut chains = Chains::new(keys, bins);
         for bin in 1..=bins {
-            chains.halve(bin, (bin, keys + 1), (bin - 1, starts_end), &range);
+            chains.halve(bin, bin..keys + 1, bin - 1..starts_end, &range);
         }
         chains
     }
@@ -117,20 +119,20 @@ impl Chains {
     fn halve(
         &mut self,
         bin: usize,
-        tos: (usize, usize),
-        froms: (usize, usize),
+        tos: Range<usize>,
+        froms: Range<usize>,
         range: &impl Fn(usize, usize) -> f64,
     ) {
-        if tos.0 >= tos.1 || froms.0 >= froms.1 {
+        if tos.is_empty() || froms.is_empty() {
             return;
         }
-        let to = tos.0 + (tos.1 - tos.0) / 2;
-        for from in froms.0..froms.1.min(to) {
+        let to = tos.start + tos.len() / 2;
+        for from in froms.start..froms.end.min(to) {
             self.offer(bin, from, to, range(from, to));
         }
         let start = self.start(bin, to);
-        self.halve(bin, (tos.0, to), (froms.0, start + 1), range);
-        self.halve(bin, (to + 1, tos.1), (start.max(froms.0), froms.1), range);
+        self.halve(bin, tos.start..to, froms.start..start + 1, range);
+        self.halve(bin, to + 1..tos.end, start.max(froms.start)..froms.end, range);
     }
 
     #[inline(always)]
