@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use nix::sys::socket::{setsockopt, sockopt};
 use seenit_ledger::record::Verb;
 use seenit_signature::Kind;
 use sha1::{Digest, Sha1};
@@ -146,10 +147,14 @@ fn a_stranger_may_ask_pyzor_and_an_account_may_speak() {
 }
 
 /// A socket that has no room for another byte, because nobody reads at its other end. It is a connection, which for
-/// whoever sends is the same: on loopback a datagram is never kept waiting.
+/// whoever sends is the same: on loopback a datagram is never kept waiting. Both ends have buffers of a fixed size:
+/// others grow when the kernel sees that they are full.
 fn full_socket() -> (UdpSocket, TcpStream) {
+    const BUFFER_BYTES: usize = 4096;
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    setsockopt(&listener, sockopt::RcvBuf, &BUFFER_BYTES).expect("those whom it accepts have the same");
     let mut full = TcpStream::connect(listener.local_addr().expect("an address")).expect("loopback");
+    setsockopt(&full, sockopt::SndBuf, &BUFFER_BYTES).expect("a socket");
     let (other_end, _) = listener.accept().expect("a connection");
     full.set_nonblocking(true).expect("a socket");
     // A pause, so that what is still on its way does not make room again.
